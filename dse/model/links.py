@@ -1,0 +1,116 @@
+"""What one message costs: the software's part, the wire's part, and both tiers of a cluster.
+
+A protocol sees the size of one step's message, not the gradient's total. So the cost of a message
+of ``s`` bytes is fitted once and every algorithm is the sum of its own steps::
+
+    exchange(s) = software(s) + wire latency + s * max(1/flow bandwidth, flows/node bandwidth)
+
+The first two terms are Hockney's alpha (Parallel Computing 20, 1994), the last his beta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+
+Exchange: TypeAlias = Callable[[ArrayLike], Array]
+
+
+def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list[Array]:
+    """How many bytes of a message fall into each size regime; the parts sum to the message.
+
+    ``edges_bytes`` (R-1 of them, ascending) part the sizes into R regimes.
+    """
+    size = np.asarray(message_bytes, dtype=np.float64)
+    lows = (0.0, *edges_bytes)
+    highs = (*edges_bytes, np.inf)
+    return [np.clip(size - low, 0.0, high - low) for low, high in zip(lows, highs, strict=True)]
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """Seconds of software for one message, monotone in its size by construction.
+
+    ``f(s) = latency + sum_r s_per_byte[r] * (bytes of s in regime r) + sum_r jump[r] * (s >= edge[r])``
+
+    which is the piecewise alpha_r + beta_r * s with every coefficient non-negative: a larger message
+    is never cheaper, and the form is linear in its coefficients, so it can be fitted by NNLS.
+    Coefficients may be arrays (bootstrap draws, say) that broadcast against the message sizes.
+    """
+
+    latency_s: ArrayLike
+    s_per_byte: tuple[ArrayLike, ...]
+    edges_bytes: tuple[float, ...] = ()
+    jump_s: tuple[ArrayLike, ...] = ()
+
+    def __call__(self, message_bytes: ArrayLike) -> Array:
+        """Seconds for messages of ``message_bytes`` (any shape, >= 0)."""
+        size = np.asarray(message_bytes, dtype=np.float64)
+        parts = regime_bytes(size, self.edges_bytes)
+        total = np.asarray(self.latency_s, dtype=np.float64)
+        for slope, part in zip(self.s_per_byte, parts, strict=True):
+            total = total + np.asarray(slope) * part
+        for jump, edge in zip(self.jump_s, self.edges_bytes, strict=False):
+            total = total + np.asarray(jump) * (size >= edge)
+        return np.asarray(total, dtype=np.float64)
+
+
+FREE = StepCost(0.0, (0.0,))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A wire: one-way latency in seconds and bytes/s in one direction. Arrays, >= 0 and > 0."""
+
+    latency_s: ArrayLike
+    bytes_per_s: ArrayLike
+
+
+NO_WIRE = Link(0.0, np.inf)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Both tiers of a cluster as one transport sees them.
+
+    intra_software, inter_software: seconds per message besides the wire, per tier.
+    intra, inter: the wires; ``inter`` is one network card (rail) of a node.
+    rails: network cards of a node. multirail: whether one flow spreads over all of them (NCCL's
+    channels do; a plain MPI or gRPC connection does not).
+    gamma_s_per_byte: seconds to reduce one byte into the local buffer.
+    """
+
+    intra_software: Exchange
+    inter_software: Exchange
+    intra: Link = NO_WIRE
+    inter: Link = NO_WIRE
+    rails: ArrayLike = 1.0
+    multirail: bool = False
+    gamma_s_per_byte: ArrayLike = 0.0
+
+    def within(self, message_bytes: ArrayLike) -> Array:
+        """Seconds of one exchange between two ranks of a node."""
+        wire = np.asarray(message_bytes) / self.intra.bytes_per_s
+        return self.intra_software(message_bytes) + self.intra.latency_s + wire
+
+    def across(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
+        """Seconds of one exchange between nodes while ``flows`` such flows leave every node."""
+        wire = np.asarray(message_bytes) * self.wire_s_per_byte(flows)
+        return self.inter_software(message_bytes) + self.inter.latency_s + wire
+
+    def wire_s_per_byte(self, flows: ArrayLike = 1.0) -> Array:
+        """Seconds per byte of one of ``flows`` flows that share the network cards of a node."""
+        link = np.asarray(self.inter.bytes_per_s, dtype=np.float64)
+        rails_of_a_flow = self.rails if self.multirail else 1.0
+        shared = np.asarray(flows) / (link * self.rails)
+        return np.maximum(1.0 / (link * rails_of_a_flow), shared)
+
+
+def single_tier(exchange: Exchange, gamma_s_per_byte: ArrayLike = 0.0) -> Network:
+    """A network in which every pair of ranks pays ``exchange``: one node, or one flat switch."""
+    return Network(exchange, exchange, gamma_s_per_byte=gamma_s_per_byte)

@@ -1,0 +1,64 @@
+"""Parameter servers: workers push gradients to P servers and pull the weights back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+from dse.model.collectives import node_count
+from dse.model.links import Network
+
+
+def parameter_server(
+    ranks: ArrayLike,
+    ranks_per_node: ArrayLike,
+    message_bytes: ArrayLike,
+    network: Network,
+    servers: ArrayLike = 1.0,
+    colocated: ArrayLike = False,
+    imbalance: ArrayLike = 1.0,
+) -> Array:
+    """Seconds to aggregate ``message_bytes`` over all ranks through P servers, push plus pull.
+
+    The ranks of a node sum first (``2(g-1) f_in(m/g)``, ring), so M = nodes are the workers. Then
+    each worker sends P messages of m/P and each server takes M of them, at the same time; the busier
+    side paces, and the wire's latency is paid once because the messages follow one another::
+
+        push = max(P, M) * (software(x) + x / bandwidth) + latency + M * x * gamma,   x = imbalance*m/P
+        pull = the same without the reduction
+
+    that is 2*max(m/B_w, M*m/(P*B_s)) of Li et al. (OSDI 2014) with the software's part added.
+    Colocated servers live on the workers and spare the message to themselves: max(P-1, M-1).
+    imbalance: largest shard over the mean shard, >= 1, because a tensor is not split.
+    One node needs no server: only the local sum is paid.
+    """
+    n = np.asarray(ranks, dtype=np.float64)
+    m = np.asarray(message_bytes, dtype=np.float64)
+    local = np.minimum(n, ranks_per_node)
+    workers = node_count(n, ranks_per_node)
+    gamma = network.gamma_s_per_byte
+    local_share = m / local
+    inside = (local - 1) * (2 * network.within(local_share) + local_share * gamma)
+
+    count = np.where(colocated, np.minimum(servers, workers), servers)
+    shard = np.asarray(imbalance) * m / count
+    own = np.where(colocated, 1.0, 0.0)
+    messages = np.maximum(count, workers) - own
+    one_way = messages * (network.inter_software(shard) + shard * network.wire_s_per_byte())
+    across = 2 * (one_way + network.inter.latency_s) + workers * shard * gamma
+    return np.asarray(inside + np.where(workers > 1, across, 0.0))
+
+
+def shard_imbalance(tensor_bytes: ArrayLike, servers: int) -> float:
+    """Largest shard over the mean shard when whole tensors go to the least loaded of P servers.
+
+    Greedy by falling size (Graham's LPT rule), as TensorFlow's load-balancing placement does.
+    """
+    sizes = np.sort(np.asarray(tensor_bytes, dtype=np.float64))[::-1]
+    total = float(sizes.sum())
+    if servers <= 1 or total <= 0:
+        return 1.0
+    load = np.zeros(servers)
+    for size in sizes:
+        load[np.argmin(load)] += size
+    return float(load.max() * servers / total)
