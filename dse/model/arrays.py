@@ -15,7 +15,7 @@ ArrayLike: TypeAlias = Any  # a float or an Array: a scalar is an array of one
 def largest_power_of_two(count: ArrayLike) -> Array:
     """The largest power of two not above ``count`` (any shape, values >= 1), exactly."""
     _, exponent = np.frexp(np.asarray(count, dtype=np.float64))
-    return np.ldexp(1.0, exponent - 1)
+    return np.asarray(np.ldexp(1.0, exponent - 1))
 
 
 def ceil_log2(count: ArrayLike) -> Array:

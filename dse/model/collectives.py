@@ -7,8 +7,8 @@ Every function takes
     message_bytes   m, bytes to be summed over all ranks (array, >= 0)
     network         what one message costs inside a node and between nodes
 
-all broadcastable, and returns seconds in the broadcast shape. One rank costs nothing. A step in which
-some pairs sit in one node and some do not ends when its slowest pair does.
+all broadcastable, and returns seconds in the broadcast shape. One rank costs nothing. A step in
+which some pairs sit in one node and some do not ends when its slowest pair does.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Algorithm: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Arra
 
 def node_count(ranks: ArrayLike, ranks_per_node: ArrayLike) -> Array:
     """Nodes that hold ``ranks`` ranks, filled in order; the last may be part-filled."""
-    return np.ceil(np.asarray(ranks, dtype=np.float64) / ranks_per_node)
+    return np.asarray(np.ceil(np.asarray(ranks, dtype=np.float64) / ranks_per_node))
 
 
 def ring(
@@ -40,16 +40,17 @@ def ring(
     n = np.asarray(ranks, dtype=np.float64)
     share = np.asarray(message_bytes) / n
     step = _paced(network, share, node_count(n, ranks_per_node) > 1, 1.0)
-    return (n - 1) * (2 * step + share * network.gamma_s_per_byte)
+    return np.asarray((n - 1) * (2 * step + share * network.gamma_s_per_byte))
 
 
 def recursive_doubling(
     ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
 ) -> Array:
-    """Recursive doubling: ``lg p (f(m) + m gamma)`` (Thakur, Rabenseifner & Gropp, IJHPCA 19, 2005).
+    """Recursive doubling: ``lg p (f(m) + m gamma)``.
 
-    p is the largest power of two in n. The n - p ranks beyond it first hand their vector to a
-    neighbour and get the result back at the end: ``2 f(m) + m gamma`` more, as Open MPI and MPICH do.
+    Thakur, Rabenseifner & Gropp, IJHPCA 19, 2005. p is the largest power of two in n. The n - p
+    ranks beyond it first hand their vector to a neighbour and get the result back at the end:
+    ``2 f(m) + m gamma`` more, as Open MPI and MPICH do.
     """
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
     power = largest_power_of_two(n)
@@ -161,7 +162,7 @@ def _pair_step(
 ) -> Array:
     """One step in which rank r exchanges with r XOR ``distance``, over all ranks at once.
 
-    Pairs stay inside a node if 2*distance divides g; else up to min(distance, g) flows leave a node.
+    Pairs stay inside a node if 2*distance divides g; else up to min(distance, g) flows leave it.
     """
     apart = node_count(ranks, ranks_per_node) > 1
     leaves = apart & (np.mod(ranks_per_node, 2 * distance) != 0)

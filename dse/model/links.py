@@ -36,10 +36,10 @@ def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list
 class StepCost:
     """Seconds of software for one message, monotone in its size by construction.
 
-    ``f(s) = latency + sum_r s_per_byte[r] * (bytes of s in regime r) + sum_r jump[r] * (s >= edge[r])``
+    ``f(s) = latency + sum_r s_per_byte[r] * bytes_r(s) + sum_r jump[r] [s >= edge[r]]``
 
-    which is the piecewise alpha_r + beta_r * s with every coefficient non-negative: a larger message
-    is never cheaper, and the form is linear in its coefficients, so it can be fitted by NNLS.
+    which is the piecewise alpha_r + beta_r * s with every coefficient non-negative: a larger
+    message is never cheaper, and the form is linear in its coefficients, so NNLS can fit it.
     Coefficients may be arrays (bootstrap draws, say) that broadcast against the message sizes.
     """
 
@@ -96,19 +96,19 @@ class Network:
     def within(self, message_bytes: ArrayLike) -> Array:
         """Seconds of one exchange between two ranks of a node."""
         wire = np.asarray(message_bytes) / self.intra.bytes_per_s
-        return self.intra_software(message_bytes) + self.intra.latency_s + wire
+        return np.asarray(self.intra_software(message_bytes) + self.intra.latency_s + wire)
 
     def across(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
         """Seconds of one exchange between nodes while ``flows`` such flows leave every node."""
         wire = np.asarray(message_bytes) * self.wire_s_per_byte(flows)
-        return self.inter_software(message_bytes) + self.inter.latency_s + wire
+        return np.asarray(self.inter_software(message_bytes) + self.inter.latency_s + wire)
 
     def wire_s_per_byte(self, flows: ArrayLike = 1.0) -> Array:
         """Seconds per byte of one of ``flows`` flows that share the network cards of a node."""
         link = np.asarray(self.inter.bytes_per_s, dtype=np.float64)
         rails_of_a_flow = self.rails if self.multirail else 1.0
         shared = np.asarray(flows) / (link * self.rails)
-        return np.maximum(1.0 / (link * rails_of_a_flow), shared)
+        return np.asarray(np.maximum(1.0 / (link * rails_of_a_flow), shared))
 
 
 def single_tier(exchange: Exchange, gamma_s_per_byte: ArrayLike = 0.0) -> Network:

@@ -21,10 +21,11 @@ def parameter_server(
     """Seconds to aggregate ``message_bytes`` over all ranks through P servers, push plus pull.
 
     The ranks of a node sum first (``2(g-1) f_in(m/g)``, ring), so M = nodes are the workers. Then
-    each worker sends P messages of m/P and each server takes M of them, at the same time; the busier
-    side paces, and the wire's latency is paid once because the messages follow one another::
+    each worker sends P messages of x = imbalance*m/P bytes and each server takes M of them, at the
+    same time; the busier side paces, and the wire's latency is paid once because the messages
+    follow one another::
 
-        push = max(P, M) * (software(x) + x / bandwidth) + latency + M * x * gamma,   x = imbalance*m/P
+        push = max(P, M) * (software(x) + x / bandwidth) + latency + M * x * gamma
         pull = the same without the reduction
 
     that is 2*max(m/B_w, M*m/(P*B_s)) of Li et al. (OSDI 2014) with the software's part added.
