@@ -1,0 +1,115 @@
+"""Seconds of one training step on one accelerator: a roofline over the layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+from dse.model.precision import Precision
+
+BACKWARD_FLOPS = 2.0  # of the forward pass: gradients of the inputs and of the weights
+BACKWARD_TRAFFIC = 2.0  # likewise reads and writes of both gradients
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A workload's layer table in forward order; every array has shape (layers,).
+
+    params: trainable parameters. forward_flops: per sample. traffic_elems: elements a layer writes
+    per sample. activation_elems: elements of all layers kept for the backward pass per sample (NaN
+    if not known). input_bytes: bytes of one sample as the accelerator receives it (NaN likewise).
+    """
+
+    params: Array
+    forward_flops: Array
+    traffic_elems: Array
+    activation_elems: float
+    input_bytes: float
+
+    @property
+    def total_params(self) -> float:
+        """Trainable parameters of all layers."""
+        return float(self.params.sum())
+
+
+@dataclass(frozen=True)
+class Device:
+    """What one accelerator can do; arrays that broadcast against the other axes.
+
+    flops_per_s: dense peak at the precision in use. memory_bytes_per_s: peak. memory_bytes: its
+    size. host_bytes_per_s: one direction of its link to the host. compute_efficiency and
+    memory_efficiency: the fractions of both peaks that training reaches, in (0, 1].
+    """
+
+    flops_per_s: ArrayLike
+    memory_bytes_per_s: ArrayLike
+    memory_bytes: ArrayLike
+    host_bytes_per_s: ArrayLike
+    compute_efficiency: ArrayLike
+    memory_efficiency: ArrayLike
+
+    @property
+    def reached_flops_per_s(self) -> Array:
+        """Floating-point operations per second in training."""
+        return np.asarray(self.flops_per_s * np.asarray(self.compute_efficiency))
+
+    @property
+    def reached_bytes_per_s(self) -> Array:
+        """Bytes per second from and to the accelerator's memory in training."""
+        return np.asarray(self.memory_bytes_per_s * np.asarray(self.memory_efficiency))
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Seconds of one step on one accelerator.
+
+    forward_s, backward_s: shape S, the broadcast of device and batch. layer_backward_s: shape
+    (layers, *S), in forward order.
+    """
+
+    forward_s: Array
+    backward_s: Array
+    layer_backward_s: Array
+
+
+def forward_backward(
+    layers: Layers, device: Device, batch: ArrayLike, precision: Precision
+) -> Compute:
+    """Roofline per layer, summed: ``T = sum_l max(FLOPs_l / (peak e), bytes_l / (bandwidth e))``.
+
+    Williams, Waterman & Patterson, CACM 52, 2009. A layer's bytes are its output, written once and
+    read once per sample, and its weights, read once; the backward pass does twice of each.
+    batch: samples per accelerator, any shape S that broadcasts with the device's arrays.
+    """
+    batch = np.asarray(batch, dtype=np.float64)
+    flops = device.reached_flops_per_s
+    bandwidth = device.reached_bytes_per_s
+    rank = max(batch.ndim, flops.ndim, bandwidth.ndim)
+    column = (-1,) + (1,) * rank
+    work = layers.forward_flops.reshape(column) * batch
+    outputs = 2 * layers.traffic_elems.reshape(column) * batch * precision.activation_bytes
+    traffic = outputs + layers.params.reshape(column) * precision.weight_bytes
+    forward = np.maximum(work / flops, traffic / bandwidth)
+    backward = np.maximum(BACKWARD_FLOPS * work / flops, BACKWARD_TRAFFIC * traffic / bandwidth)
+    return Compute(forward.sum(axis=0), backward.sum(axis=0), backward)
+
+
+def optimizer_s(
+    layers: Layers, device: Device, precision: Precision, state_bytes: ArrayLike
+) -> Array:
+    """Seconds of the weight update, bound by memory: ``bytes / (bandwidth e)``.
+
+    Reads gradient, weights (the fp32 master where there is one) and state; writes weights, state.
+    state_bytes: optimizer state per parameter.
+    """
+    master = precision.master_bytes or precision.weight_bytes
+    copies = precision.weight_bytes if precision.master_bytes else 0.0
+    per_param = precision.gradient_bytes + 2 * master + copies + 2 * np.asarray(state_bytes)
+    return np.asarray(layers.total_params * per_param / device.reached_bytes_per_s)
+
+
+def input_s(layers: Layers, device: Device, batch: ArrayLike) -> Array:
+    """Seconds to bring a batch from the host: ``input bytes * batch / host link``."""
+    return np.asarray(layers.input_bytes * np.asarray(batch) / device.host_bytes_per_s)

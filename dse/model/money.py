@@ -1,0 +1,92 @@
+"""What a cluster costs to buy, to rent and to feed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+from dse.model.collectives import node_count
+
+HOURS_PER_YEAR = 8760.0
+WATT_PER_KILOWATT = 1000.0
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices of the parts, in USD of the price list's date; arrays that broadcast.
+
+    accelerator_usd: one accelerator (or its share of a node, then host_usd is 0). host_usd: a node
+    without accelerators. nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node
+    fabric. accelerator_usd_per_hour: rental of one accelerator with its share of the node.
+    server_usd: a host that serves parameters. power_w: one accelerator's. host_power_ratio: watts
+    of everything else in the node per watt of accelerator. NaN where a price is not known.
+    """
+
+    accelerator_usd: ArrayLike
+    host_usd: ArrayLike
+    nic_usd: ArrayLike
+    switch_port_usd: ArrayLike
+    cable_usd: ArrayLike
+    switch_radix: ArrayLike
+    accelerator_usd_per_hour: ArrayLike
+    server_usd: float
+    power_w: ArrayLike
+    host_power_ratio: float
+    electricity_usd_per_kwh: float
+    pue: float
+    amortisation_years: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts of the machines."""
+
+    capital_usd: Array
+    rental_usd_per_hour: Array
+    tco_usd_per_hour: Array
+    power_w: Array
+
+
+def fat_tree_tiers(endpoints: ArrayLike, radix: ArrayLike) -> Array:
+    """Switch tiers of a full-bisection fat tree: 1 up to r ports, 2 up to r^2/2, else 3.
+
+    Al-Fares, Loukissas & Vahdat, SIGCOMM 2008. Three tiers hold r^3/4; larger ones are priced as 3.
+    """
+    ports = np.asarray(endpoints, dtype=np.float64)
+    two_tiers = np.asarray(radix, dtype=np.float64) ** 2 / 2
+    return np.where(ports <= radix, 1.0, np.where(ports <= two_tiers, 2.0, 3.0))
+
+
+def cost(
+    gpus: ArrayLike,
+    gpus_per_node: ArrayLike,
+    nics_per_node: ArrayLike,
+    servers: ArrayLike,
+    prices: Prices,
+) -> Cost:
+    """Purchase, rental and ownership of ``gpus`` accelerators, all shapes broadcastable.
+
+    capital = accelerators + hosts + (two or more nodes) NICs, ``2 t - 1`` switch ports and ``t``
+    cables per NIC in t tiers + dedicated parameter servers, each with one NIC.
+    tco per hour = capital / amortisation + power * PUE * electricity price.
+    """
+    nodes = node_count(gpus, gpus_per_node)
+    several = nodes > 1
+    extra = np.where(several, servers, 0.0)
+    endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
+    tiers = fat_tree_tiers(endpoints, prices.switch_radix)
+    per_endpoint = (
+        prices.nic_usd + (2 * tiers - 1) * prices.switch_port_usd + tiers * prices.cable_usd
+    )
+    # 0 endpoints * unknown price is 0, not unknown: a single node needs no fabric.
+    fabric_usd = np.where(endpoints > 0, endpoints * per_endpoint, 0.0)
+    machines_usd = gpus * np.asarray(prices.accelerator_usd) + nodes * prices.host_usd
+    servers_usd = extra * prices.server_usd
+    capital = machines_usd + fabric_usd + servers_usd
+    power = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
+    hours = prices.amortisation_years * HOURS_PER_YEAR
+    feeding = power / WATT_PER_KILOWATT * prices.pue * prices.electricity_usd_per_kwh
+    rental = gpus * np.asarray(prices.accelerator_usd_per_hour) + servers_usd / hours
+    return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)
