@@ -1,0 +1,48 @@
+"""Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
+
+from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
+from dse.catalog.fabrics import Fabric, fabric, read_fabric
+from dse.catalog.facts import Fact, latest
+from dse.catalog.nodes import Node, node, read_node
+from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.store import (
+    KINDS,
+    Source,
+    UnknownName,
+    catalogue_hash,
+    models_dir,
+    names,
+    sources,
+)
+from dse.catalog.transports import SoftwareCost, Transport, transport
+from dse.catalog.workloads import Workload, read_workload, workload
+
+__all__ = [
+    "KINDS",
+    "Accelerator",
+    "Fabric",
+    "Fact",
+    "Node",
+    "PriceList",
+    "SoftwareCost",
+    "Source",
+    "Transport",
+    "UnknownName",
+    "Workload",
+    "accelerator",
+    "catalogue_hash",
+    "default_prices",
+    "fabric",
+    "latest",
+    "models_dir",
+    "names",
+    "node",
+    "read_accelerator",
+    "read_fabric",
+    "read_node",
+    "read_prices",
+    "read_workload",
+    "sources",
+    "transport",
+    "workload",
+]

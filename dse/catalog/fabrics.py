@@ -1,0 +1,83 @@
+"""Fabrics: bandwidth, latency and prices of one kind of link, inside a node or between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import find
+
+TIERS = ("inter-node", "intra-node")
+
+
+@dataclass(frozen=True, eq=False)
+class Fabric:
+    """One kind of link; None marks what is not known.
+
+    ``bytes_per_s`` is that of one link (one NIC; for NVLink all links of an accelerator
+    together), in one direction. ``latency_s`` is one way, by protocol (rdma, tcp; inside a node
+    rdma stands for a direct copy between devices) and lacks the protocols not known. Prices are
+    for one NIC, one port of a switch and one cable with its optics.
+    """
+
+    name: str
+    title: str
+    tier: str
+    bytes_per_s: float | None
+    latency_s: Mapping[str, float]
+    nic_usd: float | None
+    switch_port_usd: float | None
+    cable_usd: float | None
+    switch_radix: int | None
+    notes: str
+    facts: tuple[Fact, ...]
+
+
+def fabric(name: str) -> Fabric:
+    """The fabric of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
+    return read_fabric(find("fabrics", name))
+
+
+@cache
+def read_fabric(path: Path) -> Fabric:
+    """The fabric in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    name, title, tier = entry.text("name"), entry.text("title"), entry.text("tier")
+    if tier not in TIERS:
+        raise entry.wrong(f"tier '{tier}'", f"write {' or '.join(TIERS)}", "tier")
+    bandwidth = entry.number("bandwidth", "bytes_per_s").value
+    latency = {
+        protocol: fact.value
+        for protocol, fact in entry.numbers("latency", "seconds").items()
+        if fact.value is not None
+    }
+    prices = entry.section("prices")
+    nic = prices.number("nic", "usd").value
+    port = prices.number("switch_port", "usd").value
+    cable = prices.number("cable", "usd").value
+    prices.finish()
+    radix = entry.number("switch_radix", "count").value
+    if entry.has("nics_per_node"):
+        entry.number("nics_per_node", "count")
+    entry.numbers("measured")
+    entry.numbers("alternatives")
+    entry.numbers("fat_tree_switches", "count")
+    notes = entry.text("notes", "")
+    entry.finish()
+    return Fabric(
+        name=name,
+        title=title,
+        tier=tier,
+        bytes_per_s=bandwidth,
+        latency_s=latency,
+        nic_usd=nic,
+        switch_port_usd=port,
+        cable_usd=cable,
+        switch_radix=None if radix is None else int(radix),
+        notes=notes,
+        facts=tuple(entry.facts),
+    )

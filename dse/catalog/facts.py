@@ -1,0 +1,67 @@
+"""A fact: one number of the catalogue with its source, its dates and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+# dimension of dse.units -> the unit of Fact.value, as text
+UNITS = {
+    "bytes": "B",
+    "bytes_per_s": "B/s",
+    "seconds": "s",
+    "flops_per_s": "FLOP/s",
+    "watt": "W",
+    "usd": "USD",
+    "usd_per_hour": "USD/hour",
+    "usd_per_kwh": "USD/kWh",
+    "count": "",
+}
+
+STATUSES = ("sourced", "derived", "unverified", "unknown")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number (or one name, such as the fabric of a node) of the catalogue.
+
+    ``value`` is SI, in ``unit`` (rental stays per hour, electricity per kWh); None means the value
+    is unknown, or that the fact is a name, which ``text`` then holds. ``text`` is the value as
+    written. ``source`` is a key of sources.yaml, ``accessed`` the day that source was read;
+    ``date`` is the day a price was valid, empty where it has none. ``status`` is one of
+    :data:`STATUSES`: read in the source, derived from it, recalled and unchecked, not known.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    text: str
+    source: str
+    accessed: str
+    detail: str = ""
+    date: str = ""
+    status: str = "sourced"
+
+    @property
+    def known(self) -> bool:
+        """Whether there is anything but ``unknown`` here."""
+        return self.status != "unknown"
+
+
+def latest(prices: Iterable[Fact]) -> Fact | None:
+    """The price to use of a dated list: the most recent, unverified ones only for want of others.
+
+    A price without a date counts as older than any other; of equal dates the lowest is taken.
+    """
+    known = [fact for fact in prices if fact.value is not None]
+    trusted = [fact for fact in known if fact.status != "unverified"] or known
+    if not trusted:
+        return None
+    newest = max(fact.date for fact in trusted)
+    return min((fact for fact in trusted if fact.date == newest), key=lambda fact: fact.value or 0)
+
+
+def latest_value(prices: Iterable[Fact]) -> float | None:
+    """The value of :func:`latest`, None where no price is known."""
+    fact = latest(prices)
+    return None if fact is None else fact.value

@@ -1,0 +1,66 @@
+"""Nodes: how many accelerators and NICs one machine has, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact, latest_value
+from dse.catalog.reader import Entry
+from dse.catalog.store import find
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One type of machine; None marks what is not known.
+
+    ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``purchase_usd``
+    and ``hourly_usd`` are for the whole machine, by the most recent price (see
+    :func:`dse.catalog.facts.latest`).
+    """
+
+    name: str
+    title: str
+    accelerator: str
+    accelerators: int
+    inter_node: str | None
+    nics: int | None
+    purchase_usd: float | None
+    hourly_usd: float | None
+    notes: str
+    facts: tuple[Fact, ...]
+
+
+def node(name: str) -> Node:
+    """The node type of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
+    return read_node(find("nodes", name))
+
+
+@cache
+def read_node(path: Path) -> Node:
+    """The node type in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    name, title = entry.text("name"), entry.text("title")
+    accelerator, count = entry.name("accelerator"), entry.number("accelerators", "count").value
+    if accelerator is None or count is None:
+        raise entry.wrong("a node needs its accelerator and their count", "write both")
+    inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
+    prices = entry.section("prices")
+    purchase = latest_value(prices.series("purchase", "usd"))
+    hourly = latest_value(prices.series("hourly", "usd_per_hour"))
+    prices.finish()
+    notes = entry.text("notes", "")
+    entry.finish()
+    return Node(
+        name=name,
+        title=title,
+        accelerator=accelerator,
+        accelerators=int(count),
+        inter_node=inter_node,
+        nics=None if nics is None else int(nics),
+        purchase_usd=purchase,
+        hourly_usd=hourly,
+        notes=notes,
+        facts=tuple(entry.facts),
+    )

@@ -1,0 +1,149 @@
+"""Price lists: what accelerators, hosts, power and rental cost; a user's list overrides ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import UnknownName, find
+
+INCLUDES = ("card", "node-share")
+DEFAULT = "list-prices"
+
+# key of a price list -> (field of PriceList, dimension)
+_GENERAL = {
+    "host": ("host_usd", "usd"),
+    "electricity": ("electricity_usd_per_kwh", "usd_per_kwh"),
+    "pue": ("pue", "count"),
+    "amortisation_years": ("amortisation_years", "count"),
+    "host_power_per_accelerator": ("host_power_w", "watt"),
+    "network_share_of_power": ("network_power_share", "count"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PriceList:
+    """Prices in USD, each a :class:`~dse.catalog.facts.Fact`, whose ``value`` may be None.
+
+    ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
+    ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
+    ``host_usd``) or a share of a complete node (``node-share``). ``host_power_w`` is for each
+    accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
+    ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
+    only what a user's list sets; elsewhere the prices of the fabric and the node type count.
+    """
+
+    title: str
+    accelerator_usd: Mapping[str, Fact]
+    accelerator_hourly_usd: Mapping[str, Fact]
+    includes: Mapping[str, str]
+    host_usd: Fact
+    electricity_usd_per_kwh: Fact
+    pue: Fact
+    amortisation_years: Fact
+    host_power_w: Fact
+    network_power_share: Fact
+    fabric_usd: Mapping[str, Mapping[str, Fact]]
+    node_usd: Mapping[str, Fact]
+    node_hourly_usd: Mapping[str, Fact]
+    facts: tuple[Fact, ...]
+
+
+def default_prices() -> PriceList:
+    """The price list of the catalogue."""
+    return _complete(find("prices", DEFAULT))
+
+
+@cache
+def _complete(path: Path) -> PriceList:
+    entry = Entry.open(path)
+    general = {
+        field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()
+    }
+    blank = PriceList("", {}, {}, {}, **general, fabric_usd={}, node_usd={}, node_hourly_usd={},
+                      facts=tuple(entry.facts))
+    return _overlay(blank, path)
+
+
+def read_prices(path: Path | str) -> PriceList:
+    """The default list with the entries of a user's own list put over it.
+
+    The user's list has the format of ``prices/list-prices.yaml``, any part of it, where a value
+    may also be plain text (``host: 18000 USD``), plus ``fabrics: {ib-ndr: {nic: ..}}`` and
+    ``nodes: {dgx-h100: {purchase: .., hourly: ..}}``. Raises :class:`~dse.errors.StudyError`
+    where it is wrong or names something the catalogue does not know.
+    """
+    return _overlay(default_prices(), Path(path))
+
+
+def _overlay(base: PriceList, path: Path) -> PriceList:
+    """``base`` with everything the list at ``path`` sets."""
+    entry = Entry.open(path)
+    title = entry.text("title", path.name)
+    general = {
+        field: entry.number(key, dimension)
+        for key, (field, dimension) in _GENERAL.items()
+        if entry.has(key)
+    }
+    bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
+    includes = dict(base.includes)
+    for name, own in _named(entry, "accelerators", "accelerators"):
+        _set(own, "purchase", "usd", name, bought)
+        _set(own, "hourly", "usd_per_hour", name, rented)
+        if own.has("includes"):
+            includes[name] = own.text("includes")
+        includes.setdefault(name, "card")
+        if includes[name] not in INCLUDES:
+            remedy = f"write {' or '.join(INCLUDES)}"
+            raise own.wrong(f"includes '{includes[name]}'", remedy, "includes")
+        own.finish()
+    fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
+    for name, own in _named(entry, "fabrics", "fabrics"):
+        for part in ("nic", "switch_port", "cable"):
+            _set(own, part, "usd", part, fabrics.setdefault(name, {}))
+        own.finish()
+    machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)
+    for name, own in _named(entry, "nodes", "nodes"):
+        _set(own, "purchase", "usd", name, machines)
+        _set(own, "hourly", "usd_per_hour", name, machine_hours)
+        own.finish()
+    entry.finish()
+    return replace(
+        base,
+        title=title,
+        accelerator_usd=bought,
+        accelerator_hourly_usd=rented,
+        includes=includes,
+        fabric_usd=fabrics,
+        node_usd=machines,
+        node_hourly_usd=machine_hours,
+        facts=tuple(_newest(base.facts, entry.facts)),
+        **general,
+    )
+
+
+def _named(entry: Entry, key: str, kind: str) -> list[tuple[str, Entry]]:
+    """The sections under ``key`` with their names, each of which must be known as ``kind``."""
+    group = entry.section(key)
+    for name in group.labels():
+        try:
+            find(kind, name)
+        except UnknownName as cause:
+            raise group.wrong(str(cause), "", name) from cause
+    return [(name, group.section(name)) for name in group.labels()]
+
+
+def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact]) -> None:
+    if own.has(key):
+        prices[name] = own.number(key, dimension)
+
+
+def _newest(base: tuple[Fact, ...], own: list[Fact]) -> list[Fact]:
+    """Facts of both, those of ``own`` in place of those of the same name."""
+    merged = {fact.name: fact for fact in base}
+    merged.update({fact.name: fact for fact in own})
+    return list(merged.values())

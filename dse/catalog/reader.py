@@ -1,0 +1,198 @@
+"""Reading one catalogue file key by key: every number becomes a Fact, every mistake one line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dse import units
+from dse.catalog.facts import STATUSES, UNITS, Fact
+from dse.catalog.store import Source, models_dir, place, read_yaml, sources
+from dse.errors import StudyError
+
+_NAME = "name"  # the value is the name of another entry
+_ANY = "any"  # the unit of the value tells its dimension
+_PLAIN = "plain"  # source of a name written without one
+_FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
+
+
+class Entry:
+    """A mapping of a catalogue file. ``facts`` collects what was read from it and its sections.
+
+    Files of the catalogue itself must cite keys of sources.yaml; a user's own file may cite any
+    text, and may write a bare value, of which the file is then the source.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        data: Mapping[str, Any],
+        trail: tuple[str | int, ...] = (),
+        facts: list[Fact] | None = None,
+    ) -> None:
+        self.path, self.trail = path, trail
+        self.facts: list[Fact] = [] if facts is None else facts
+        self._data, self._used, self._asked = data, set[str](), set[str]()
+        self._own = models_dir().resolve() in path.resolve().parents
+
+    @classmethod
+    def open(cls, path: Path) -> Entry:
+        """The whole of a file."""
+        return cls(path, read_yaml(path))
+
+    def labels(self) -> tuple[str, ...]:
+        """Keys present, in the order of the file."""
+        return tuple(str(key) for key in self._data)
+
+    def has(self, key: str) -> bool:
+        """Whether ``key`` is present."""
+        self._asked.add(key)
+        return key in self.labels()
+
+    def wrong(self, problem: str, remedy: str = "", *steps: str | int) -> StudyError:
+        """The error to raise for the value under ``steps``."""
+        trail = (*self.trail, *steps)
+        return StudyError(str(self.path), *place(self.path, trail), problem, remedy)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A word or sentence; required unless there is a default."""
+        value = self._take(key, default)
+        if not isinstance(value, str):
+            raise self.wrong(f"{key} is not text", f"write {key}: some text", key)
+        return value
+
+    def name(self, key: str) -> str | None:
+        """The name of another entry, plain or as a fact; None for ``unknown``."""
+        value = self._take(key)
+        fact = self._fact(value, _NAME, key, (key,))
+        if isinstance(value, dict):
+            self.facts.append(fact)
+        return fact.text if fact.known else None
+
+    def number(self, key: str, dimension: str) -> Fact:
+        """One number of ``dimension`` (a key of :data:`dse.units.DIMENSIONS`)."""
+        fact = self._fact(self._take(key), dimension, key, (key,))
+        self.facts.append(fact)
+        return fact
+
+    def series(self, key: str, dimension: str) -> tuple[Fact, ...]:
+        """A list of numbers, such as dated prices; empty where the key is absent."""
+        values = self._take(key, [])
+        if not isinstance(values, list):
+            raise self.wrong(f"{key} is not a list", f"write {key}: [{{value: ...}}]", key)
+        found = tuple(
+            self._fact(value, dimension, key, (key, index)) for index, value in enumerate(values)
+        )
+        self.facts.extend(found)
+        return found
+
+    def section(self, key: str) -> Entry:
+        """The mapping under ``key``; empty where the key is absent."""
+        value = self._take(key, {})
+        if not isinstance(value, dict):
+            raise self.wrong(f"{key} is not a mapping", f"write {key}: {{name: ...}}", key)
+        return Entry(self.path, value, (*self.trail, key), self.facts)
+
+    def numbers(self, key: str, dimension: str = _ANY) -> dict[str, Fact]:
+        """All numbers of a section by name; without ``dimension`` each unit tells its own.
+
+        A section that is itself ``{value: unknown}`` has none.
+        """
+        inner = self.section(key)
+        if inner.has("value"):
+            if inner._take("value") != "unknown":
+                raise inner.wrong(f"{key} holds one value", "name each value in it", "value")
+            inner._used.update(inner.labels())
+            return {}
+        return {name: inner.number(name, dimension) for name in inner.labels()}
+
+    def finish(self) -> None:
+        """Raise for a key that nothing has read: it is misspelt or misplaced."""
+        for key in self.labels():
+            if key not in self._used:
+                known = sorted(self._used | self._asked)
+                near = difflib.get_close_matches(key, known, n=1)
+                remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+                raise self.wrong(f"unknown key '{key}'", remedy, key)
+
+    def _take(self, key: str, default: Any = None) -> Any:
+        self._used.add(key)
+        for present, value in self._data.items():
+            if str(present) == key:
+                return value
+        if default is None:
+            raise self.wrong(f"{key} is missing", f"add '{key}:', with value unknown if it is")
+        return default
+
+    def _fact(
+        self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]
+    ) -> Fact:
+        name = ".".join(str(step) for step in (*self.trail, key))
+        if not isinstance(written, dict):
+            if self._own and dimension != _NAME:
+                raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
+            written = {"value": written, "source": _PLAIN if self._own else self.path.name}
+        for extra in written:
+            if extra not in _FACT_KEYS:
+                remedy = f"use {', '.join(_FACT_KEYS)}"
+                raise self.wrong(f"unknown key '{extra}' in {name}", remedy, *steps)
+        if "value" not in written:
+            raise self.wrong(f"{name} has no value", "write value: unknown if it is", *steps)
+        value, source = written["value"], self._source(written, name, steps)
+        status = str(written.get("status", "sourced"))
+        if status not in STATUSES:
+            raise self.wrong(f"status '{status}'", f"write {' or '.join(STATUSES)}", *steps)
+        date = str(written.get("date", ""))
+        about = [str(written[part]) for part in ("vendor", "detail") if part in written]
+        number, unit = self._value(value, dimension, steps)
+        return Fact(
+            name=name,
+            value=number,
+            unit=unit,
+            text=str(value),
+            source=source.key,
+            accessed=source.accessed,
+            detail="; ".join(about),
+            date="" if date == "unknown" else date,
+            status="unknown" if value == "unknown" else status,
+        )
+
+    def _value(
+        self, value: Any, dimension: str, steps: tuple[str | int, ...]
+    ) -> tuple[float | None, str]:
+        if value == "unknown" or dimension == _NAME:
+            return None, UNITS.get(dimension, "")
+        try:
+            if dimension == _ANY:
+                number, unit = _any_dimension(value)
+            else:
+                number, unit = units.parse(value, dimension), UNITS[dimension]
+        except units.UnitError as cause:
+            raise self.wrong(cause.problem, cause.remedy, *steps) from cause
+        if number < 0:
+            raise self.wrong(f"{value} is negative", "write a value of at least 0", *steps)
+        return number, unit
+
+    def _source(self, written: dict[str, Any], name: str, steps: tuple[str | int, ...]) -> Source:
+        key = str(written.get("source", "" if self._own else self.path.name))
+        known = sources().get(key)
+        if known is not None:
+            return known
+        unstated = key == "none" and written["value"] == "unknown"
+        if not self._own or unstated or key == _PLAIN:
+            return Source(key, key, "", "")
+        near = difflib.get_close_matches(key, sources(), n=1)
+        remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
+        raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
+
+
+def _any_dimension(value: str | int | float) -> tuple[float, str]:
+    """Parse a value by the first dimension its unit fits."""
+    for dimension, unit in UNITS.items():
+        try:
+            return units.parse(value, dimension), unit
+        except units.UnitError:
+            continue
+    raise units.UnitError(f"'{value}' is not a quantity", "write for example 10 GB/s")

@@ -1,0 +1,222 @@
+"""What ``dse catalog`` prints: plain data for --json, and the same as tables for a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dse.catalog.accelerators import accelerator
+from dse.catalog.fabrics import fabric
+from dse.catalog.facts import Fact, latest
+from dse.catalog.nodes import node
+from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.store import KINDS, find, names, sources
+from dse.catalog.transports import transport
+from dse.catalog.workloads import workload
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# kind -> heading and name of the fact that fills the column; of a dated list the latest is shown
+COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
+    "accelerators": (
+        ("memory", "memory"),
+        ("bandwidth", "memory_bandwidth"),
+        ("in node", "intra_node_bandwidth"),
+        ("fp32", "peak.fp32"),
+        ("fp16", "peak.fp16"),
+        ("bf16", "peak.bf16"),
+        ("power", "tdp"),
+        ("purchase", "prices.purchase"),
+        ("rental", "prices.hourly"),
+    ),
+    "fabrics": (
+        ("bandwidth", "bandwidth"),
+        ("latency rdma", "latency.rdma"),
+        ("latency tcp", "latency.tcp"),
+        ("NIC", "prices.nic"),
+        ("switch port", "prices.switch_port"),
+        ("cable", "prices.cable"),
+    ),
+    "nodes": (
+        ("accelerator", "accelerator"),
+        ("count", "accelerators"),
+        ("fabric", "inter_node"),
+        ("NICs", "nics"),
+        ("purchase", "prices.purchase"),
+        ("rental", "prices.hourly"),
+    ),
+    "transports": (
+        ("link efficiency", "link_efficiency"),
+        ("latency within", "within.latency"),
+        ("copy within", "within.copy"),
+        ("latency across", "across.latency"),
+        ("copy across", "across.copy"),
+        ("reduce", "reduce"),
+    ),
+    "workloads": (
+        ("params", "params"),
+        ("forward FLOPs", "forward_flops"),
+        ("activations", "activation_bytes"),
+        ("input", "input_bytes"),
+        ("gradients", "gradient_tensors"),
+    ),
+    "prices": (
+        ("host", "host"),
+        ("electricity", "electricity"),
+        ("PUE", "pue"),
+        ("years", "amortisation_years"),
+    ),
+}
+
+_STYLES = {"unverified": "yellow", "unknown": "dim", "derived": "cyan", "sourced": ""}
+
+
+def kinds_data() -> list[dict[str, Any]]:
+    """Every kind of entry with how many there are."""
+    return [{"kind": kind, "entries": len(names(kind))} for kind in KINDS]
+
+
+def kind_data(kind: str) -> list[dict[str, Any]]:
+    """One row for each entry of ``kind``: its name, title and the facts of :data:`COLUMNS`.
+
+    A fact is its value in SI, or the text where it is a name, or None where it is unknown.
+    Raises :class:`~dse.catalog.store.UnknownName`.
+    """
+    return [
+        {"name": name, "title": title} | {key: _plain(fact) for key, fact in cells.items()}
+        for name, title, cells in _rows(kind)
+    ]
+
+
+def entry_data(kind: str, name: str) -> dict[str, Any]:
+    """All facts of one entry, and the documents they come from.
+
+    Raises :class:`~dse.catalog.store.UnknownName`.
+    """
+    title, notes, facts = _entry(kind, name)
+    cited = {fact.source for fact in facts}
+    return {
+        "kind": kind,
+        "name": name,
+        "title": title,
+        "notes": notes,
+        "facts": [asdict(fact) for fact in facts],
+        "sources": [asdict(source) for key, source in sources().items() if key in cited],
+    }
+
+
+def render_kinds(console: Console) -> None:
+    """Print the kinds of entries."""
+    from rich.table import Table
+
+    table = Table("kind", "entries", box=None)
+    for row in kinds_data():
+        table.add_row(row["kind"], str(row["entries"]))
+    console.print(table)
+    console.print("dse catalog KIND lists one kind, dse catalog KIND NAME shows an entry")
+
+
+def render_kind(console: Console, kind: str) -> None:
+    """Print the entries of one kind; yellow is recalled and unchecked, blank is not known."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = _rows(kind)
+    table = Table("name", *(heading for heading, _ in COLUMNS[kind]), box=None)
+    for name, _, cells in rows:
+        table.add_row(name, *(Text(*_cell(cells[key])) for _, key in COLUMNS[kind]))
+    console.print(table)
+    if any(fact and fact.status == "unverified" for *_, row in rows for fact in row.values()):
+        console.print(Text("* recalled, not checked against a document", "yellow"))
+
+
+def render_entry(console: Console, kind: str, name: str) -> None:
+    """Print one entry: each value with its unit, source, date and status."""
+    from rich.table import Table
+    from rich.text import Text
+
+    title, notes, facts = _entry(kind, name)
+    console.print(Text(title, "bold"))
+    table = Table("", "value", "source", "date", "status", "detail", box=None)
+    for fact in facts:
+        cells = (fact.name, _wording(fact), fact.source, fact.date, fact.status, fact.detail)
+        table.add_row(*(Text(cell, _STYLES[fact.status]) for cell in cells))
+    console.print(table)
+    if notes:
+        console.print(Text(notes))
+    cited = {fact.source for fact in facts}
+    for key, source in sources().items():
+        if key in cited:
+            place = f" {source.url}" if source.url else ""
+            console.print(Text(f"{key}: {source.title}{place} (accessed {source.accessed})"))
+
+
+def _entry(kind: str, name: str) -> tuple[str, str, tuple[Fact, ...]]:
+    """Title, notes and facts of one entry."""
+    names(kind)
+    found = _entry_or_list(kind, name)
+    notes = getattr(found, "notes", "") or getattr(found, "method", "")
+    return found.title, notes, found.facts
+
+
+def _entry_or_list(kind: str, name: str) -> Any:
+    if kind == "prices":
+        prices: PriceList = read_prices(find(kind, name))
+        return prices
+    readers: dict[str, Any] = {
+        "accelerators": accelerator,
+        "fabrics": fabric,
+        "nodes": node,
+        "transports": transport,
+        "workloads": workload,
+    }
+    return readers[kind](name)
+
+
+def _rows(kind: str) -> list[tuple[str, str, dict[str, Fact | None]]]:
+    """Name, title and the fact of each column for all entries of a kind."""
+    rows = []
+    for name in names(kind):
+        title, _, facts = _entry(kind, name)
+        cells: dict[str, Fact | None] = {}
+        for _, key in COLUMNS[kind]:
+            same = [fact for fact in facts if fact.name == key]
+            cells[key] = same[0] if len(same) == 1 else latest(same)
+        rows.append((name, title, cells | _list_prices(kind, name)))
+    return rows
+
+
+def _list_prices(kind: str, name: str) -> dict[str, Fact | None]:
+    """The prices the default list chose for an accelerator, so that both agree."""
+    if kind != "accelerators":
+        return {}
+    prices = default_prices()
+    return {
+        "prices.purchase": prices.accelerator_usd.get(name),
+        "prices.hourly": prices.accelerator_hourly_usd.get(name),
+    }
+
+
+def _plain(fact: Fact | None) -> float | str | None:
+    if fact is None or not fact.known:
+        return None
+    return fact.text if fact.value is None else fact.value
+
+
+def _cell(fact: Fact | None) -> tuple[str, str]:
+    """Text and style of one cell; a star marks what is unverified."""
+    if fact is None or not fact.known:
+        return "", "dim"
+    star = "*" if fact.status == "unverified" else ""
+    return _wording(fact) + star, _STYLES[fact.status]
+
+
+def _wording(fact: Fact) -> str:
+    """The value as written; long bare counts and byte counts get a prefix."""
+    if fact.value is None or fact.unit not in {"", "B"} or fact.value < 1e4:
+        return fact.text
+    for prefix, factor in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if fact.value >= factor:
+            return f"{fact.value / factor:.4g} {prefix}{fact.unit}"
+    return fact.text

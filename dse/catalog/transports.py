@@ -1,0 +1,92 @@
+"""Transports: what carries the messages, with default software costs where nothing was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import find
+
+
+@dataclass(frozen=True)
+class SoftwareCost:
+    """Seconds per message, and per byte copied (0 where the wire reads memory itself)."""
+
+    latency_s: float
+    s_per_byte: float
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """How messages travel, as long as no calibration profile says better.
+
+    ``protocol`` picks the latency of a fabric (rdma or tcp). ``reaches_device``: whether messages
+    start in device memory; else gradients are copied to the host and back. ``multirail``: whether
+    one flow uses all network cards of a node. ``link_efficiency``: the share of a link's bandwidth
+    that large messages reach. ``gamma_s_per_byte``: seconds to reduce a byte on the host; 0 on a
+    device, where ``link_efficiency`` contains it.
+    """
+
+    name: str
+    title: str
+    protocol: str
+    reaches_device: bool
+    multirail: bool
+    link_efficiency: float
+    within: SoftwareCost
+    across: SoftwareCost
+    gamma_s_per_byte: float
+    facts: tuple[Fact, ...]
+
+
+def transport(name: str) -> Transport:
+    """The transport of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
+    return read_transport(find("transports", name))
+
+
+@cache
+def read_transport(path: Path) -> Transport:
+    """The transport in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    found = Transport(
+        name=entry.text("name"),
+        title=entry.text("title"),
+        protocol=_choice(entry, "protocol", "rdma", "tcp"),
+        reaches_device=_choice(entry, "reaches", "device", "host") == "device",
+        multirail=_choice(entry, "multirail", "yes", "no") == "yes",
+        link_efficiency=_known(entry, "link_efficiency", "count"),
+        within=_software(entry, "within"),
+        across=_software(entry, "across"),
+        gamma_s_per_byte=_inverse(entry, "reduce"),
+        facts=tuple(entry.facts),
+    )
+    entry.finish()
+    return found
+
+
+def _choice(entry: Entry, key: str, *allowed: str) -> str:
+    value = entry.text(key)
+    if value not in allowed:
+        raise entry.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
+    return value
+
+
+def _known(entry: Entry, key: str, dimension: str) -> float:
+    value = entry.number(key, dimension).value
+    if value is None:
+        raise entry.wrong(f"{key} is unknown", "a transport needs it", key)
+    return value
+
+
+def _inverse(entry: Entry, key: str) -> float:
+    return 1 / _known(entry, key, "bytes_per_s") if entry.has(key) else 0.0
+
+
+def _software(entry: Entry, key: str) -> SoftwareCost:
+    section = entry.section(key)
+    cost = SoftwareCost(_known(section, "latency", "seconds"), _inverse(section, "copy"))
+    section.finish()
+    return cost

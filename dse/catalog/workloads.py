@@ -1,0 +1,128 @@
+"""Workloads: size, arithmetic and layers of one network, per training sample."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import find
+from dse.errors import StudyError
+
+COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
+SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """One network with its input; None marks what is not known.
+
+    FLOPs, activations and input are for one sample; a multiply-add is 2 FLOPs; training takes
+    three times ``forward_flops``. ``activation_bytes`` holds 16-bit storage of what the backward
+    pass needs; ``activation_bytes_without_scores`` the same with an attention kernel that does
+    not store the scores. ``layer_*`` are read-only arrays of shape (layers,), in forward order:
+    parameters, forward FLOPs, output elements and elements saved for the backward pass (NaN
+    where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
+    """
+
+    name: str
+    title: str
+    params: float
+    forward_flops: float
+    activation_bytes: float | None
+    activation_bytes_without_scores: float | None
+    input_bytes: float | None
+    gradient_tensors: int | None
+    layer_names: tuple[str, ...]
+    layer_kinds: tuple[str, ...]
+    layer_params: Array
+    layer_forward_flops: Array
+    layer_output_elems: Array
+    layer_saved_elems: Array
+    method: str
+    facts: tuple[Fact, ...]
+
+
+def workload(name: str) -> Workload:
+    """The workload of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
+    return read_workload(find("workloads", name))
+
+
+@cache
+def read_workload(path: Path) -> Workload:
+    """The workload in a file and its layer table, whose sums must agree with the totals.
+
+    Raises :class:`~dse.errors.StudyError` where the file or the table is wrong.
+    """
+    entry = Entry.open(path)
+    name, title = entry.text("name"), entry.text("title")
+    params = entry.number("params", "count").value
+    flops = entry.number("forward_flops", "count").value
+    if params is None or flops is None:
+        raise entry.wrong("a workload needs params and forward_flops", "write both")
+    activations = entry.number("activation_bytes", "bytes").value
+    fused = None
+    if entry.has("activation_bytes_without_scores"):
+        fused = entry.number("activation_bytes_without_scores", "bytes").value
+    given = entry.number("input_bytes", "bytes").value
+    tensors = entry.number("gradient_tensors", "count").value
+    if entry.has("embedding_params"):
+        entry.number("embedding_params", "count")
+    layers, method = entry.text("layers"), entry.text("method")
+    entry.finish()
+    names, kinds, table = _read_layers(path.parent / layers)
+    for total, column, key in ((params, 0, "params"), (flops, 1, "forward_flops")):
+        if abs(table[column].sum() - total) > SUM_TOLERANCE * total:
+            problem = f"{key} is {total:.6g} but the layers add up to {table[column].sum():.6g}"
+            raise entry.wrong(problem, f"correct it or {layers}", key)
+    return Workload(
+        name=name,
+        title=title,
+        params=params,
+        forward_flops=flops,
+        activation_bytes=activations,
+        activation_bytes_without_scores=fused,
+        input_bytes=given,
+        gradient_tensors=None if tensors is None else int(tensors),
+        layer_names=names,
+        layer_kinds=kinds,
+        layer_params=table[0],
+        layer_forward_flops=table[1],
+        layer_output_elems=table[2],
+        layer_saved_elems=table[3],
+        method=method,
+        facts=tuple(entry.facts),
+    )
+
+
+def _read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
+    """Names, kinds, and the numbers of a layer table with shape (4, layers)."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+    except OSError as cause:
+        remedy = "write 'layers:' relative to the workload"
+        raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
+    if tuple(header) != COLUMNS or not rows:
+        raise StudyError(str(path), 1, 1, "is not a layer table", f"use {','.join(COLUMNS)}")
+    table = np.full((4, len(rows)), np.nan)
+    for index, row in enumerate(rows):
+        try:
+            table[:, index] = [float(cell) if cell else np.nan for cell in row[2:]]
+        except ValueError as cause:
+            problem = f"layer {row[0] if row else ''} has a cell that is not a number"
+            raise StudyError(str(path), index + 2, 1, problem, "or a cell is missing") from cause
+    if np.isnan(table[:2]).any():
+        line = int(np.argwhere(np.isnan(table[:2]))[0][1]) + 2
+        problem = "params and forward_flops may not be empty"
+        raise StudyError(str(path), line, 1, problem, "write 0 where there are none")
+    table.setflags(write=False)
+    return tuple(row[0] for row in rows), tuple(row[1] for row in rows), table

@@ -1,0 +1,91 @@
+"""The quantities a constraint or an objective can name, computed when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from dse.model.arrays import Array, Mask
+from dse.model.collectives import node_count
+from dse.model.money import Cost
+from dse.model.step import StepTime
+
+SECONDS_PER_HOUR = 3600.0
+
+
+@dataclass
+class Evaluation(Mapping[str, Array]):
+    """Priced points: terms, and by name every quantity of :data:`QUANTITIES`.
+
+    Arrays broadcast to the points' shape and are no larger than the axes they depend on.
+    """
+
+    step: StepTime
+    cost: Cost
+    gpus: Array
+    gpus_per_node: Array
+    batch_per_gpu: Array
+    servers: Array
+    memory_slack_bytes: Array
+    in_range: Mask
+    target_samples: float
+    baseline_samples_per_s: float
+    _known: dict[str, Array] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._known:
+            self._known[name] = QUANTITIES[name](self)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(QUANTITIES)
+
+    def __len__(self) -> int:
+        return len(QUANTITIES)
+
+    def whole_nodes(self) -> Mask:
+        """All nodes are full, or there is only one."""
+        whole = np.mod(self.gpus, self.gpus_per_node) == 0
+        return np.asarray(whole | (self.gpus < self.gpus_per_node))
+
+    def computable(self) -> Mask:
+        """The accelerator has the precision, and nothing the step needs is unknown."""
+        around = self.step.forward_s + self.step.optimizer_s + self.step.comm_s
+        return np.asarray(np.isfinite(around))
+
+
+def _throughput(e: Evaluation) -> Array:
+    return np.asarray(e["global_batch"] / e.step.step_s)
+
+
+def _speedup(e: Evaluation) -> Array:
+    # One pass over the points: the small numerator first.
+    return np.asarray((e["global_batch"] / e.baseline_samples_per_s) / e.step.step_s)
+
+
+QUANTITIES: Mapping[str, Callable[[Evaluation], Array]] = MappingProxyType(
+    {
+        "speedup": _speedup,
+        "throughput": _throughput,
+        "step": lambda e: e.step.step_s,
+        "compute": lambda e: e.step.compute_s,
+        "comm": lambda e: e.step.comm_s,
+        "exposed": lambda e: e.step.exposed_s,
+        "capital": lambda e: e.cost.capital_usd,
+        "hourly": lambda e: e.cost.rental_usd_per_hour,
+        "tco": lambda e: e.cost.tco_usd_per_hour,
+        "power": lambda e: e.cost.power_w,
+        "time_to_target": lambda e: np.asarray(e.target_samples / e["throughput"]),
+        "per_run": lambda e: np.asarray(e["hourly"] * e["time_to_target"] / SECONDS_PER_HOUR),
+        "gpus": lambda e: e.gpus,
+        "gpus_per_node": lambda e: e.gpus_per_node,
+        "nodes": lambda e: node_count(e.gpus, e.gpus_per_node),
+        "batch_per_gpu": lambda e: e.batch_per_gpu,
+        "global_batch": lambda e: np.asarray(e.gpus * e.batch_per_gpu),
+        "ps_servers": lambda e: e.servers,
+        "memory_slack": lambda e: e.memory_slack_bytes,
+    }
+)

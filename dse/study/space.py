@@ -1,0 +1,171 @@
+"""The space of a study: every design point has an index, every index a design point.
+
+Axes that change the code path of the model (structural axes) are looped; each combination of their
+values is a slab, a plain grid over the other axes. Points are numbered slab by slab, in C order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dse.study.definition import Axis, Condition, Value
+
+STRUCTURAL = ("precision", "aggregation", "bucket", "overlap")
+
+
+@dataclass(frozen=True)
+class Slab:
+    """A grid of design points that share their structural values.
+
+    fixed: structural axis -> position of its value. axes: the data axes that apply here (an axis
+    whose condition fails has a single value, ``None``). first: index of the slab's first point.
+    """
+
+    fixed: Mapping[str, int]
+    axes: tuple[Axis, ...]
+    first: int
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Values per data axis."""
+        return tuple(len(axis.values) for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """Number of design points."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A contiguous index range of one slab that is itself a grid: a slice per data axis."""
+
+    slab: int
+    first: int
+    slices: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Values per data axis."""
+        return tuple(part.stop - part.start for part in self.slices)
+
+    @property
+    def size(self) -> int:
+        """Number of design points."""
+        return math.prod(self.shape)
+
+
+class Space:
+    """All design points of a study with finite axes.
+
+    axes: in the order of the points' numbering, structural ones first. A conditional axis takes
+    its values where its condition holds and ``None`` elsewhere, so no point is counted twice.
+    """
+
+    def __init__(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> None:
+        conditional = {condition.axis for condition in conditions}
+        decisive = {name for condition in conditions for name, _ in condition.requires}
+        looped = [a for a in axes if a.name in STRUCTURAL or a.name in decisive]
+        data = [a for a in axes if a not in looped and a.name not in conditional]
+        self.looped: tuple[Axis, ...] = tuple(looped)
+        self.conditions = tuple(conditions)
+        extra = _unconditioned(axes, conditions)
+        self.data_axes: tuple[Axis, ...] = (*data, *extra)
+        self.slabs: tuple[Slab, ...] = tuple(self._slabs())
+
+    def _slabs(self) -> Iterator[Slab]:
+        first = 0
+        for positions in itertools.product(*(range(len(a.values)) for a in self.looped)):
+            fixed = {a.name: p for a, p in zip(self.looped, positions, strict=True)}
+            values = {a.name: a.values[p] for a, p in zip(self.looped, positions, strict=True)}
+            axes = tuple(_applied(axis, self.conditions, values) for axis in self.data_axes)
+            slab = Slab(fixed, axes, first)
+            first += slab.size
+            yield slab
+
+    @property
+    def size(self) -> int:
+        """Number of design points."""
+        last = self.slabs[-1]
+        return last.first + last.size
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Axis names in numbering order."""
+        return tuple(a.name for a in (*self.looped, *self.data_axes))
+
+    def boxes(self, largest: int) -> Iterator[Box]:
+        """Cut the space into boxes of at most ``largest`` points, in index order.
+
+        A slab is cut along its leading axes only, so every box is a contiguous index range.
+        """
+        for number, slab in enumerate(self.slabs):
+            cut = 0
+            while cut < len(slab.shape) and math.prod(slab.shape[cut:]) > largest:
+                cut += 1
+            tail = math.prod(slab.shape[cut:])
+            lead = slab.shape[:cut]
+            run = max(1, largest // tail) if lead else 1
+            whole = tuple(slice(0, n) for n in slab.shape[cut:])
+            first = slab.first
+            for outer in itertools.product(*(range(n) for n in lead[:-1])):
+                stop = lead[-1] if lead else 1
+                for begin in range(0, stop, run):
+                    end = min(begin + run, stop)
+                    inner = (slice(begin, end),) if lead else ()
+                    outers = tuple(slice(p, p + 1) for p in outer)
+                    box = Box(number, first, (*outers, *inner, *whole))
+                    first += box.size
+                    yield box
+
+    def locate(self, index: int) -> tuple[int, tuple[int, ...]]:
+        """The slab of a point and its position on each of the slab's data axes."""
+        if not 0 <= index < self.size:
+            raise IndexError(f"point {index} of {self.size}")
+        starts = [slab.first for slab in self.slabs]
+        number = int(np.searchsorted(starts, index, side="right")) - 1
+        slab = self.slabs[number]
+        position = np.unravel_index(index - slab.first, slab.shape)
+        return number, tuple(int(p) for p in position)
+
+    def point(self, index: int) -> dict[str, Value | None]:
+        """The design point: axis -> value (``None`` where the axis does not apply)."""
+        return {name: value for name, (value, _) in self._cells(index).items()}
+
+    def labels(self, index: int) -> dict[str, str]:
+        """The design point as text, axis -> label ("" where the axis does not apply)."""
+        return {name: label for name, (_, label) in self._cells(index).items()}
+
+    def _cells(self, index: int) -> dict[str, tuple[Value | None, str]]:
+        number, position = self.locate(index)
+        slab = self.slabs[number]
+        cells: dict[str, tuple[Value | None, str]] = {}
+        for axis in self.looped:
+            at = slab.fixed[axis.name]
+            cells[axis.name] = (axis.values[at], axis.labels[at])
+        for axis, at in zip(slab.axes, position, strict=True):
+            cells[axis.name] = (axis.values[at], axis.labels[at])
+        return cells
+
+
+def _unconditioned(axes: Sequence[Axis], conditions: Sequence[Condition]) -> tuple[Axis, ...]:
+    """One placeholder per conditional axis; :func:`_applied` gives it its values per slab."""
+    names = dict.fromkeys(condition.axis for condition in conditions)
+    ordered = {a.name: a.ordered for a in axes}
+    return tuple(Axis(name, (), (), ordered.get(name, True)) for name in names)
+
+
+def _applied(axis: Axis, conditions: Sequence[Condition], values: Mapping[str, Value]) -> Axis:
+    mine = [c for c in conditions if c.axis == axis.name]
+    if not mine:
+        return axis
+    for condition in mine:  # the first that holds
+        if all(values[name] in allowed for name, allowed in condition.requires):
+            return Axis(axis.name, condition.values, condition.labels, axis.ordered)
+    return Axis(axis.name, (None,), ("",), axis.ordered)  # type: ignore[arg-type]

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dse.catalog import accelerator
+
+
+def test_values_are_si() -> None:
+    card = accelerator("h100-sxm")
+    assert card.memory_bytes == 80e9
+    assert card.memory_bytes_per_s == pytest.approx(3.35e12)
+    assert card.intra_node_bytes_per_s == pytest.approx(450e9)
+    assert card.power_w == 700
+    assert card.peak_flops_per_s["fp16"] == pytest.approx(989e12)
+
+
+def test_an_accelerator_without_its_own_links_uses_the_host_link() -> None:
+    card = accelerator("t4")
+    assert card.intra_node_bytes_per_s is None
+    assert card.host_link == "pcie3-x16"
+
+
+def test_what_is_not_published_is_none() -> None:
+    assert accelerator("tpu-v5p").power_w is None
+    assert accelerator("tpu-v4").host_link is None
+
+
+def test_one_entry_is_read_once() -> None:
+    assert accelerator("t4") is accelerator("t4")
+
+
+def test_an_accelerator_travels_to_a_worker() -> None:
+    copy = pickle.loads(pickle.dumps(accelerator("t4")))
+    assert copy.peak_flops_per_s == accelerator("t4").peak_flops_per_s

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from dse.catalog import fabric
+
+
+def test_bits_become_bytes() -> None:
+    assert fabric("100gbe").bytes_per_s == pytest.approx(12.5e9)
+    assert fabric("nvlink4").bytes_per_s == pytest.approx(450e9)
+
+
+def test_latency_is_in_seconds_by_protocol() -> None:
+    assert fabric("10gbe").latency_s == pytest.approx({"rdma": 2e-6, "tcp": 30e-6})
+    assert fabric("40gbe").latency_s == pytest.approx({"rdma": 1.93e-6})
+    assert fabric("ib-xdr").latency_s == {}
+
+
+def test_a_switch_port_is_a_share_of_its_switch() -> None:
+    ndr = fabric("ib-ndr")
+    assert ndr.switch_port_usd == pytest.approx(36000 / 64)
+    assert ndr.switch_radix == 64
+    assert next(f for f in ndr.facts if f.name == "prices.switch_port").status == "derived"
+
+
+def test_a_rented_fabric_has_no_prices() -> None:
+    efa = fabric("aws-efa-v2")
+    assert (efa.nic_usd, efa.switch_port_usd, efa.cable_usd) == (None, None, None)

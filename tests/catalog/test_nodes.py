@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from dse.catalog import node
+
+
+def test_a_node_is_complete() -> None:
+    dgx = node("dgx-a100-40gb")
+    assert (dgx.accelerator, dgx.accelerators) == ("a100-sxm4-40gb", 8)
+    assert (dgx.inter_node, dgx.nics) == ("ib-hdr", 8)
+    assert dgx.purchase_usd == 199_000
+    assert dgx.hourly_usd is None
+
+
+def test_the_most_recent_price_counts() -> None:
+    assert node("aws-p5.48xlarge").hourly_usd == 55.04
+
+
+def test_a_price_whose_source_is_doubtful_does_not_count() -> None:
+    assert node("dgx-h100").purchase_usd == 375_000
+
+
+def test_a_stand_in_is_marked() -> None:
+    tray = node("gb300-nvl72-tray")
+    assert tray.accelerator == "b300-sxm"
+    assert next(f for f in tray.facts if f.name == "accelerator").status == "unverified"

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.catalog import default_prices, read_prices
+from dse.errors import StudyError
+
+
+def test_the_default_list() -> None:
+    prices = default_prices()
+    assert prices.accelerator_usd["h100-sxm"].value == 31250
+    assert prices.accelerator_hourly_usd["h100-sxm"].value == 6.88
+    assert prices.includes["b200-sxm"] == "node-share"
+    assert prices.electricity_usd_per_kwh.value == 0.078
+    assert prices.host_usd.status == "unverified"
+
+
+def test_a_price_not_known_is_there_without_a_number() -> None:
+    fact = default_prices().accelerator_usd["mi325x"]
+    assert fact.value is None
+    assert fact.status == "unknown"
+
+
+def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(
+        "title: Offer of May\n"
+        "host: 15000 USD\n"
+        "accelerators:\n"
+        "  h100-sxm: {purchase: {value: 27000 USD, date: 2026-05-02, source: quote 17},"
+        " includes: node-share}\n"
+        "  mi325x: {hourly: 2.50 USD/hour}\n"
+        "fabrics:\n  ib-ndr: {nic: 1500 USD}\n"
+        "nodes:\n  dgx-h100: {purchase: 290000 USD}\n"
+    )
+    prices, ours = read_prices(path), default_prices()
+    assert prices.title == "Offer of May"
+    assert prices.host_usd.value == 15000
+    assert prices.host_usd.source == "offer.yaml"
+    own = prices.accelerator_usd["h100-sxm"]
+    assert (own.value, own.date, own.source) == (27000, "2026-05-02", "quote 17")
+    assert prices.includes["h100-sxm"] == "node-share"
+    assert prices.accelerator_hourly_usd["h100-sxm"] == ours.accelerator_hourly_usd["h100-sxm"]
+    assert prices.accelerator_hourly_usd["mi325x"].value == 2.5
+    assert prices.fabric_usd["ib-ndr"]["nic"].value == 1500
+    assert prices.node_usd["dgx-h100"].value == 290_000
+    assert prices.pue == ours.pue
+    assert ours.accelerator_usd["h100-sxm"].value == 31250, "the default is left as it was"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("host: 15000\n", "offer.yaml:1:7: 15000 has no unit"),
+        ("hots: 15000 USD\n", "unknown key 'hots'; did you mean host?"),
+        ("accelerators:\n  h10: {hourly: 1 USD/hour}\n", "offer.yaml:2:8: h10: no such accel"),
+        ("accelerators:\n  t4: {hourly: 1 USD}\n", "'1 USD' has the wrong unit"),
+        ("accelerators:\n  t4: {includes: box}\n", "includes 'box'; write card or node-share"),
+        ("accelerators:\n  t4: {rent: 1 USD/hour}\n", "unknown key 'rent'"),
+        ("fabrics: {ib-ndr: {nick: 3 USD}}\n", "unknown key 'nick'; did you mean nic?"),
+        ("nodes: 3\n", "nodes is not a mapping"),
+    ],
+)
+def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(text)
+    with pytest.raises(StudyError) as caught:
+        read_prices(path)
+    assert message in str(caught.value)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from dse.catalog import KINDS, UnknownName, names
+from dse.catalog.show import (
+    entry_data,
+    kind_data,
+    kinds_data,
+    render_entry,
+    render_kind,
+    render_kinds,
+)
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), width=200)
+
+
+def printed(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_kinds_are_counted(console: Console) -> None:
+    render_kinds(console)
+    assert {row["kind"] for row in kinds_data()} == set(KINDS)
+    assert "workloads" in printed(console)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_kind_lists_all_its_entries(console: Console, kind: str) -> None:
+    render_kind(console, kind)
+    rows = kind_data(kind)
+    assert [row["name"] for row in rows] == list(names(kind))
+    assert all(row["name"] in printed(console) for row in rows)
+    json.dumps(rows, allow_nan=False)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_an_entry_shows_values_sources_and_status(console: Console, kind: str) -> None:
+    name = names(kind)[0]
+    data = entry_data(kind, name)
+    render_entry(console, kind, name)
+    json.dumps(data, allow_nan=False)
+    for fact in data["facts"]:
+        assert fact["source"] in printed(console)
+    assert all(source["accessed"] in printed(console) for source in data["sources"])
+
+
+def test_numbers_are_si_and_unknown_is_null() -> None:
+    row = next(row for row in kind_data("accelerators") if row["name"] == "t4")
+    assert row["memory"] == 16e9
+    assert row["intra_node_bandwidth"] is None
+
+
+def test_unverified_numbers_are_starred(console: Console) -> None:
+    render_kind(console, "fabrics")
+    assert "30 us*" in printed(console)
+    assert "recalled, not checked" in printed(console)
+
+
+def test_the_price_shown_is_the_price_listed() -> None:
+    row = next(row for row in kind_data("accelerators") if row["name"] == "h100-sxm")
+    assert row["prices.hourly"] == 6.88
+
+
+def test_an_unknown_name_is_told(console: Console) -> None:
+    with pytest.raises(UnknownName, match="did you mean ib-hdr"):
+        render_entry(console, "fabrics", "hdr-ib")
+    with pytest.raises(UnknownName):
+        render_entry(console, "prices", "mine")
+    with pytest.raises(UnknownName):
+        entry_data("things", "x")

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dse.catalog import names, workload
+
+
+def test_resnet50() -> None:
+    net = workload("resnet50")
+    assert net.params == 25_557_032
+    assert net.gradient_tensors == 161
+    assert net.input_bytes == 3 * 224 * 224
+    assert net.activation_bytes == 2 * np.nansum(net.layer_saved_elems)
+    assert net.layer_names[0] == "stem.0"
+
+
+def test_what_a_table_does_not_say_is_nan() -> None:
+    net = workload("bert-base-s128")
+    assert np.isnan(net.layer_saved_elems).all()
+    assert np.isnan(net.layer_output_elems).all()
+
+
+def test_activations_of_tables_without_them_are_unknown() -> None:
+    assert workload("t5-base").activation_bytes is None
+    assert workload("gnmt-v2").activation_bytes is None
+
+
+def test_a_tied_output_projection_costs_time_where_it_runs() -> None:
+    net = workload("gpt2-124m")
+    assert net.layer_forward_flops[0] == 0
+    assert net.layer_names[-1] == "head.tied"
+    assert net.layer_params[-1] == 0
+    assert net.layer_forward_flops[-1] == 2 * 50257 * 768 * 1024
+
+
+def test_tables_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        workload("resnet50").layer_params[0] = 1
+
+
+@pytest.mark.parametrize("name", names("workloads"))
+def test_layer_arrays_have_one_length(name: str) -> None:
+    net = workload(name)
+    shapes = {a.shape for a in (net.layer_params, net.layer_forward_flops, net.layer_output_elems)}
+    assert shapes == {(len(net.layer_names),)}
+    assert (net.layer_params >= 0).all()
+    assert (net.layer_forward_flops >= 0).all()
+
+
+def test_scores_left_out_need_less_memory() -> None:
+    net = workload("llama2-7b")
+    assert net.activation_bytes is not None
+    assert net.activation_bytes_without_scores is not None
+    assert net.activation_bytes_without_scores < net.activation_bytes
