@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
+from functools import cache, lru_cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ tebi- = 1099511627776 = Ti-
 bit = [information] = bit
 byte = 8 * bit = B
 bps = bit / second
+Bps = byte / second
 second = [time] = s = sec
 minute = 60 * second = min
 hour = 3600 * second = h = hr
@@ -71,10 +73,42 @@ usd = [money] = USD
 sample = [sample]
 """
 
-_BITS = re.compile(r"(?<![A-Za-z])([kKMGTP]i?)?b(?=/s|/second|\b)(?!ps)")
+# What a user may write: closed as well, since a prefix that is right for watts (milli) would turn
+# the common slip "25 mbps" into millibits. pint unit -> (spellings, long names, prefixes).
+_COUNTED = ("k", "M", "G", "T", "P", "E")
+_BINARY = ("Ki", "Mi", "Gi", "Ti")
+_SMALL = ("m", "u", "n")
+_SPELLINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "bit": ("b bit", "bit bits", (*_COUNTED, *_BINARY)),
+    "byte": ("B byte", "byte bytes", (*_COUNTED, *_BINARY)),
+    "bps": ("bps", "", (*_COUNTED, *_BINARY)),
+    "Bps": ("Bps", "", (*_COUNTED, *_BINARY)),
+    "flop": ("FLOP flop", "", _COUNTED),
+    "flops": ("FLOPS flops FLOPs", "", _COUNTED),
+    "usd": ("USD usd", "", _COUNTED),
+    "sample": ("", "sample samples", _COUNTED),
+    "second": ("s sec", "second seconds", _SMALL),
+    "minute": ("min", "minute minutes", ()),
+    "hour": ("h hr", "hour hours", ()),
+    "day": ("d", "day days", ()),
+    "year": ("yr", "year years", ()),
+    "watt": ("W", "watt watts", ("m", "k", "M", "G")),
+    "joule": ("J", "joule joules", ("m", "k", "M", "G")),
+    "watt_hour": ("Wh", "", ("m", "k", "M", "G", "T")),
+}
+_PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long name)
+    "k": ("k K", "kilo"), "M": ("M", "mega"), "G": ("G", "giga"), "T": ("T", "tera"),
+    "P": ("P", "peta"), "E": ("E", "exa"), "m": ("m", "milli"), "u": ("u µ μ", "micro"),
+    "n": ("n", "nano"), "Ki": ("Ki", "kibi"), "Mi": ("Mi", "mebi"), "Gi": ("Gi", "gibi"),
+    "Ti": ("Ti", "tebi"),
+}  # fmt: skip
+
+_LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
+# A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
 _QUANTITY = re.compile(
-    r"^\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:nan|inf(?:inity)?))\s*(\S.*)?$",
+    r"^\s*([+-]?(?:\d{1,3}(?:,\d{3})+\b(?:\.\d*)?|\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+    r"|[+-]?\.?(?:nan|inf(?:inity)?)(?![A-Za-z]))\s*(\S.*)?$",
     re.IGNORECASE,
 )
 
@@ -96,43 +130,95 @@ def parse(text: str | float | int, dimension: str) -> float:
     dimension, or a value that is not finite. Sign and zero are the caller's to judge.
     """
     target, example = DIMENSIONS[dimension]
+    bare = dimension in {"count", "samples"}
+    remedy = f"write for example {example}"
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
-        raise UnitError(f"{text!r} is not a quantity", f"write for example {example}")
+        raise UnitError(f"{text!r} is not a quantity", remedy)
     if isinstance(text, (int, float)):
-        if dimension in {"count", "samples"}:
-            return _finite(float(text), str(text))
-        raise UnitError(f"{text} has no unit", f"write for example {example}")
-    match = _QUANTITY.match(text)
+        if bare:
+            return _finite(text, f"{text:.20g}" if isinstance(text, float) else "the number")
+        raise UnitError(f"{text} has no unit", remedy)
+    match = _QUANTITY.match(text) if len(text) <= _LONGEST else None
     if match is None:
-        raise UnitError(f"'{text}' is not a quantity", f"write for example {example}")
-    number = _finite(float(match[1].replace(",", "").replace("_", "")), text)
+        raise UnitError(f"'{text}' is not a quantity", remedy)
+    number = _finite(re.sub(r"[,_]|\.(?=[ni])", "", match[1].lower()), text)
     unit = (match[2] or "").strip()
     if not unit:
-        return parse(number, dimension)
+        if bare:
+            return number
+        raise UnitError(f"{text.strip()} has no unit", remedy)
+    try:
+        factor = _factor(unit, target)
+    except UnitError as cause:
+        raise UnitError(f"'{text}' {cause.problem}", cause.remedy or remedy) from cause
     # 15 digits: 5 us is 5e-06, not the 4.9999999999999996e-06 of the product.
-    return float(f"{number * _factor(unit, target, text, example):.15g}")
+    return _finite(f"{number * factor:.15g}", text)
 
 
-def _finite(number: float, text: str) -> float:
-    if not math.isfinite(number):
+def _finite(number: float | str, text: str) -> float:
+    try:
+        value = float(number)
+    except OverflowError:  # an int beyond the largest float
+        value = math.inf
+    if not math.isfinite(value):
         raise UnitError(f"{text} is not a finite number", "write a finite value")
-    return number
+    return value
 
 
 @cache
-def _factor(unit: str, target: str, text: str, example: str) -> float:
-    import pint
+def _vocabulary() -> dict[str, str]:
+    """Every spelling of a unit that is accepted -> its name in the registry."""
+    words: dict[str, str] = {}
+    for name, (short, long, prefixes) in _SPELLINGS.items():
+        words.update(dict.fromkeys((*short.split(), *long.split()), name))
+        for prefix in prefixes:
+            short_prefixes, long_prefix = _PREFIXES[prefix]
+            heads = product(short_prefixes.split(), short.split() or long.split())
+            for head, tail in (*heads, *product([long_prefix], long.split())):
+                words[head + tail] = prefix + name
+    return words
 
+
+def _spelt(word: str) -> str:
+    """The registry's name of ``word``; another case is taken where only one meaning fits."""
+    words = _vocabulary()
+    if word in words:
+        return words[word]
+    near = {spelt: name for spelt, name in words.items() if spelt.lower() == word.lower()}
+    if not near:
+        raise UnitError("has a unit that is not known here")
+    if len(set(near.values())) > 1:
+        raise UnitError(f"is ambiguous: '{word}'", f"write {' or '.join(near)}")
+    return next(iter(near.values()))
+
+
+@lru_cache(maxsize=1024)
+def _factor(unit: str, target: str) -> float:
+    """How many ``target`` one ``unit`` is. The errors lack the text in which the unit stood."""
+    if not _UNIT.match(unit):  # nothing but known names, / and * reaches pint's parser
+        raise UnitError("has a unit that is not known here")
     known = registry()
-    unknown = UnitError(
-        f"'{unit}' in '{text}' is not a unit known here", f"write for example {example}"
-    )
-    if not _UNIT.match(unit):  # nothing but names, / and * reaches pint's expression parser
-        raise unknown
-    try:
-        quantity = known.Quantity(1.0, _BITS.sub(lambda m: f"{m[1] or ''}bit", unit))
-    except pint.errors.PintError as cause:
-        raise unknown from cause
-    if not quantity.check(known.Quantity(1.0, target or "").dimensionality):
-        raise UnitError(f"'{text}' has the wrong unit", f"write for example {example}")
+    quantity = known.Quantity(1.0, re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit))
+    if not quantity.check(known.Quantity(1.0, target).dimensionality):
+        raise UnitError("has the wrong unit")
     return float(quantity.to(target).magnitude)
+
+
+_BASES = {"[information]": "bit", "[time]": "s", "[operation]": "FLOP", "[power]": "W",
+          "[money]": "USD"}  # fmt: skip
+
+
+def base(unit: str) -> tuple[float, tuple[tuple[str, int], ...]]:
+    """A unit's size in base units, and its dimension as (base unit, exponent) pairs.
+
+    Samples count as a plain number. Raises :class:`UnitError` where ``unit`` is not known.
+    """
+    if not _UNIT.match(unit):
+        raise UnitError(f"'{unit}' is not a unit known here")
+    try:
+        spelt = re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit)
+    except UnitError as cause:
+        raise UnitError(f"'{unit}' {cause.problem}", cause.remedy) from cause
+    quantity = registry().Quantity(1.0, spelt).to_base_units()
+    powers = ((_BASES.get(name), round(float(str(power)))) for name, power in quantity.dimensionality.items())
+    return float(quantity.magnitude), tuple(sorted((n, p) for n, p in powers if n is not None))

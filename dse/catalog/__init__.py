@@ -15,7 +15,7 @@ from dse.catalog.store import (
     sources,
 )
 from dse.catalog.transports import SoftwareCost, Transport, transport
-from dse.catalog.workloads import Workload, read_workload, workload
+from dse.catalog.workloads import Workload, read_layers, read_workload, workload
 
 __all__ = [
     "KINDS",
@@ -39,6 +39,7 @@ __all__ = [
     "node",
     "read_accelerator",
     "read_fabric",
+    "read_layers",
     "read_node",
     "read_prices",
     "read_workload",

@@ -78,7 +78,7 @@ def read_workload(path: Path) -> Workload:
         entry.number("embedding_params", "count")
     layers, method = entry.text("layers"), entry.text("method")
     entry.finish()
-    names, kinds, table = _read_layers(path.parent / layers)
+    names, kinds, table = read_layers(path.parent / layers)
     for total, column, key in ((params, 0, "params"), (flops, 1, "forward_flops")):
         if abs(table[column].sum() - total) > SUM_TOLERANCE * total:
             problem = f"{key} is {total:.6g} but the layers add up to {table[column].sum():.6g}"
@@ -103,7 +103,7 @@ def read_workload(path: Path) -> Workload:
     )
 
 
-def _read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
+def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     """Names, kinds, and the numbers of a layer table with shape (4, layers)."""
     try:
         with path.open(newline="", encoding="utf-8") as file:

@@ -41,7 +41,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Cost:
-    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts of the machines."""
+    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts with cooling."""
 
     capital_usd: Array
     rental_usd_per_hour: Array
@@ -70,7 +70,8 @@ def cost(
 
     capital = accelerators + hosts + (two or more nodes) NICs, ``2 t - 1`` switch ports and ``t``
     cables per NIC in t tiers + dedicated parameter servers, each with one NIC.
-    tco per hour = capital / amortisation + power * PUE * electricity price.
+    power = accelerators and hosts, times PUE. tco per hour = capital / amortisation + power *
+    electricity price.
     """
     nodes = node_count(gpus, gpus_per_node)
     several = nodes > 1
@@ -85,8 +86,9 @@ def cost(
     machines_usd = gpus * np.asarray(prices.accelerator_usd) + nodes * prices.host_usd
     servers_usd = extra * prices.server_usd
     capital = machines_usd + fabric_usd + servers_usd
-    power = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
+    machines_w = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
+    power = machines_w * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
-    feeding = power / WATT_PER_KILOWATT * prices.pue * prices.electricity_usd_per_kwh
+    feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
     rental = gpus * np.asarray(prices.accelerator_usd_per_hour) + servers_usd / hours
     return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)

@@ -28,7 +28,9 @@ class Evaluation(Mapping[str, Array]):
     gpus: Array
     gpus_per_node: Array
     batch_per_gpu: Array
+    nics_per_node: Array
     servers: Array
+    bucket_bytes: float
     memory_slack_bytes: Array
     in_range: Mask
     target_samples: float
@@ -85,7 +87,9 @@ QUANTITIES: Mapping[str, Callable[[Evaluation], Array]] = MappingProxyType(
         "nodes": lambda e: node_count(e.gpus, e.gpus_per_node),
         "batch_per_gpu": lambda e: e.batch_per_gpu,
         "global_batch": lambda e: np.asarray(e.gpus * e.batch_per_gpu),
+        "nics_per_node": lambda e: e.nics_per_node,
         "ps_servers": lambda e: e.servers,
+        "bucket": lambda e: np.asarray(e.bucket_bytes),
         "memory_slack": lambda e: e.memory_slack_bytes,
     }
 )

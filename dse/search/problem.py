@@ -19,7 +19,8 @@ from dse.model.collectives import node_count
 from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.search import tables
 from dse.search.columns import Evaluation
-from dse.study import Box, Space, Study, Value
+from dse.study import Study, Value
+from dse.study.space import Box, Space
 
 # Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang
 # et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
@@ -56,7 +57,13 @@ class Problem:
     @cached_property
     def space(self) -> Space:
         """The finite space of the study's axes."""
-        return Space(self.study.axes, self.study.conditions)
+        return Space((*self.study.axes, *self.study.defaults), self.study.conditions)
+
+    @property
+    def points(self) -> int | None:
+        """Number of design points; None where an axis is continuous."""
+        endless = any(axis.continuous for axis in self.study.axes)
+        return None if endless else self.space.size
 
     @cached_property
     def layers(self) -> compute.Layers:
@@ -76,14 +83,13 @@ class Problem:
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
         slab = self.space.slabs[box.slab]
-        fixed = {a.name: a.values[slab.fixed[a.name]] for a in self.space.looped}
         rank = len(slab.axes)
         coordinates = {}
         for number, (axis, part) in enumerate(zip(slab.axes, box.slices, strict=True)):
             shape = tuple(-1 if other == number else 1 for other in range(rank))
             at = np.arange(part.start, part.stop).reshape(shape)
             coordinates[axis.name] = Coordinate(axis.values, at, (part.start, part.stop))
-        return self.evaluate(fixed, coordinates, rank)
+        return self.evaluate(slab.fixed, coordinates, rank)
 
     def point(self, values: Mapping[str, Value | None], speedup: bool = True) -> Evaluation:
         """Evaluate one point given by the values of its axes, shape (1,)."""
@@ -153,7 +159,9 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
     Layers whose output size is not known get a share of the kept activations in proportion to their
     FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
     """
-    kept = tables.number(workload.activation_bytes) / 2  # 16-bit storage
+    fused = workload.activation_bytes_without_scores  # attention kernels no longer store scores
+    kept = tables.number(fused if fused is not None else workload.activation_bytes)
+    kept = kept / 2  # bytes of 16-bit storage -> elements
     outputs = workload.layer_output_elems
     if np.isnan(outputs).any():
         share = workload.layer_forward_flops / max(workload.layer_forward_flops.sum(), 1.0)
@@ -236,8 +244,8 @@ class _Setting:
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes_per_s)),
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes)),
             self.machine(lambda m: tables.host_bytes_per_s(m.accelerator)),
-            efficiency.compute if efficiency else DEFAULT_EFFICIENCY,
-            efficiency.memory if efficiency else DEFAULT_EFFICIENCY,
+            efficiency.compute or DEFAULT_EFFICIENCY,
+            efficiency.memory or DEFAULT_EFFICIENCY,
         )
 
     @cached_property
@@ -406,8 +414,16 @@ class _Setting:
     def _costs(self) -> list[Array]:
         names = [name for name in self.coordinates if name not in ("batch_per_gpu", "optimizer")]
         where = self._key(names)
-        key = where and ("costs", self.algorithm, self.transport.name, self.problem.draws,
-                         self.precision.gradient_bytes, self.bucket_bytes, self.rank, where)
+        key = where and (
+            "costs",
+            self.algorithm,
+            self.transport.name,
+            self.problem.draws,
+            self.precision.gradient_bytes,
+            self.bucket_bytes,
+            self.rank,
+            where,
+        )
         rank = self.rank + (1 if self.problem.draws else 0)
         return self.problem.remember(  # type: ignore[no-any-return]
             key,
@@ -472,7 +488,9 @@ class _Setting:
             gpus=self.gpus,
             gpus_per_node=self.gpus_per_node,
             batch_per_gpu=self.batch,
+            nics_per_node=self.rails,
             servers=self.servers,
+            bucket_bytes=self.bucket_bytes,
             memory_slack_bytes=step.memory_slack_bytes(
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),

@@ -63,9 +63,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
     bought = number(own.value if own else node.purchase_usd)
     rented = number(own_hourly.value if own_hourly else node.hourly_usd)
     device = catalog.accelerator(node.accelerator)
-    return Machine(
-        device, node, bought / node.accelerators, 0.0, True, rented / node.accelerators
-    )
+    return Machine(device, node, bought / node.accelerators, 0.0, True, rented / node.accelerators)
 
 
 @dataclass(frozen=True)

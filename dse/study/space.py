@@ -17,17 +17,23 @@ import numpy as np
 from dse.study.definition import Axis, Condition, Value
 
 STRUCTURAL = ("precision", "aggregation", "bucket", "overlap")
+# Data axes in the order of the grid: what decides the compute time first, then the network's. Each
+# term of the model then varies along neighbouring axes, and arrays are added in long runs.
+_ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "ps_placement", "ps_servers",
+          "nics_per_node", "intra_node", "gpus_per_node", "inter_node", "gpus")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Slab:
     """A grid of design points that share their structural values.
 
-    fixed: structural axis -> position of its value. axes: the data axes that apply here (an axis
-    whose condition fails has a single value, ``None``). first: index of the slab's first point.
+    fixed, labels: structural axis -> its value here (None where it does not apply), and its text.
+    axes: the data axes (one whose condition fails has a single value, None). first: index of the
+    slab's first point.
     """
 
-    fixed: Mapping[str, int]
+    fixed: Mapping[str, Value | None]
+    labels: Mapping[str, str]
     axes: tuple[Axis, ...]
     first: int
 
@@ -64,30 +70,42 @@ class Box:
 class Space:
     """All design points of a study with finite axes.
 
-    axes: in the order of the points' numbering, structural ones first. A conditional axis takes
+    axes: in any order; points are numbered with the structural axes first. A conditional axis takes
     its values where its condition holds and ``None`` elsewhere, so no point is counted twice.
     """
 
     def __init__(self, axes: Sequence[Axis], conditions: Sequence[Condition]) -> None:
         conditional = {condition.axis for condition in conditions}
         decisive = {name for condition in conditions for name, _ in condition.requires}
-        looped = [a for a in axes if a.name in STRUCTURAL or a.name in decisive]
-        data = [a for a in axes if a not in looped and a.name not in conditional]
+        given = [a for a in axes if a.name not in conditional]
+        given.extend(_placeholders(axes, conditions))
+        looped = [a for a in given if a.name in STRUCTURAL or a.name in decisive]
+        # Conditional ones last: their values follow from those before them.
+        looped.sort(key=lambda a: (a.name in conditional, (*STRUCTURAL, *_ORDER).index(a.name)))
         self.looped: tuple[Axis, ...] = tuple(looped)
+        data = [a for a in given if a not in looped]
+        self.data_axes: tuple[Axis, ...] = tuple(sorted(data, key=lambda a: _ORDER.index(a.name)))
         self.conditions = tuple(conditions)
-        extra = _unconditioned(axes, conditions)
-        self.data_axes: tuple[Axis, ...] = (*data, *extra)
         self.slabs: tuple[Slab, ...] = tuple(self._slabs())
 
     def _slabs(self) -> Iterator[Slab]:
         first = 0
-        for positions in itertools.product(*(range(len(a.values)) for a in self.looped)):
-            fixed = {a.name: p for a, p in zip(self.looped, positions, strict=True)}
-            values = {a.name: a.values[p] for a, p in zip(self.looped, positions, strict=True)}
-            axes = tuple(_applied(axis, self.conditions, values) for axis in self.data_axes)
-            slab = Slab(fixed, axes, first)
+        for fixed, labels in self._structures({}, {}, self.looped):
+            axes = tuple(_applied(axis, self.conditions, fixed) for axis in self.data_axes)
+            slab = Slab(fixed, labels, axes, first)
             first += slab.size
             yield slab
+
+    def _structures(
+        self, fixed: dict[str, Value | None], labels: dict[str, str], rest: tuple[Axis, ...]
+    ) -> Iterator[tuple[dict[str, Value | None], dict[str, str]]]:
+        if not rest:
+            yield fixed, labels
+            return
+        axis = _applied(rest[0], self.conditions, fixed)
+        for value, label in zip(axis.values, axis.labels, strict=True):
+            name = axis.name
+            yield from self._structures({**fixed, name: value}, {**labels, name: label}, rest[1:])
 
     @property
     def size(self) -> int:
@@ -146,22 +164,23 @@ class Space:
         number, position = self.locate(index)
         slab = self.slabs[number]
         cells: dict[str, tuple[Value | None, str]] = {}
-        for axis in self.looped:
-            at = slab.fixed[axis.name]
-            cells[axis.name] = (axis.values[at], axis.labels[at])
+        for name, value in slab.fixed.items():
+            cells[name] = (value, slab.labels[name])
         for axis, at in zip(slab.axes, position, strict=True):
             cells[axis.name] = (axis.values[at], axis.labels[at])
         return cells
 
 
-def _unconditioned(axes: Sequence[Axis], conditions: Sequence[Condition]) -> tuple[Axis, ...]:
-    """One placeholder per conditional axis; :func:`_applied` gives it its values per slab."""
+def _placeholders(axes: Sequence[Axis], conditions: Sequence[Condition]) -> list[Axis]:
+    """One axis without values per conditional axis; :func:`_applied` gives it its values."""
     names = dict.fromkeys(condition.axis for condition in conditions)
-    ordered = {a.name: a.ordered for a in axes}
-    return tuple(Axis(name, (), (), ordered.get(name, True)) for name in names)
+    return [Axis(name, (), (), True) for name in names]
 
 
-def _applied(axis: Axis, conditions: Sequence[Condition], values: Mapping[str, Value]) -> Axis:
+def _applied(
+    axis: Axis, conditions: Sequence[Condition], values: Mapping[str, Value | None]
+) -> Axis:
+    """The axis as it is where the structural axes have these values."""
     mine = [c for c in conditions if c.axis == axis.name]
     if not mine:
         return axis

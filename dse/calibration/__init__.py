@@ -1,0 +1,48 @@
+"""Measure allreduce here, fit what one message costs, and predict with it.
+
+>>> from dse.calibration import calibrate_here, predict, read_profile
+>>> measurements, path = calibrate_here("calibrations", budget_s=60)      # doctest: +SKIP
+>>> seconds, low, high, in_range = predict(read_profile(path), "ring", 4, 2**20)  # doctest: +SKIP
+
+Everything is imported on first use: importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dse.calibration.build import fit_measurements
+    from dse.calibration.profile import Profile, predict, read_profile, write_profile
+    from dse.calibration.session import calibrate_here
+    from dse.calibration.show import profile_data, show_profile
+
+__all__ = [
+    "Profile",
+    "calibrate_here",
+    "fit_measurements",
+    "predict",
+    "profile_data",
+    "read_profile",
+    "show_profile",
+    "write_profile",
+]
+
+_HOMES = {
+    "Profile": "profile",
+    "calibrate_here": "session",
+    "fit_measurements": "build",
+    "predict": "profile",
+    "profile_data": "show",
+    "read_profile": "profile",
+    "show_profile": "show",
+    "write_profile": "profile",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,174 @@
+"""What was measured, on what: the records and the measurement file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from dse.calibration.files import check_format, load_marked, validate, write_text
+
+FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+STRICT: Mapping[str, Any] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One (algorithm, ranks, bytes): seconds of the slowest rank over all repetitions.
+
+    run: which start of the ranks this was, from 1. bytes: what every rank contributes.
+    median_error_s: standard error of the median.
+    verified: every rank checked the sums of every batch of repetitions.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    transport: str
+    library: str
+    version: str
+    run: Count
+    algorithm: str
+    ranks: Count
+    ranks_per_node: Count
+    nodes: Count
+    link: str
+    bytes: Count
+    repetitions: Count
+    min_s: Seconds
+    median_s: Seconds
+    p95_s: Seconds
+    median_error_s: NonNegative
+    verified: bool
+
+
+@dataclass(frozen=True)
+class LocalSpeed:
+    """What one rank does alone: reduce, copy, or half of a ping-pong, of ``bytes`` bytes."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    kind: str
+    bytes: Count
+    repetitions: Count
+    min_s: NonNegative
+    median_s: Seconds
+    p95_s: Seconds
+    median_error_s: NonNegative
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The machine without its name. cores: those that this process may use."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    cpu: str
+    cores: Count
+    memory_bytes: Annotated[int, Field(ge=0)]
+    kernel: str
+    nics: tuple[str, ...]
+    python: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A measurement file: one session of measuring on one machine."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    name: str
+    date: str
+    dse_version: str
+    machine: Machine
+    budget_s: NonNegative
+    wall_s: NonNegative
+    gamma_s_per_byte: NonNegative
+    copy_s_per_byte: NonNegative
+    local: tuple[LocalSpeed, ...]
+    samples: Annotated[tuple[Measurement, ...], Field(min_length=1)]
+    format: Literal["dse-measurements/1"] = FORMAT
+
+
+def write_experiment(experiment: Experiment, path: str | Path) -> None:
+    """Write as JSON, one sample a line so that two files can be compared by eye."""
+    record = asdict(experiment)
+    lists = {key: record.pop(key) for key in ("local", "samples")}
+    record = {"format": record.pop("format"), **record}
+    text = json.dumps(record, indent=1)[:-2]
+    for key, rows in lists.items():
+        body = ",\n  ".join(json.dumps(row) for row in rows)
+        text += f',\n "{key}": [\n  {body}\n ]' if rows else f',\n "{key}": []'
+    write_text(path, text + "\n}\n")
+
+
+def read_experiment(path: str | Path) -> Experiment:
+    """Read a measurement file; StudyError says where it is wrong."""
+    value, places = load_marked(path)
+    check_format(value, places, str(path), FORMAT, "measure again with 'dse calibrate run'")
+    return validate(Experiment, value, places, str(path))
+
+
+def sha256_of(*paths: str | Path) -> str:
+    """One hash over the bytes of the files, in the order given."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()
+
+
+def today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def this_machine() -> Machine:
+    """The machine this runs on, from /proc and /sys; what cannot be read is 'unknown' or 0."""
+    nics = []
+    for card in sorted(Path("/sys/class/net").glob("*")):
+        speed = _first_line(card / "speed", "")
+        known = speed.isdigit() and int(speed) > 0
+        if card.name != "lo":
+            nics.append(f"{card.name} {speed} Mbps" if known else card.name)
+    return Machine(
+        cpu=_field("/proc/cpuinfo", "model name") or platform.machine() or "unknown",
+        cores=usable_cores(),
+        memory_bytes=int((_field("/proc/meminfo", "MemTotal") or "0 kB").split()[0]) * 1024,
+        kernel=f"{platform.system()} {platform.release()}",
+        nics=tuple(nics),
+        python=platform.python_version(),
+    )
+
+
+def usable_cores() -> int:
+    """Cores this process may use: its affinity, or less where a container's CPU quota is."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    quota, _, period = _first_line(Path("/sys/fs/cgroup/cpu.max"), "max").partition(" ")
+    if quota.isdigit() and period.isdigit():
+        cores = min(cores or 1, max(1, round(int(quota) / int(period))))
+    return cores or 1
+
+
+def _first_line(path: Path, default: str) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return default
+
+
+def _field(path: str, name: str) -> str:
+    for line in _first_line(Path(path), "").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""

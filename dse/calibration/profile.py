@@ -1,0 +1,220 @@
+"""A fitted profile: what one message costs in a transport, how sure that is, where it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from dse.calibration.design import allreduce_s, contention, step_cost
+from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
+from dse.calibration.files import check_format, load_marked, validate, write_text
+from dse.errors import OutsideCalibration, StudyError
+from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.links import StepCost
+
+FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
+POOLED = "any"
+OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
+ByteRange = tuple[Positive, Positive]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One algorithm's step cost: seconds, seconds per byte, bytes; draws row by row.
+
+    error, error_p90: median and 90th percentile of the held-out absolute relative error
+    (leave one rank count out; for 'any' leave one algorithm out, which is how 'any' is used).
+    textbook_*: the same of one alpha and one beta. residual: the median error of the fit itself.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    latency_s: NonNegative
+    s_per_byte: tuple[NonNegative, ...]
+    edges_bytes: tuple[Positive, ...]
+    jump_s: tuple[NonNegative, ...]
+    error: NonNegative
+    error_p90: NonNegative
+    textbook_error: NonNegative
+    textbook_error_p90: NonNegative
+    residual: NonNegative
+    draws: tuple[tuple[NonNegative, ...], ...]
+
+    @property
+    def coefficients(self) -> Array:
+        """All parameters in the order of design.unit_costs: (columns,)."""
+        return np.array([self.latency_s, *self.s_per_byte, *self.jump_s], dtype=np.float64)
+
+    def step(self) -> StepCost:
+        """The fitted step cost."""
+        return step_cost(self.coefficients, self.edges_bytes)
+
+    def step_draws(self) -> StepCost:
+        """Bootstrap replicas: every coefficient of shape (draws, 1)."""
+        return step_cost(np.array(self.draws, dtype=np.float64), self.edges_bytes)
+
+    def shape_is_right(self) -> bool:
+        """Whether the lists fit together and the edges ascend."""
+        edges = len(self.edges_bytes)
+        return (
+            len(self.s_per_byte) == edges + 1
+            and len(self.jump_s) == edges
+            and list(self.edges_bytes) == sorted(set(self.edges_bytes))
+            and len(self.draws) > 0
+            and all(len(draw) == 2 + 2 * edges for draw in self.draws)
+        )
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured median beside its prediction by a fit that never saw that rank count."""
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    algorithm: str
+    ranks: Count
+    bytes: Count
+    measured_s: Seconds
+    held_out_s: Seconds
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A profile file. Times are per rank with a core of its own (see ``design.contention``).
+
+    cores: of the machine measured. ranks, message_bytes, step_bytes: least and largest measured.
+    max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
+    measurements_sha256: of the measurement file(s) this was fitted on.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    name: str
+    transport: str
+    library: str
+    version: str
+    link: str
+    machine: Mapping[str, str]
+    cores: Count
+    date: str
+    source: str
+    measurements_sha256: str
+    gamma_s_per_byte: NonNegative
+    copy_s_per_byte: NonNegative
+    ranks: CountRange
+    message_bytes: ByteRange
+    step_bytes: ByteRange
+    max_nodes: Count
+    split: str
+    split_reason: str
+    fits: Mapping[str, Fit]
+    points: tuple[Point, ...]
+    format: Literal["dse-profile/1"] = FORMAT
+
+    @property
+    def measured_algorithms(self) -> tuple[str, ...]:
+        return tuple(name for name in self.fits if name != POOLED)
+
+    @property
+    def content_hash(self) -> str:
+        """sha256 of the content, independent of layout and key order."""
+        text = json.dumps(asdict(self), sort_keys=True, default=dict)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def fit(self, algorithm: str) -> Fit:
+        """The algorithm's own fit, or the pooled one where it was not measured."""
+        return self.fits.get(algorithm, self.fits[POOLED])
+
+    def software(self, algorithm: str) -> StepCost:
+        """Seconds of software for one message of the algorithm."""
+        return self.fit(algorithm).step()
+
+    def draws(self, algorithm: str) -> StepCost:
+        """The same with coefficients of shape (draws, 1), to carry the uncertainty through."""
+        return self.fit(algorithm).step_draws()
+
+    def error(self, algorithm: str) -> float:
+        """Median absolute relative error on rank counts that were held out."""
+        return self.fit(algorithm).error
+
+    def error_p90(self, algorithm: str) -> float:
+        """90th percentile of the same."""
+        return self.fit(algorithm).error_p90
+
+
+def predict(
+    profile: Profile, algorithm: str, ranks: ArrayLike, message_bytes: ArrayLike
+) -> tuple[Array, Array, Array, Mask]:
+    """Allreduce seconds on the machine that was measured, contention of its cores included.
+
+    ``ranks`` (>= 1) and ``message_bytes`` (>= 0) broadcast. Returns seconds, the low and high end
+    of the 90 % interval, and whether the point lies in the measured range, all in that shape.
+    The interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of the 5-95 %
+    width of the bootstrap draws and the held-out 90 % error, and grows by OCTAVE_WIDENING per
+    doubling beyond the range. Raises OutsideCalibration for an algorithm the model lacks.
+    """
+    n, m = np.broadcast_arrays(
+        np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
+    )
+    factor = contention(n, profile.cores)
+    gamma = profile.gamma_s_per_byte
+    try:
+        seconds = factor * allreduce_s(algorithm, n, m, profile.software(algorithm), gamma)
+    except KeyError:
+        raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known") from None
+    flat = allreduce_s(algorithm, n.ravel(), m.ravel(), profile.draws(algorithm), gamma)
+    low, high = (q.reshape(n.shape) for q in np.quantile(flat, [0.05, 0.95], axis=0))
+    parameters = (high - low) * factor / 2 / np.maximum(seconds, 1e-30)
+    measured = profile.error_p90(algorithm)
+    octaves = _octaves_outside(n, profile.ranks) + _octaves_outside(m, profile.message_bytes)
+    width = np.hypot(parameters, measured) * (1.0 + OCTAVE_WIDENING * octaves)
+    in_range = (octaves == 0) & (algorithm in profile.measured_algorithms)
+    return seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range
+
+
+def _octaves_outside(value: Array, limits: tuple[float, float]) -> Array:
+    low, high = limits
+    safe = np.maximum(value, 1.0)
+    below, above = np.log2(low / safe), np.log2(safe / high)
+    return np.asarray(np.maximum(0.0, np.maximum(below, above)))
+
+
+def read_profile(path: str | Path) -> Profile:
+    """Read a profile; StudyError says where it is wrong and what would be right."""
+    value, places = load_marked(path)
+    file, remedy = str(path), "fit it again: dse calibrate fit FILE --out PROFILE"
+    check_format(value, places, file, FORMAT, remedy)
+    profile = validate(Profile, value, places, file)
+    for name in ("ranks", "message_bytes", "step_bytes"):
+        low, high = getattr(profile, name)
+        if low > high:
+            problem = f"{name}: the range {low:g} .. {high:g} is inverted"
+            raise StudyError(file, *places[(name,)], problem, "write the smaller first")
+    if POOLED not in profile.fits:
+        raise StudyError(file, *places[("fits",)], f"has no fit '{POOLED}'", remedy)
+    for name, fit in profile.fits.items():
+        if not fit.shape_is_right():
+            problem = f"fits.{name}: edges, slopes, jumps and draws do not fit together"
+            raise StudyError(file, *places[("fits", name)], problem, remedy)
+    return profile
+
+
+def write_profile(profile: Profile, path: str | Path) -> None:
+    """Write as YAML; short lists on one line, so that a difference of two profiles reads well."""
+    import yaml
+
+    record = json.loads(json.dumps(asdict(profile), default=dict))
+    record = {"format": record.pop("format"), **record}
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text = yaml.dump(record, Dumper=dumper, sort_keys=False, width=100, default_flow_style=None)
+    write_text(path, text)

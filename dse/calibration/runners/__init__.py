@@ -1,0 +1,1 @@
+"""Runners: each starts real ranks of one transport and returns its measurements."""

@@ -1,0 +1,122 @@
+"""Where units of work run: in this process, or as Ray tasks on any cluster.
+
+An executor yields (unit, tally) as units finish, in any order. Work is named by unit number: a
+worker cuts the space itself, so no arrays of points travel.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from dse.errors import DseError
+from dse.search import exhaustive, pareto
+from dse.search.problem import Problem
+from dse.search.tally import Tally
+
+
+class Executor(Protocol):
+    """Runs units of the exhaustive search."""
+
+    name: str
+
+    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+        """Yield every unit once with its tally."""
+        ...
+
+    def close(self) -> None:
+        """Release workers."""
+        ...
+
+
+class LocalExecutor:
+    """One unit after the other in this process."""
+
+    name = "local"
+
+    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+        """Units in the order given; each knows the front of those before it."""
+        work = exhaustive.chunks(problem)
+        front = pareto.empty_front()
+        for unit in units:
+            tally = exhaustive.search(problem, work[unit], front)
+            front = pareto.merge([front, tally.front])
+            yield unit, tally
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class RayExecutor:
+    """Units as Ray tasks; a task whose worker or node dies is run again elsewhere.
+
+    address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
+    "host:6379").
+    """
+
+    name = "ray"
+    IN_FLIGHT_PER_CPU = 3
+    ATTEMPTS = 5
+
+    def __init__(self, address: str | None) -> None:
+        import ray
+
+        self._ray = ray
+        self._owned = not ray.is_initialized()
+        if self._owned:
+            try:
+                ray.init(
+                    address=address,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                    configure_logging=False,
+                )
+            except (ConnectionError, OSError, RuntimeError, ValueError) as cause:
+                where = address or "this machine"
+                raise DseError(
+                    f"no Ray on {where}: {cause}; start one with 'ray start --head'"
+                ) from cause
+
+    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+        """Units as they finish; few are in flight at once, so a stop loses little."""
+        ray = self._ray
+        held = ray.put(problem)
+        task = ray.remote(max_retries=self.ATTEMPTS, retry_exceptions=False)(_search_unit)
+        cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        waiting = list(reversed(units))
+        flying: dict[Any, int] = {}
+        while waiting or flying:
+            while waiting and len(flying) < cpus * self.IN_FLIGHT_PER_CPU:
+                unit = waiting.pop()
+                flying[task.remote(held, unit)] = unit
+            finished, _ = ray.wait(list(flying), num_returns=1)
+            for reference in finished:
+                unit = flying.pop(reference)
+                yield unit, ray.get(reference)
+
+    def close(self) -> None:
+        """Leave the cluster, or stop the one that was started here."""
+        if self._owned:
+            self._ray.shutdown()
+
+
+_WORK: dict[str, tuple[Problem, list[list[Any]]]] = {}
+
+
+def _search_unit(problem: Problem, unit: int) -> Tally:
+    """Runs in a worker, which keeps the cut space for its next unit."""
+    key = problem.study.content_hash
+    if key not in _WORK:
+        _WORK.clear()
+        _WORK[key] = (problem, exhaustive.chunks(problem))
+    kept, work = _WORK[key]
+    return exhaustive.search(kept, work[unit])
+
+
+def executor(kind: str, address: str | None) -> Executor:
+    """``local``, ``ray``, or ``auto``: Ray only where a cluster is named."""
+    if kind == "ray" or (kind == "auto" and address not in (None, "auto")):
+        return RayExecutor(address)
+    return LocalExecutor()

@@ -1,0 +1,238 @@
+"""A study file -> a problem ready to search: names resolved, facts checked for what it needs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration import Profile, read_profile
+from dse.model.collectives import ALGORITHMS
+from dse.model.step import PARAMETER_SERVER
+from dse.search import tables
+from dse.search.problem import Problem
+from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
+
+CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
+
+
+def known_names() -> Names:
+    """Every name a study may use."""
+    return Names(
+        workloads=catalog.names("workloads"),
+        accelerators=catalog.names("accelerators"),
+        fabrics=catalog.names("fabrics"),
+        nodes=catalog.names("nodes"),
+        transports=catalog.names("transports"),
+        algorithms=(*ALGORITHMS, PARAMETER_SERVER),
+    )
+
+
+def study_path(given: str | Path) -> Path:
+    """The file the user means: a path, or the name of a study that comes with dse."""
+    path = Path(given)
+    if path.exists() or path.suffix or len(path.parts) > 1:
+        return path
+    bundled = shipped_studies() / f"{path}.yaml"
+    return bundled if bundled.exists() else path
+
+
+def shipped_studies() -> Path:
+    """The folder search_spaces, of the wheel or of the checkout."""
+    return catalog.models_dir().parent / "search_spaces"
+
+
+def load(path: str | Path) -> Problem:
+    """Read a study and resolve it. Raises :class:`StudyError` with the place of what is wrong."""
+    study = read_study(study_path(path), known_names())
+    return resolve(study)
+
+
+def resolve(study: Study) -> Problem:
+    """A study against catalogue, price list and profiles."""
+    problem = Problem(study, _workload(study), _prices(study), _profiles(study))
+    _check_facts(problem)
+    return problem
+
+
+def _workload(study: Study) -> catalog.Workload:
+    given = study.workload
+    if isinstance(given, InlineWorkload):
+        return _inline_workload(given)
+    if "/" in given or given.endswith(".yaml"):
+        return catalog.read_workload(Path(given))
+    return catalog.workload(given)
+
+
+def _inline_workload(given: InlineWorkload) -> catalog.Workload:
+    """A network described in the study; without a layer table it is one layer."""
+    if given.layers is not None:
+        names, kinds, table = catalog.read_layers(Path(given.layers))
+    else:
+        names, kinds = ("all",), ("network",)
+        elements = given.activation_bytes / 2
+        table = np.array([[given.params], [given.forward_flops], [elements], [elements]])
+    return catalog.Workload(
+        name=given.name,
+        title=given.name,
+        params=given.params,
+        forward_flops=given.forward_flops,
+        activation_bytes=given.activation_bytes,
+        activation_bytes_without_scores=None,
+        input_bytes=given.input_bytes,
+        gradient_tensors=None,
+        layer_names=names,
+        layer_kinds=kinds,
+        layer_params=table[0],
+        layer_forward_flops=table[1],
+        layer_output_elems=table[2],
+        layer_saved_elems=table[3],
+        method="as the study describes it",
+        facts=(),
+    )
+
+
+def _prices(study: Study) -> catalog.PriceList:
+    if study.prices is None:
+        return catalog.default_prices()
+    if isinstance(study.prices, InlinePrices):
+        return _overridden(catalog.default_prices(), study.prices, study.path)
+    return catalog.read_prices(study.prices)
+
+
+def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> catalog.PriceList:
+    """The default list with the prices written in the study."""
+
+    def fact(name: str, value: float, unit: str) -> catalog.Fact:
+        return catalog.Fact(name, value, unit, f"{value:g} {unit}", source, "", "", "", "sourced")
+
+    bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
+    includes = dict(base.includes)
+    nodes, node_hours = dict(base.node_usd), dict(base.node_hourly_usd)
+    for group, buy, rent in (
+        (own.accelerators, bought, rented),
+        (own.nodes, nodes, node_hours),
+    ):
+        for name, prices in group.items():
+            if "purchase" in prices:
+                buy[name] = fact(name, prices["purchase"], "USD")
+                includes.setdefault(name, "card")
+            if "hourly" in prices:
+                rent[name] = fact(name, prices["hourly"], "USD/hour")
+    fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
+    for name, parts in own.fabrics.items():
+        for part, value in parts.items():
+            fabrics.setdefault(name, {})[part] = fact(f"{name}.{part}", value, "USD")
+    fields = {
+        "host": "host_usd",
+        "electricity": "electricity_usd_per_kwh",
+        "pue": "pue",
+        "amortisation_years": "amortisation_years",
+        "host_power_per_accelerator": "host_power_w",
+        "network_share_of_power": "network_power_share",
+    }
+    general = {
+        fields[key]: replace(getattr(base, fields[key]), value=value, text=f"{value:g}",
+                             source=source, status="sourced")
+        for key, value in own.general.items()
+    }  # fmt: skip
+    return replace(
+        base,
+        accelerator_usd=bought,
+        accelerator_hourly_usd=rented,
+        includes=includes,
+        node_usd=nodes,
+        node_hourly_usd=node_hours,
+        fabric_usd=fabrics,
+        **general,
+    )
+
+
+def _profiles(study: Study) -> Mapping[str, Profile]:
+    """The study's profiles by transport; of two for one transport the first counts."""
+    found: dict[str, Profile] = {}
+    for position, name in enumerate(study.calibration):
+        profile = read_profile(profile_path(study, name, position))
+        found.setdefault(profile.transport, profile)
+    return found
+
+
+def profile_path(study: Study, name: str, position: int) -> Path:
+    """Where a profile lies: a path, ./calibrations, or those that come with dse."""
+    if os.sep in name or name.endswith(".yaml"):
+        return Path(name)
+    places = (CALIBRATIONS, catalog.models_dir() / "calibrations")
+    for folder in places:
+        if (folder / f"{name}.yaml").exists():
+            return folder / f"{name}.yaml"
+    known = sorted({p.stem for folder in places for p in folder.glob("*.yaml")})
+    remedy = f"measure it: dse calibrate run --name {name}"
+    if known:
+        remedy += f", or use {', '.join(known)}"
+    raise study.source.error(
+        ("calibration", position) if isinstance(study.source.data["calibration"], list)
+        else ("calibration",),
+        f"no calibration profile '{name}' in ./{CALIBRATIONS}",
+        remedy,
+    )  # fmt: skip
+
+
+def _check_facts(problem: Problem) -> None:
+    """Refuse a study that asks for what the catalogue does not know.
+
+    An unknown price must not look like a free one, nor unknown activations like none.
+    """
+    study = problem.study
+    demanded = {objective.name for objective in study.objectives}
+    for constraint in study.constraints:
+        demanded |= constraint.expression.names if constraint.expression else {"memory_slack"}
+    if "memory_slack" in demanded and np.isnan(problem.layers.activation_elems):
+        raise study.source.error(
+            ("workload",),
+            f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
+            "drop fits_memory, or describe the workload inline with activation_bytes",
+        )
+    if demanded & {"time_to_target", "per_run"} and not (study.target and study.target.samples):
+        raise study.source.error(
+            ("objectives",), "time and cost of a run need its length", "add target: {samples: 1e8}"
+        )
+    _check_prices(problem, demanded)
+
+
+def _check_prices(problem: Problem, demanded: set[str]) -> None:
+    study = problem.study
+    bought, rented = bool(demanded & {"capital", "tco"}), bool(demanded & {"hourly", "per_run"})
+    remedy = "drop it, or give the number under prices:"
+    for axis in (*study.axes, *study.defaults):
+        where = ("space", axis.name)
+        if axis.name in ("node", "accelerator"):
+            rows = tables.machines(axis.name, axis.values, problem.prices)
+            for label, machine in zip(axis.labels, rows, strict=True):
+                if bought and not np.isfinite(machine.accelerator_usd + machine.host_usd):
+                    raise study.source.error(where, f"{label} has no known purchase price", remedy)
+                if rented and not np.isfinite(machine.usd_per_hour):
+                    raise study.source.error(where, f"{label} has no known rental price", remedy)
+        if axis.name == "inter_node" and bought:
+            transport = catalog.transport("mpi")  # prices do not depend on it
+            for value, label in zip(axis.values, axis.labels, strict=True):
+                link = tables.wiring(value, transport, problem.prices)
+                if not np.isfinite(link.nic_usd + link.switch_port_usd + link.cable_usd):
+                    problem_text = f"{label} has no known price of nic, switch_port or cable"
+                    raise study.source.error(where, problem_text, remedy)
+
+
+def relative(path: Path) -> str:
+    """A path as the user would write it."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def with_options(study: Study, **changes: object) -> Study:
+    """A study with some fields replaced (the command line overrides the file)."""
+    return replace(study, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+"""What the user asks: the study file, read, checked and turned into SI units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dse.study.axes import AXES, AxisSpec
+from dse.study.constraints import ExpressionError, parse_constraint
+from dse.study.definition import (
+    Axis,
+    Baseline,
+    Condition,
+    Constraint,
+    Efficiency,
+    ExecutorOptions,
+    InlinePrices,
+    InlineWorkload,
+    Objective,
+    SearchOptions,
+    Study,
+    Target,
+    Value,
+    Wire,
+)
+from dse.study.expressions import Expression
+from dse.study.names import Names, suggest
+from dse.study.quantities import QUANTITIES, Quantity
+from dse.study.reader import read_study
+from dse.study.values import split_aggregation
+
+__all__ = [
+    "AXES",
+    "QUANTITIES",
+    "Axis",
+    "AxisSpec",
+    "Baseline",
+    "Condition",
+    "Constraint",
+    "Efficiency",
+    "ExecutorOptions",
+    "Expression",
+    "ExpressionError",
+    "InlinePrices",
+    "InlineWorkload",
+    "Names",
+    "Objective",
+    "Quantity",
+    "SearchOptions",
+    "Study",
+    "Target",
+    "Value",
+    "Wire",
+    "parse_constraint",
+    "read_study",
+    "split_aggregation",
+    "study_schema",
+    "suggest",
+]
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of a study file, for editors."""
+    from dse.study.schema import study_schema as schema  # pydantic takes a while to import
+
+    return schema()

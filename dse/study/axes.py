@@ -1,0 +1,103 @@
+"""The axes a study may have: what each one means, which values it takes, what it is when absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["catalogue", "number", "choice", "link", "aggregation"]
+
+
+@dataclass(frozen=True)
+class NumberKind:
+    """What a number may be: its dimension, limits (SI), and whether it is whole."""
+
+    dimension: str
+    high: float
+    low: float = 0.0
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class AxisSpec:
+    """One axis. ``default`` as it would be written; None: without the axis there is no value.
+
+    ``kind`` catalogue: ``choices`` is the kind of catalogue entry; choice: the words themselves.
+    """
+
+    name: str
+    kind: Kind
+    doc: str
+    example: str
+    default: str | int | None = None
+    number: NumberKind | None = None
+    choices: tuple[str, ...] = ()
+    continuous: bool = False
+
+
+def _count(name: str, doc: str, high: int, example: str, default: int | None = None) -> AxisSpec:
+    kind = NumberKind("count", high, 1, whole=True)
+    return AxisSpec(name, "number", doc, example, default, kind)
+
+
+def _choice(name: str, doc: str, default: str, *choices: str) -> AxisSpec:
+    return AxisSpec(name, "choice", doc, f"[{', '.join(choices[:2])}]", default, choices=choices)
+
+
+def _entry(name: str, kind: str, doc: str, example: str) -> AxisSpec:
+    return AxisSpec(name, "catalogue", doc, example, choices=(kind,))
+
+
+BANDWIDTH = NumberKind("bytes_per_s", 1e15)
+
+AXES: dict[str, AxisSpec] = {
+    spec.name: spec
+    for spec in (
+        _entry("node", "nodes", "complete machines, instead of accelerator", "[dgx-a100-80gb]"),
+        _entry("accelerator", "accelerators", "GPUs and other chips", "[v100-sxm2-16gb, h100-sxm]"),
+        _count("gpus", "accelerators that train", 10**7, "{from: 1, to: 1024, scale: doubling}"),
+        _count("gpus_per_node", "accelerators of one node", 1024, "[1, 4, 8]", 1),
+        _count("nics_per_node", "network cards of one node", 64, "[1, 8]", 1),
+        AxisSpec("intra_node", "link", "link inside a node", "[pcie3-x16, nvlink3]"),
+        AxisSpec(
+            "inter_node",
+            "link",
+            "link between nodes",
+            "{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}",
+            continuous=True,
+        ),
+        _count("batch_per_gpu", "samples of a step on one accelerator", 10**7, "[32, 64, 128]"),
+        _choice(
+            "precision", "number format of the bulk of the work",
+            "fp32", "fp32", "tf32", "fp16", "bf16", "fp8",
+        ),
+        _choice("optimizer", "what it keeps per parameter", "momentum", "sgd", "momentum", "adam"),
+        AxisSpec(
+            "aggregation",
+            "aggregation",
+            "how gradients are summed, and over what: <algorithm>-<transport>",
+            "[ring-mpi, tree-nccl, ps-grpc]",
+        ),
+        AxisSpec(
+            "bucket",
+            "number",
+            "gradients are fused into messages of this size",
+            "[1 MiB, 25 MiB]",
+            "25 MiB",
+            NumberKind("bytes", 1e15, 1.0),
+            continuous=True,
+        ),
+        _choice(
+            "overlap", "whether communication runs during the backward pass",
+            "bucketed", "none", "bucketed",
+        ),
+        _count("ps_servers", "parameter servers", 10**6, "[1, 2, 4]", 1),
+        _choice(
+            "ps_placement", "servers on machines of their own, or on the workers",
+            "dedicated", "dedicated", "colocated",
+        ),
+    )
+}  # fmt: skip
+
+# A condition may not decide whether a point has these at all.
+REQUIRED = ("node", "accelerator", "gpus", "batch_per_gpu", "aggregation")

@@ -1,0 +1,197 @@
+"""The text of a constraint -> an expression: ``capital / gpus <= 50 kUSD``. Never eval'd.
+
+    constraint := sum ("<=" | ">=" | "<" | ">" | "==") sum
+    sum        := product (("+" | "-") product)*
+    product    := factor (("*" | "/") factor)*
+    factor     := "-" factor | "(" sum ")" | quantity name | number [unit (("/" | "*") unit)*]
+
+Dimensions are checked on the way.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dse.study import dimensions
+from dse.study.dimensions import Dimension
+from dse.study.expressions import Binary, Expression, Name, Node, Number, apply
+from dse.study.names import suggest
+from dse.study.quantities import BUILTINS, QUANTITIES
+from dse.units import UnitError
+
+MAX_LENGTH = 500
+MAX_DEPTH = 30
+_COMPARISONS = ("<=", ">=", "==", "<", ">")
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
+    r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
+)
+_SLIPS = {"=": "==", "=<": "<=", "=>": ">=", "!=": "two constraints", "%": "a fraction"}
+
+
+class ExpressionError(ValueError):
+    """The text is no constraint: the problem, its ``offset`` in the text, what would be right."""
+
+    def __init__(self, offset: int, problem: str, remedy: str = "") -> None:
+        self.offset, self.problem, self.remedy = offset, problem, remedy
+        super().__init__(f"{problem}; {remedy}")
+
+
+def parse_constraint(text: str) -> Expression:
+    """Read one constraint; raises :class:`ExpressionError`."""
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(0, f"a constraint of {len(text)} characters", "split it")
+    return _Parser(text).constraint()
+
+
+class _Parser:
+    """Recursive descent; ``self.at`` is the next token as (kind, text, offset)."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.depth = text, 0
+        self.tokens = [
+            (str(match.lastgroup), match[str(match.lastgroup)], match.start(str(match.lastgroup)))
+            for match in _TOKEN.finditer(text)
+        ]
+        self.names: set[str] = set()
+
+    @property
+    def at(self) -> tuple[str, str, int]:
+        return self.tokens[0] if self.tokens else ("end", "", len(self.text.rstrip()))
+
+    def constraint(self) -> Expression:
+        left, left_dimension = self.sum()
+        _, sign, offset = self.at
+        if sign not in _COMPARISONS:
+            raise self.unexpected("a comparison (<=, >=, <, >, ==)")
+        self.tokens.pop(0)
+        start = self.at[2]
+        right, right_dimension = self.sum()
+        if self.tokens:
+            if self.at[1] in _COMPARISONS:
+                raise ExpressionError(self.at[2], "a second comparison", "write two constraints")
+            raise self.unexpected("the end of the constraint")
+        if not self.names:
+            raise ExpressionError(0, "it names no quantity", "write for example capital <= 2 MUSD")
+        if left_dimension != right_dimension:
+            sides = (self.text[:offset].strip(), self.text[start:].strip())
+            described = (dimensions.shown(left_dimension), dimensions.shown(right_dimension))
+            problem = f"'{sides[0]}' is {described[0]} but '{sides[1]}' is {described[1]}"
+            example = dimensions.example(left_dimension)
+            remedy = f"write for example {sides[0]} {sign} {example}"
+            raise ExpressionError(start, problem, remedy)
+        if isinstance(left, Name) and isinstance(right, Number):
+            # the common form costs one pass over the column: convert the constant, not the array
+            left, right = Name(left.name, 1.0), Number(float(f"{right.value / left.scale:.15g}"))
+        return Expression(self.text, sign, left, right, frozenset(self.names))
+
+    def sum(self) -> tuple[Node, Dimension]:
+        node, dimension = self.product()
+        while self.at[1] in ("+", "-"):
+            _, sign, offset = self.tokens.pop(0)
+            right, other = self.product()
+            if other != dimension:
+                are = f"{dimensions.shown(dimension)} and {dimensions.shown(other)}"
+                word = "added" if sign == "+" else "subtracted"
+                raise ExpressionError(offset, f"what is {are} cannot be {word}", "use like units")
+            node = self.fold(sign, node, right, offset)
+        return node, dimension
+
+    def product(self) -> tuple[Node, Dimension]:
+        node, dimension = self.factor()
+        while self.at[1] in ("*", "/"):
+            _, sign, offset = self.tokens.pop(0)
+            right, other = self.factor()
+            dimension = dimensions.multiply(dimension, other, 1 if sign == "*" else -1)
+            node = self.fold(sign, node, right, offset)
+        return node, dimension
+
+    def factor(self) -> tuple[Node, Dimension]:
+        kind, text, offset = self.at
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise ExpressionError(offset, f"nested more than {MAX_DEPTH} deep", "simplify it")
+        if text == "-":
+            self.tokens.pop(0)
+            node, dimension = self.factor()
+            node = self.fold("*", Number(-1.0), node, offset)
+        elif text == "(":
+            self.tokens.pop(0)
+            node, dimension = self.sum()
+            if self.at[1] != ")":
+                raise self.unexpected(f"')' for the '(' at character {offset + 1}")
+            self.tokens.pop(0)
+        elif kind == "number":
+            node, dimension = self.number()
+        elif kind == "word":
+            node, dimension = self.name()
+        else:
+            raise self.unexpected("a quantity, a number or '('")
+        self.depth -= 1
+        return node, dimension
+
+    def name(self) -> tuple[Node, Dimension]:
+        _, text, offset = self.tokens.pop(0)
+        if text not in QUANTITIES:
+            if text in BUILTINS:
+                raise ExpressionError(offset, f"'{text}' stands alone", f"write just {text}")
+            remedy = suggest(text, [*QUANTITIES, *BUILTINS], f"use {', '.join(QUANTITIES)}")
+            raise ExpressionError(offset, f"'{text}' is no quantity known here", remedy)
+        self.names.add(text)
+        scale, dimension = dimensions.of_key(QUANTITIES[text].dimension)
+        return Name(text, scale), dimension
+
+    def number(self) -> tuple[Node, Dimension]:
+        _, text, offset = self.tokens.pop(0)
+        unit = ""
+        if self.at[0] == "word":
+            start = self.at[2]
+            self.unit_word("after the number")
+            # "2 kUSD / gpus" divides by a quantity, "10 USD/hour" goes on with the unit
+            while (
+                self.at[1] in ("/", "*")
+                and len(self.tokens) > 1
+                and self.tokens[1][0] == "word"
+                and self.tokens[1][1] not in QUANTITIES
+            ):
+                self.tokens.pop(0)
+                self.unit_word("in the unit")
+            unit = self.text[start : self.end].strip()
+        try:
+            scale, dimension = dimensions.of_unit("".join(unit.split()))
+        except UnitError as cause:
+            remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
+            raise ExpressionError(offset, cause.problem, remedy) from cause
+        value = float(f"{float(text.replace('_', '')) * scale:.15g}")
+        return Number(self.finite(value, offset)), dimension
+
+    def unit_word(self, where: str) -> None:
+        _, word, offset = self.tokens.pop(0)
+        if word in QUANTITIES:
+            raise ExpressionError(offset, f"'{word}' {where} is no unit", "write * between them")
+        self.end = offset + len(word)
+
+    def fold(self, sign: str, left: Node, right: Node, offset: int) -> Node:
+        if not (isinstance(left, Number) and isinstance(right, Number)):
+            if sign == "/" and right == Number(0.0):
+                raise ExpressionError(offset, "division by zero", "divide by something else")
+            return Binary(sign, left, right)
+        if sign == "/" and right.value == 0:
+            raise ExpressionError(offset, "division by zero", "divide by something else")
+        return Number(self.finite(apply(sign, left.value, right.value), offset))
+
+    @staticmethod
+    def finite(value: float, offset: int) -> float:
+        if not math.isfinite(value):
+            raise ExpressionError(offset, "the number is not finite", "use a smaller one")
+        return value
+
+    def unexpected(self, wanted: str) -> ExpressionError:
+        _, text, offset = self.at
+        if text in _SLIPS:
+            return ExpressionError(offset, f"'{text}' is not known here", f"use {_SLIPS[text]}")
+        found = f"'{text}'" if text else "the end"
+        return ExpressionError(
+            offset, f"{found} where {wanted} should be", "capital <= 2 MUSD is right"
+        )

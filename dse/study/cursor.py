@@ -1,0 +1,136 @@
+"""A value of the file together with its place, so that whoever finds it wrong can say where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from dse import units
+from dse.errors import StudyError
+from dse.study.names import suggest
+from dse.yaml_source import Loc, Source
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """``source.data`` at ``loc``."""
+
+    source: Source
+    loc: Loc = ()
+
+    @property
+    def value(self) -> Any:
+        """The plain data here."""
+        data = self.source.data
+        for step in self.loc:
+            data = data[step]
+        return data
+
+    @property
+    def label(self) -> str:
+        """The nearest key above: what the value is called in an error."""
+        return next((step for step in reversed(self.loc) if isinstance(step, str)), "the study")
+
+    def at(self, *steps: str | int) -> Cursor:
+        """A part of this value."""
+        return Cursor(self.source, (*self.loc, *steps))
+
+    def has(self, key: str) -> bool:
+        """Whether this is a mapping with ``key``."""
+        return isinstance(self.value, dict) and key in self.value
+
+    def wrong(self, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
+        """The error to raise about this value, or about its key."""
+        return self.source.error(self.loc, problem, remedy, key=key)
+
+    def each(self) -> list[Cursor]:
+        """The entries of a list; a single value counts as a list of one."""
+        if not isinstance(self.value, list):
+            return [self]
+        return [self.at(index) for index in range(len(self.value))]
+
+    def keys(self, allowed: Collection[str], required: Collection[str] = ()) -> list[str]:
+        """The keys of a mapping, each of which must be allowed, and every required one there."""
+        if not isinstance(self.value, dict):
+            example = ", ".join(f"{key}: .." for key in (required or allowed))
+            raise self.wrong(f"{self.label}: {self.shown} is no mapping", f"write {{{example}}}")
+        for key in self.value:
+            if key not in allowed:
+                remedy = suggest(key, allowed)
+                raise self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True)
+        for key in required:
+            if key not in self.value:
+                raise self.wrong(f"{self.label}: missing key '{key}'", f"add {key}: ..")
+        return list(self.value)
+
+    @property
+    def shown(self) -> str:
+        """The value, short enough for one line."""
+        value = self.value
+        if isinstance(value, str):
+            return f"'{clipped(value)}'"
+        if isinstance(value, bool):
+            return str(value).lower()
+        if isinstance(value, (int, float)):
+            return clipped(str(value))
+        if value is None:
+            return "nothing"
+        return "a list" if isinstance(value, list) else "a mapping"
+
+    def text(self, example: str = "a name") -> str:
+        """A word."""
+        if not isinstance(self.value, str) or not self.value.strip():
+            raise self.wrong(f"{self.label}: {self.shown} is not text", f"write {example}")
+        return self.value.strip()
+
+    def named(self, kind: str, known: Collection[str], listing: str = "") -> str:
+        """One of the ``known`` names; ``listing`` says where to find them all."""
+        if not isinstance(self.value, str):
+            example = f", such as {next(iter(known))}" if known else ""
+            raise self.wrong(f"{self.label}: {self.shown} is no name", f"write a name{example}")
+        name = self.value.strip()
+        if name not in known:
+            remedy = suggest(name, known, listing)
+            raise self.wrong(f"{self.label}: '{clipped(name)}': no such {kind}", remedy)
+        return name
+
+    def quantity(self, dimension: str, high: float, *, zero: bool = False) -> float:
+        """A finite quantity of ``dimension`` in (0, high], or [0, high] with ``zero``."""
+        example = units.DIMENSIONS[dimension][1]
+        if self.value is None or isinstance(self.value, (list, dict)):
+            raise self.wrong(f"{self.label}: {self.shown} is no value", f"write {example}")
+        try:
+            number = units.parse(self.value, dimension)
+        except units.UnitError as cause:
+            raise self.wrong(f"{self.label}: {clipped(cause.problem, 120)}", cause.remedy) from None
+        self._within(number, 0.0 if zero else math.nextafter(0.0, 1.0), high, example)
+        return number
+
+    def whole(self, low: int, high: int) -> int:
+        """A whole number in [low, high]; 1e3 is one, '8' in quotes is not."""
+        value, example = self.value, f"write a whole number of at least {low}"
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.wrong(f"{self.label}: {self.shown} is not a number", example)
+        if isinstance(value, float) and not value.is_integer():
+            wrong = "whole" if math.isfinite(value) else "finite"
+            raise self.wrong(f"{self.label}: {self.shown} is not a {wrong} number", example)
+        self._within(value, low, high, str(low))
+        return int(value)
+
+    def _within(self, number: float, low: float, high: float, example: str) -> None:
+        if number < 0 <= low:
+            raise self.wrong(f"{self.label}: {self.shown} is negative", f"write {example}")
+        if number == 0 < low:
+            raise self.wrong(f"{self.label}: {self.shown} is zero", f"write {example}")
+        if number < low:
+            raise self.wrong(f"{self.label}: {self.shown} is too small", f"write {example}")
+        if number > high:
+            problem = f"{self.label}: {self.shown} is beyond anything that exists"
+            raise self.wrong(problem, f"check the unit; write {example}")
+
+
+def clipped(text: str, length: int = 60) -> str:
+    """``text``, with its tail left out where it is long."""
+    return text if len(text) <= length else f"{text[: length - 2]}.."

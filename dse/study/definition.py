@@ -1,0 +1,210 @@
+"""A study as the rest of the package sees it: checked, in SI units, frozen, and free of YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from dse.study.expressions import Expression
+from dse.yaml_source import Source
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link described in the study itself. What is None comes from ``fabric``, or is not known.
+
+    ``bytes_per_s`` in one direction, ``latency_s`` one way, prices of one network card, switch
+    port and cable. Wires are equal where their numbers are, whatever they are called.
+    """
+
+    label: str = field(compare=False)
+    bytes_per_s: float
+    latency_s: float | None = None
+    nic_usd: float | None = None
+    switch_port_usd: float | None = None
+    cable_usd: float | None = None
+    fabric: str | None = None
+
+
+Value: TypeAlias = str | int | float | Wire
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One choice of the space: its values in the order of the file, or a continuous range.
+
+    ``labels`` are the values as the user wrote them. ``ordered``: the values rise or fall all the
+    way, so an index is a sensible code. A continuous axis has no values but ``low`` and ``high``
+    (SI); that of a link's bandwidth also has the ``wire`` whose bandwidth varies.
+    """
+
+    name: str
+    values: tuple[Value, ...]
+    labels: tuple[str, ...]
+    ordered: bool
+    low: float | None = None
+    high: float | None = None
+    wire: Wire | None = None
+
+    @property
+    def continuous(self) -> bool:
+        return self.low is not None
+
+    def label(self, value: Value) -> str:
+        """How the report names ``value``."""
+        for known, label in zip(self.values, self.labels, strict=True):
+            if known == value:
+                return label
+        return value.label if isinstance(value, Wire) else f"{value}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """``axis`` takes ``values`` only where every axis of ``requires`` has one of its values.
+
+    Elsewhere the axis has its default, or does not apply. No axis has two conditions, a condition
+    never hangs on another, and its axis is not in the space.
+    """
+
+    axis: str
+    values: tuple[Value, ...]
+    labels: tuple[str, ...]
+    requires: tuple[tuple[str, tuple[Value, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a point must meet: an expression, or a word the model knows (``fits_memory``)."""
+
+    text: str
+    expression: Expression | None
+    builtin: str | None
+    line: int
+    column: int
+
+
+Goal: TypeAlias = Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A measure (a key of ``quantities.QUANTITIES``) and which way is better."""
+
+    name: str
+    goal: Goal
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The point that speedup is measured from: a value for every axis and condition.
+
+    ``assumed`` names the axes whose value the user did not give; they took the first of the axis.
+    """
+
+    values: Mapping[str, Value]
+    labels: Mapping[str, str]
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Target:
+    """How much training is a run: exactly one of ``samples``, ``epochs`` and ``quality``.
+
+    ``epoch_samples`` is the size of the data set where the study gives it.
+    """
+
+    samples: float | None = None
+    epochs: float | None = None
+    quality: str | None = None
+    epoch_samples: float | None = None
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """``budget`` limits the guided engine's evaluations."""
+
+    engine: Literal["auto", "exhaustive", "guided"] = "auto"
+    budget: int = 20_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class ExecutorOptions:
+    """Where blocks of points are evaluated."""
+
+    kind: Literal["auto", "local", "ray"] = "auto"
+    address: str | None = None
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Fractions in (0, 1] of the peak that compute and memory reach; None: the model's own."""
+
+    compute: float | None = None
+    memory: float | None = None
+
+
+@dataclass(frozen=True)
+class InlineWorkload:
+    """A network described in the study; all per sample but ``params``. ``layers``: a CSV's path."""
+
+    name: str
+    params: float
+    forward_flops: float
+    activation_bytes: float
+    input_bytes: float
+    layers: str | None = None
+
+
+@dataclass(frozen=True)
+class InlinePrices:
+    """Prices that override the price list, in USD; keys as in ``models/prices``.
+
+    ``accelerators``, ``nodes``: name -> {purchase, hourly}. ``fabrics``: name -> {nic,
+    switch_port, cable}. ``general``: host (USD), electricity (USD/kWh), pue, amortisation_years,
+    host_power_per_accelerator (W), network_share_of_power.
+    """
+
+    accelerators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    nodes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    fabrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    general: Mapping[str, float] = field(default_factory=dict)
+
+
+Recommend: TypeAlias = Literal["knee", "cheapest-within-5%", "fastest"]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Everything a study file says. ``axes`` are in the order of the file.
+
+    ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
+    ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
+    ends in .yaml, a path that already counts from the working folder.
+    """
+
+    name: str
+    path: str
+    workload: str | InlineWorkload
+    axes: tuple[Axis, ...]
+    defaults: tuple[Axis, ...]
+    conditions: tuple[Condition, ...]
+    baseline: Baseline
+    constraints: tuple[Constraint, ...]
+    objectives: tuple[Objective, ...]
+    source: Source
+    content_hash: str
+    description: str = ""
+    calibration: tuple[str, ...] = ()
+    target: Target | None = None
+    search: SearchOptions = SearchOptions()
+    executor: ExecutorOptions = ExecutorOptions()
+    efficiency: Efficiency = Efficiency()
+    prices: str | InlinePrices | None = None
+    recommend: Recommend = "knee"
+    model: Literal["calibrated", "pai"] = "calibrated"
+
+    def axis(self, name: str) -> Axis | None:
+        """The axis of that name, given or default; None where the study has none."""
+        return next((axis for axis in (*self.axes, *self.defaults) if axis.name == name), None)

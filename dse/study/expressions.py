@@ -1,0 +1,110 @@
+"""Constraints over columns of results: what they say where the numbers are arrays.
+
+Both sides are computed in base units. Numbers within one part in 1e9 count as equal, so that
+rounding in the model cannot decide a constraint. The text is read in ``constraints.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant in base units."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column, and the size of its SI unit in base units."""
+
+    name: str
+    scale: float
+
+
+@dataclass(frozen=True)
+class Binary:
+    """``left sign right`` with a sign of + - * /."""
+
+    sign: str
+    left: Node
+    right: Node
+
+
+Node: TypeAlias = Number | Name | Binary
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed comparison of two arithmetic expressions over columns of results."""
+
+    text: str
+    comparison: str
+    left: Node
+    right: Node
+    names: frozenset[str]
+
+    def evaluate(self, columns: Mapping[str, npt.ArrayLike]) -> BoolArray:
+        """Where the constraint holds; NaN does not meet it.
+
+        ``columns``: for each of :attr:`names` an array in the SI unit of its quantity. They
+        broadcast against one another, and the result has the shape of those that are used.
+        """
+        with np.errstate(all="ignore"):
+            left, right = _value(self.left, columns), _value(self.right, columns)
+            return self._holds(left, right)
+
+    def violation(self, columns: Mapping[str, npt.ArrayLike]) -> FloatArray:
+        """How far the left side is past the right, as a fraction of the right; 0 where it holds.
+
+        Where the right is zero: d/(1+d) of the distance d in base units, which still ranks.
+        """
+        with np.errstate(all="ignore"):
+            left, right = _value(self.left, columns), _value(self.right, columns)
+            distance, size = np.abs(left - right), np.abs(right)
+            past = np.where(size > 0, distance / size, distance / (1 + distance))
+            past = np.where(np.isnan(past), np.inf, np.maximum(past, TOLERANCE))
+            return np.asarray(np.where(self._holds(left, right), 0.0, past))
+
+    def _holds(self, left: FloatArray, right: FloatArray) -> BoolArray:
+        slack = TOLERANCE * np.sign(right)  # a factor, since inf - inf would be NaN
+        if self.comparison == "<=":
+            return np.asarray(left <= right * (1 + slack))
+        if self.comparison == ">=":
+            return np.asarray(left >= right * (1 - slack))
+        if self.comparison == "<":
+            return np.asarray(left < right * (1 - slack))
+        if self.comparison == ">":
+            return np.asarray(left > right * (1 + slack))
+        return np.asarray((left >= right * (1 - slack)) & (left <= right * (1 + slack)))
+
+
+def _value(node: Node, columns: Mapping[str, npt.ArrayLike]) -> FloatArray:
+    if isinstance(node, Number):
+        return np.asarray(node.value)
+    if isinstance(node, Name):
+        column = np.asarray(columns[node.name], dtype=np.float64)
+        return column if node.scale == 1 else np.asarray(column * node.scale)
+    left, right = _value(node.left, columns), _value(node.right, columns)
+    return np.asarray(apply(node.sign, left, right))
+
+
+def apply(sign: str, left: Any, right: Any) -> Any:
+    """``left sign right`` of numbers or arrays."""
+    if sign == "+":
+        return left + right
+    if sign == "-":
+        return left - right
+    return left * right if sign == "*" else left / right

@@ -1,0 +1,100 @@
+"""Parts of a study that may be a name, a path, or written out: workload, prices, calibration."""
+
+from __future__ import annotations
+
+import os
+
+from dse.study.cursor import Cursor, clipped
+from dse.study.definition import InlinePrices, InlineWorkload
+from dse.study.names import Names, suggest
+
+_FILE_ENDINGS = (".yaml", ".yml", ".json", ".csv")
+_WORKLOAD = ("params", "forward_flops", "activation_bytes", "input_bytes")
+_LARGEST = 1e24  # parameters, operations, bytes of one network
+
+# key of inline prices -> (dimension, largest sensible value)
+_GENERAL = {
+    "host": ("usd", 1e9),
+    "electricity": ("usd_per_kwh", 1e3),
+    "pue": ("count", 10.0),
+    "amortisation_years": ("count", 100.0),
+    "host_power_per_accelerator": ("watt", 1e6),
+    "network_share_of_power": ("count", 1.0),
+}
+_NAMED = {
+    "accelerators": ("purchase", "hourly"),
+    "nodes": ("purchase", "hourly"),
+    "fabrics": ("nic", "switch_port", "cable"),
+}
+
+
+def is_path(text: str) -> bool:
+    """Whether a name is meant as the path of a file."""
+    return "/" in text or text.endswith(_FILE_ENDINGS)
+
+
+def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
+    """The workload: a known name, a path that counts from the working folder, or its numbers."""
+    if isinstance(cursor.value, str) and is_path(cursor.value):
+        return _existing(cursor)
+    if not isinstance(cursor.value, dict):
+        return cursor.named("workload", names.workloads, "see `dse catalog workloads`")
+    keys = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD)
+    return InlineWorkload(
+        name=cursor.at("name").text() if "name" in keys else "inline",
+        params=cursor.at("params").quantity("count", _LARGEST),
+        forward_flops=cursor.at("forward_flops").quantity("count", _LARGEST),
+        activation_bytes=cursor.at("activation_bytes").quantity("bytes", _LARGEST, zero=True),
+        input_bytes=cursor.at("input_bytes").quantity("bytes", _LARGEST, zero=True),
+        layers=_existing(cursor.at("layers")) if "layers" in keys else None,
+    )
+
+
+def read_calibration(cursor: Cursor) -> tuple[str, ...]:
+    """Names of profiles as they are, paths from the working folder."""
+    found: list[str] = []
+    for place in cursor.each():
+        word = place.text("the name or path of a calibration profile")
+        path = _existing(place) if is_path(word) else word
+        if path in found:
+            raise place.wrong(f"calibration: duplicate '{clipped(word)}'", "leave one of them out")
+        found.append(path)
+    return tuple(found)
+
+
+def read_prices(cursor: Cursor, names: Names) -> str | InlinePrices:
+    """The path of a price list, or the prices given in the study."""
+    if isinstance(cursor.value, str):
+        return _existing(cursor)
+    keys = cursor.keys((*_GENERAL, *_NAMED))
+    named: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in _NAMED}
+    for kind in (key for key in keys if key in _NAMED):
+        known = getattr(names, kind)
+        group = cursor.at(kind)
+        for name in group.keys(known):
+            named[kind][name] = _prices(group.at(name), _NAMED[kind])
+    general = {
+        key: cursor.at(key).quantity(*_GENERAL[key], zero=key != "pue")
+        for key in keys
+        if key in _GENERAL
+    }
+    return InlinePrices(named["accelerators"], named["nodes"], named["fabrics"], general)
+
+
+def _prices(cursor: Cursor, allowed: tuple[str, ...]) -> dict[str, float]:
+    return {
+        key: cursor.at(key).quantity("usd_per_hour" if key == "hourly" else "usd", 1e9, zero=True)
+        for key in cursor.keys(allowed)
+    }
+
+
+def _existing(cursor: Cursor) -> str:
+    """A path in the study counts from the study's folder."""
+    text = cursor.text("a path")
+    path = os.path.join(os.path.dirname(cursor.source.path), text)
+    if "\0" in path or not os.path.isfile(path):
+        folder = os.path.dirname(path) or "."
+        there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        near = suggest(os.path.basename(path), there, "paths count from the study's folder")
+        raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
+    return path

@@ -1,0 +1,126 @@
+"""Links of an axis: names of fabrics, bandwidths, or links described in the study."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+
+from dse import units
+from dse.study.axes import BANDWIDTH
+from dse.study.cursor import Cursor
+from dse.study.definition import Value, Wire
+from dse.study.names import Names
+from dse.study.numbers import Numbers, read_number, read_numbers
+
+_KEYS = ("bandwidth", "latency", "nic", "switch_port", "cable", "fabric")
+_PRICES = ("nic", "switch_port", "cable")
+_LONGEST_LATENCY_S = 10.0
+_DEAREST_USD = 1e9
+_QUANTITY = re.compile(r"[+-]?\.?(\d|nan|inf)\S*(\s|$|.*/)", re.IGNORECASE)
+
+Found = tuple[Value, str, Cursor]
+
+
+def read_links(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, float] | None]:
+    """Every link at ``cursor`` with its label and place.
+
+    With a continuous bandwidth: the one wire whose bandwidth varies, and the limits.
+    """
+    span: tuple[float, float] | None = None
+    found: list[Found] = []
+    for place in cursor.each():
+        if not isinstance(place.value, dict):
+            found.append((*read_link(place, names), place))
+            continue
+        wires, limits = _described(place, names)
+        found.extend(wires)
+        span = limits or span
+    if span is not None and len(found) > 1:
+        raise cursor.wrong(f"{cursor.label}: a continuous link stands alone", "give one mapping")
+    return _labelled(found), span
+
+
+def read_link(cursor: Cursor, names: Names) -> tuple[Value, str]:
+    """One link given as text: the name of a fabric, or a bandwidth."""
+    value = cursor.value
+    if isinstance(value, str) and value.strip() in names.fabrics:
+        return value.strip(), value.strip()
+    if isinstance(value, str) and not _is_quantity(value):
+        listing = "see `dse catalog fabrics`, or write a bandwidth such as 25 Gbps"
+        cursor.named("fabric", names.fabrics, listing)
+    label = " ".join(str(value).split())
+    return Wire(label, float(read_number(cursor, BANDWIDTH))), label
+
+
+def _is_quantity(text: str) -> bool:
+    """Whether a link is meant as a bandwidth, however wrong, and not as a name such as 25gbe."""
+    try:
+        units.parse(text, BANDWIDTH.dimension)
+    except units.UnitError:
+        return bool(_QUANTITY.match(text.strip()))
+    return True
+
+
+def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, float] | None]:
+    """The wires of one mapping: lists of bandwidths and latencies multiply out."""
+    keys = cursor.keys(_KEYS, ("bandwidth",))
+    fabric = None
+    if "fabric" in keys:
+        fabric = cursor.at("fabric").named("fabric", names.fabrics, "see `dse catalog fabrics`")
+    usd = {
+        key: cursor.at(key).quantity("usd", _DEAREST_USD, zero=True) if key in keys else None
+        for key in _PRICES
+    }
+    latencies: list[tuple[float | None, str]] = [(None, "")]
+    if "latency" in keys:
+        places = _listed(cursor.at("latency"))
+        latencies = [
+            (place.quantity("seconds", _LONGEST_LATENCY_S), " ".join(str(place.value).split()))
+            for place in places
+        ]
+    speeds = _speeds(cursor.at("bandwidth"))
+    made = Wire("", 1.0, None, usd["nic"], usd["switch_port"], usd["cable"], fabric)
+    if speeds.span is not None:
+        if len(latencies) > 1:
+            problem = "a continuous bandwidth goes with one latency"
+            raise cursor.at("latency").wrong(problem, "leave one latency")
+        low, high = speeds.span
+        wire = replace(made, label="continuous", bytes_per_s=low, latency_s=latencies[0][0])
+        return [(wire, wire.label, cursor)], (low, high)
+    found: list[Found] = []
+    rows = zip(speeds.values, speeds.labels, speeds.places, strict=True)
+    for (speed, label, place), (latency, after) in product(rows, latencies):
+        full = f"{label}/{after}" if len(latencies) > 1 else label
+        wire = replace(made, label=full, bytes_per_s=float(speed), latency_s=latency)
+        found.append((wire, full, place))
+    return found, None
+
+
+def _speeds(cursor: Cursor) -> Numbers:
+    _listed(cursor)
+    return read_numbers(cursor, BANDWIDTH, continuous=True)
+
+
+def _listed(cursor: Cursor) -> list[Cursor]:
+    if cursor.value is None or cursor.value == []:
+        raise cursor.wrong(f"{cursor.label} is empty", "give at least one value", key=True)
+    return cursor.each()
+
+
+def _labelled(found: list[Found]) -> list[Found]:
+    """Links told apart: wires of one bandwidth that differ elsewhere get longer labels."""
+    often = Counter(label for _, label, _ in found)
+    told: list[Found] = []
+    for value, label, place in found:
+        longer = label
+        if often[label] > 1 and isinstance(value, Wire):
+            parts = [label]
+            if value.latency_s is not None and "/" not in label:
+                parts.append(f"{value.latency_s * 1e6:g} us")
+            parts += [f"{usd:g} USD" for usd in (value.nic_usd, value.switch_port_usd) if usd]
+            longer = "/".join([*parts, value.fabric or ""]).rstrip("/")
+            value = replace(value, label=longer)
+        told.append((value, longer, place))
+    return told

@@ -1,0 +1,123 @@
+"""Numbers of an axis: a list, one value, or a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.study.axes import NumberKind
+from dse.study.cursor import Cursor
+
+MAX_VALUES = 10_000
+
+_RANGE = ("from", "to", "scale", "step", "continuous")
+_REMEDY = "write {from: 1, to: 1024, scale: doubling}, or a list of values"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Values in SI and as written, and their places; with ``span`` a continuous range instead."""
+
+    values: tuple[int | float, ...]
+    labels: tuple[str, ...]
+    places: tuple[Cursor, ...]
+    span: tuple[float, float] | None = None
+
+
+def read_numbers(cursor: Cursor, kind: NumberKind, *, continuous: bool = False) -> Numbers:
+    """The numbers at ``cursor``; ``continuous`` says whether a continuous range is allowed."""
+    if isinstance(cursor.value, dict):
+        return _range(cursor, kind, continuous)
+    places = tuple(cursor.each())
+    values = tuple(read_number(place, kind) for place in places)
+    labels = tuple(_written(place, kind) for place in places)
+    return Numbers(values, labels, places)
+
+
+def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
+    """One number within the limits of its kind."""
+    if kind.whole:
+        return cursor.whole(int(kind.low), int(kind.high))
+    number = cursor.quantity(kind.dimension, kind.high)
+    if number < kind.low:
+        raise cursor.wrong(f"{cursor.label}: {cursor.shown} is too small", "check the unit")
+    return number
+
+
+def _written(cursor: Cursor, kind: NumberKind) -> str:
+    return f"{cursor.value:.0f}" if kind.whole else " ".join(str(cursor.value).split())
+
+
+def _range(cursor: Cursor, kind: NumberKind, continuous: bool) -> Numbers:
+    label = cursor.label
+    keys = cursor.keys(_RANGE, ("from", "to"))
+    start, stop = (read_number(cursor.at(end), kind) for end in ("from", "to"))
+    if start > stop:
+        problem = f"{label}: the range runs from {_text(cursor, 'from')} down to"
+        raise cursor.at("from").wrong(f"{problem} {_text(cursor, 'to')}", "swap from and to")
+    if "continuous" in keys:
+        if cursor.value["continuous"] is not True:
+            wrong = cursor.at("continuous")
+            raise wrong.wrong(f"{label}: continuous: {wrong.shown}", "write true, or leave it out")
+        if not continuous:
+            remedy = "use scale: doubling, or step: 1"
+            raise cursor.at("continuous").wrong(f"{label} cannot be continuous", remedy, key=True)
+        for extra in ("scale", "step"):
+            if extra in keys:
+                problem = f"{label}: {extra} has no meaning in a continuous range"
+                raise cursor.at(extra).wrong(problem, "leave it out", key=True)
+        if start == stop:
+            raise cursor.at("to").wrong(f"{label}: the range is empty", "make to the larger")
+        return Numbers((), (), (), (float(start), float(stop)))
+    values = _steps(cursor, kind, start, stop)
+    first = cursor.at("from")
+    labels = [shown(value, kind) for value in values]
+    labels[0] = _written(first, kind)
+    return Numbers(tuple(values), tuple(labels), (first,) * len(values))
+
+
+def _steps(
+    cursor: Cursor, kind: NumberKind, start: int | float, stop: int | float
+) -> list[int | float]:
+    scale = cursor.at("scale").text("doubling or linear") if cursor.has("scale") else None
+    if scale not in (None, "doubling", "linear"):
+        wrong = cursor.at("scale")
+        wrong.named("scale", ("doubling", "linear"))
+    if scale == "doubling":
+        if cursor.has("step"):
+            problem = "step has no meaning with scale: doubling"
+            raise cursor.at("step").wrong(problem, "leave one of them out", key=True)
+        values = [start]
+        while values[-1] * 2 <= stop:
+            values.append(values[-1] * 2)
+        return values
+    if not cursor.has("step"):
+        problem = f"{cursor.label}: a range needs to know its steps"
+        raise cursor.wrong(problem, "add scale: doubling, or step: ..")
+    step = read_number(cursor.at("step"), kind)
+    many = int((stop - start) / step * (1 + 1e-12)) + 1
+    if many > MAX_VALUES:
+        problem = f"{cursor.label}: {many} values, more than {MAX_VALUES}"
+        raise cursor.at("step").wrong(problem, "use a larger step")
+    return [start + index * step for index in range(many)]
+
+
+def _text(cursor: Cursor, key: str) -> str:
+    return str(cursor.value[key])
+
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def shown(value: float, kind: NumberKind) -> str:
+    """A number of a range, in the unit in which its kind is commonly written."""
+    if kind.whole:
+        return str(value)
+    if kind.dimension == "bytes":
+        for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+            if value >= 2**exponent and (value * 1024 / 2**exponent).is_integer():
+                return f"{value / 2**exponent:.6g} {unit}"
+    number, unit = (value * 8, "bps") if kind.dimension == "bytes_per_s" else (value, "B")
+    for size, prefix in _PREFIXES:
+        if number >= size:
+            return f"{number / size:.6g} {prefix}{unit}"
+    return f"{number:.6g} {unit}"

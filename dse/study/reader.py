@@ -1,0 +1,152 @@
+"""A study file -> a :class:`~dse.study.definition.Study`, every value checked on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from dse.errors import StudyError
+from dse.study.aims import check_target, read_constraint, read_objectives, read_target
+from dse.study.axes import AXES, REQUIRED
+from dse.study.cursor import Cursor
+from dse.study.definition import (
+    Axis,
+    Condition,
+    Efficiency,
+    ExecutorOptions,
+    SearchOptions,
+    Study,
+)
+from dse.study.inline import read_calibration, read_prices, read_workload
+from dse.study.names import Names
+from dse.study.points import read_baseline, read_condition
+from dse.study.values import default_axis, read_axis
+from dse.yaml_source import Source, read_yaml
+
+if TYPE_CHECKING:
+    from dse.study.schema import StudyFile
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def read_study(path: str | os.PathLike[str], names: Names) -> Study:
+    """Read and check a study file; ``names`` is what the catalogue knows.
+
+    Raises :class:`~dse.errors.StudyError`, of which ``str`` is one line with file, line, column.
+    """
+    from dse.study.complaints import checked  # pydantic takes a while to import
+
+    source = read_yaml(path)
+    file = checked(source)
+    try:
+        return _study(source, file, names)
+    except StudyError as found:
+        raise _earliest(found, Cursor(source), names) from None
+
+
+def _earliest(found: StudyError, top: Cursor, names: Names) -> StudyError:
+    """The first error in the order of the file, since that is the order a user corrects it in."""
+    parts: tuple[Callable[[], object], ...] = (
+        lambda: read_workload(top.at("workload"), names),
+        lambda: _axes(top.at("space"), names),
+        lambda: read_objectives(top.at("objectives")),
+        lambda: [read_constraint(at) for at in _entries(top, "constraints")],
+        lambda: read_target(top),
+    )
+    errors = [found]
+    for part in parts:
+        try:
+            part()
+        except StudyError as error:
+            errors.append(error)
+    return min(errors, key=lambda error: (error.line, error.column))
+
+
+def _study(source: Source, file: StudyFile, names: Names) -> Study:
+    top = Cursor(source)
+    if not _NAME.fullmatch(file.study):
+        wrong = top.at("study")
+        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
+        raise wrong.wrong(f"study: {wrong.shown} is no name", remedy)
+    workload = read_workload(top.at("workload"), names)
+    axes = _axes(top.at("space"), names)
+    conditions = tuple(read_condition(at, axes, names) for at in _entries(top, "when"))
+    _complete(top.at("space"), axes)
+    defaults = _defaults(axes, conditions)
+    objectives = read_objectives(top.at("objectives"))
+    constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
+    target = read_target(top)
+    if target is None:
+        check_target(top, objectives, constraints)
+    return Study(
+        name=file.study,
+        description=file.description,
+        path=source.path,
+        workload=workload,
+        calibration=read_calibration(top.at("calibration")) if top.has("calibration") else (),
+        axes=axes,
+        defaults=defaults,
+        conditions=conditions,
+        baseline=read_baseline(top, axes, defaults, conditions, names),
+        constraints=constraints,
+        objectives=objectives,
+        target=target,
+        search=SearchOptions(**dict(file.search)),
+        executor=ExecutorOptions(**dict(file.executor)),
+        efficiency=Efficiency(**dict(file.efficiency)),
+        prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
+        recommend=file.recommend,
+        model=file.model,
+        source=source,
+        content_hash=_hash(source.data),
+    )
+
+
+def _entries(top: Cursor, key: str) -> list[Cursor]:
+    return top.at(key).each() if top.has(key) else []
+
+
+def _hash(data: Any) -> str:
+    text = json.dumps(data, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _axes(space: Cursor, names: Names) -> tuple[Axis, ...]:
+    return tuple(read_axis(AXES[name], space.at(name), names) for name in space.value)
+
+
+def _complete(space: Cursor, axes: tuple[Axis, ...]) -> None:
+    """Every point must have an accelerator, a count of them, a batch and a way to add up."""
+    given = {axis.name: axis for axis in axes}
+    if "node" in given and "accelerator" in given:
+        remedy = "a node has its own accelerators: keep one of the two"
+        raise space.at("accelerator").wrong("both node and accelerator", remedy, key=True)
+    for name in REQUIRED:
+        if name in given or name == "node" or (name == "accelerator" and "node" in given):
+            continue
+        remedy = f"add {name}: {AXES[name].example}"
+        raise space.wrong(f"missing axis '{name}'", remedy)
+    if "inter_node" not in given and "node" not in given and not _in_one_node(given):
+        remedy = f"add inter_node: {AXES['inter_node'].example}"
+        raise space.wrong("missing axis 'inter_node', which links the nodes", remedy)
+
+
+def _in_one_node(given: dict[str, Axis]) -> bool:
+    per_node = given["gpus_per_node"].values if "gpus_per_node" in given else (1,)
+    return max(cast("tuple[int, ...]", given["gpus"].values)) <= min(
+        cast("tuple[int, ...]", per_node)
+    )
+
+
+def _defaults(axes: tuple[Axis, ...], conditions: tuple[Condition, ...]) -> tuple[Axis, ...]:
+    taken = {axis.name for axis in axes} | {condition.axis for condition in conditions}
+    own = {"gpus_per_node", "nics_per_node"} if "node" in taken else set()
+    return tuple(
+        default_axis(name)
+        for name, spec in AXES.items()
+        if spec.default is not None and name not in taken and name not in own
+    )

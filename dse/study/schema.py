@@ -1,0 +1,186 @@
+"""The keys of a study file: their shape for pydantic, and the JSON Schema for editors.
+
+Pydantic decides which keys there are and what the plain ones hold. What needs units, names of the
+catalogue or other parts of the file (axes, conditions, constraints) passes through as it is and is
+read in ``reader.py``, which knows the place of each value.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+
+from dse.study.axes import AXES, AxisSpec
+from dse.study.names import ALGORITHMS, TRANSPORTS
+from dse.study.quantities import QUANTITIES
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _json(schema: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema(schema)
+
+
+def _one_or_list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+_TEXTS = _one_or_list({"type": "string"})
+_QUANTITY = {"type": ["string", "number"]}
+_RANGE: dict[str, Any] = {
+    "type": "object",
+    "required": ["from", "to"],
+    "additionalProperties": False,
+    "properties": {
+        "from": _QUANTITY,
+        "to": _QUANTITY,
+        "scale": {"enum": ["doubling", "linear"]},
+        "step": _QUANTITY,
+        "continuous": {"const": True},
+    },
+}
+_LINK: dict[str, Any] = {
+    "type": "object",
+    "required": ["bandwidth"],
+    "additionalProperties": False,
+    "properties": {
+        "bandwidth": {"anyOf": [*_one_or_list({"type": "string"})["anyOf"], _RANGE]},
+        "latency": _TEXTS,
+        "nic": {"type": "string", "description": "price of a network card, such as 200 USD"},
+        "switch_port": {"type": "string", "description": "price of a switch port"},
+        "cable": {"type": "string", "description": "price of a cable"},
+        "fabric": {"type": "string", "description": "catalogue name for what is not given here"},
+    },
+}
+
+
+def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
+    item: dict[str, Any] = {"type": "string"}
+    if spec.kind == "choice":
+        item["enum"] = list(spec.choices)
+    elif spec.kind == "aggregation":
+        item["enum"] = [f"{how}-{over}" for how in ALGORITHMS for over in TRANSPORTS]
+    elif spec.kind == "link":
+        item = {"anyOf": [item, _LINK]}
+    elif spec.number is not None and spec.number.whole:
+        item = {"type": "integer", "minimum": int(spec.number.low)}
+    schema = item if single else _one_or_list(item)
+    if spec.number is not None and not single:
+        schema = {"anyOf": [*schema["anyOf"], _RANGE]}
+    default = "" if spec.default is None else f"; {spec.default} when absent"
+    return {**schema, "description": f"{spec.doc}{default}. Example: {spec.example}"}
+
+
+def _axes_model(name: str, doc: str, *, single: bool) -> type[_Section]:
+    fields: dict[str, Any] = {
+        spec.name: (Annotated[Any, _json(_axis_schema(spec, single=single))], None)
+        for spec in AXES.values()
+    }
+    return create_model(name, __base__=_Section, __doc__=doc, **fields)
+
+
+Space = _axes_model("Space", "The choices: each axis with its values.", single=False)
+BaselinePoint = _axes_model("Baseline", "One value per axis: where speedup is 1.", single=True)
+
+
+class When(_Section):
+    """An axis that applies only under values of other axes."""
+
+    axis: str = Field(description="the conditional axis, which is not in space")
+    values: Any = Field(description="its values, as an axis of space has them")
+    condition: dict[str, Any] = Field(
+        alias="if", description="axis: value, or a list of values; all must hold"
+    )
+
+
+def _measures(goal: str) -> WithJsonSchema:
+    return _json({"enum": [name for name, what in QUANTITIES.items() if what.objective == goal]})
+
+
+class Objectives(_Section):
+    """What to have much of, and what little of."""
+
+    maximize: Annotated[Any, _measures("maximize")] = Field(description="what to maximize")
+    minimize: Annotated[Any, _measures("minimize")] = Field(description="what to minimize")
+
+
+class TargetFile(_Section):
+    """How much training a run is: one of samples, epochs and quality."""
+
+    samples: Any = Field(default=None, description="samples of the run, such as 115e6")
+    epochs: Any = Field(default=None, description="passes over the data set")
+    quality: str | None = Field(default=None, description="a quality target the workload knows")
+    epoch_samples: Any = Field(default=None, description="samples of one epoch")
+
+
+class SearchFile(_Section):
+    """How the space is searched."""
+
+    engine: Literal["auto", "exhaustive", "guided"] = "auto"
+    budget: Annotated[Whole, Field(ge=1, le=10**9)] = 20_000
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
+
+
+class ExecutorFile(_Section):
+    """Where points are evaluated."""
+
+    kind: Literal["auto", "local", "ray"] = "auto"
+    address: str | None = Field(default=None, description="auto, or ray://host:port")
+
+
+class EfficiencyFile(_Section):
+    """Fractions of the peak that are reached, in (0, 1]."""
+
+    compute: Fraction | None = None
+    memory: Fraction | None = None
+
+
+class StudyFile(_Section):
+    """A dse study: a workload, a space of hardware and software choices, limits and objectives."""
+
+    study: str = Field(description="name of the study and of its report's folder")
+    description: str = Field(default="", description="a sentence for the report")
+    workload: Annotated[Any, _json({"type": ["string", "object"]})] = Field(
+        description="a name of the catalogue, a path, or {params, forward_flops, "
+        "activation_bytes, input_bytes, layers}"
+    )
+    calibration: Annotated[Any, _json(_TEXTS)] = Field(
+        default=None, description="names or paths of calibration profiles"
+    )
+    space: Space = Field(description="the axes")  # type: ignore[valid-type]
+    when: list[When] = Field(default=[], description="axes that apply only under others' values")
+    baseline: BaselinePoint | None = Field(  # type: ignore[valid-type]
+        None, description="the point that speedup is measured from"
+    )
+    constraints: list[str] = Field(
+        default=[], description="fits_memory, or comparisons such as capital <= 2 MUSD"
+    )
+    objectives: Objectives = Field(description="one to maximize, one to minimize")
+    target: TargetFile | None = Field(default=None, description="how much training a run is")
+    search: SearchFile = SearchFile()
+    executor: ExecutorFile = ExecutorFile()
+    prices: Annotated[Any, _json({"type": ["string", "object"]})] = Field(
+        default=None, description="path of a price list, or prices that override the catalogue's"
+    )
+    efficiency: EfficiencyFile = EfficiencyFile()
+    recommend: Literal["knee", "cheapest-within-5%", "fastest"] = Field(
+        default="knee", description="which point of the front to recommend"
+    )
+    model: Literal["calibrated", "pai"] = Field(
+        default="calibrated", description="which cost model"
+    )
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of a study file."""
+    schema = StudyFile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

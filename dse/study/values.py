@@ -1,0 +1,139 @@
+"""Reading the values of one axis, and finding a value again by what the user calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dse.study.axes import AXES, AxisSpec
+from dse.study.cursor import Cursor, clipped
+from dse.study.definition import Axis, Value, Wire
+from dse.study.links import Found, read_link, read_links
+from dse.study.names import Names, alternatives, suggest
+from dse.study.numbers import read_number, read_numbers
+
+
+def read_axis(spec: AxisSpec, cursor: Cursor, names: Names) -> Axis:
+    """All values of an axis, none of them twice."""
+    if cursor.value is None or cursor.value in ([], {}):
+        remedy = f"give at least one value, such as {spec.name}: {spec.example}"
+        raise cursor.wrong(f"axis '{spec.name}' is empty", remedy, key=True)
+    if spec.kind == "link":
+        found, span = read_links(cursor, names)
+        if span is not None:
+            wire = found[0][0]
+            if not spec.continuous or not isinstance(wire, Wire):
+                raise cursor.wrong(f"{spec.name} cannot be continuous", "list the bandwidths")
+            return Axis(spec.name, (), (), True, *span, wire)
+    elif spec.number is not None:
+        numbers = read_numbers(cursor, spec.number, continuous=spec.continuous)
+        if numbers.span is not None:
+            return Axis(spec.name, (), (), True, *numbers.span)
+        found = list(zip(numbers.values, numbers.labels, numbers.places, strict=True))
+    else:
+        found = [(*read_value(spec, place, names), place) for place in cursor.each()]
+    _no_twins(spec.name, found)
+    values = tuple(value for value, _, _ in found)
+    return Axis(spec.name, values, tuple(label for _, label, _ in found), _ordered(values))
+
+
+def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str]:
+    """One value of an axis, and its label."""
+    if isinstance(cursor.value, list):
+        problem = f"{spec.name}: a list where one value should be"
+        raise cursor.wrong(problem, "write one value")
+    if spec.kind == "link":
+        if isinstance(cursor.value, dict):
+            found, span = read_links(cursor, names)
+            if span is not None or len(found) > 1:
+                raise cursor.wrong(f"{spec.name}: several links", "write one bandwidth")
+            return found[0][:2]
+        return read_link(cursor, names)
+    if spec.number is not None:
+        return read_number(cursor, spec.number), " ".join(str(cursor.value).split())
+    if spec.kind == "aggregation":
+        known = names.aggregations
+        remedy = f"write {alternatives(names.algorithms)}, then -, then "
+        word = cursor.named("aggregation", known, remedy + alternatives(names.transports))
+    elif spec.kind == "catalogue":
+        kind = spec.choices[0]
+        known = getattr(names, kind)
+        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`")
+    else:
+        word = cursor.named(spec.name, spec.choices, f"use {alternatives(spec.choices)}")
+    return word, word
+
+
+def split_aggregation(value: str, names: Names | None = None) -> tuple[str, str]:
+    """'halving-doubling-mpi' -> ('halving-doubling', 'mpi')."""
+    known = names or Names()
+    for algorithm in sorted(known.algorithms, key=len, reverse=True):
+        transport = value.removeprefix(f"{algorithm}-")
+        if transport != value and transport in known.transports:
+            return algorithm, transport
+    raise ValueError(f"{value} is not <algorithm>-<transport>")
+
+
+def default_axis(name: str) -> Axis:
+    """The single value an axis has where the study leaves it out."""
+    spec = AXES[name]
+    assert spec.default is not None, name
+    if name == "bucket":
+        return Axis(name, (25.0 * 2**20,), (str(spec.default),), True)
+    return Axis(name, (spec.default,), (str(spec.default),), True)
+
+
+def find_value(axis: Axis, cursor: Cursor, names: Names) -> Value:
+    """The value of the axis that ``cursor`` means; an error where the axis does not have it."""
+    value, _ = _by_label(axis, cursor) or read_value(AXES[axis.name], cursor, names)
+    if value not in axis.values:
+        label = clipped(str(cursor.value))
+        remedy = suggest(label, axis.labels, f"it has {', '.join(axis.labels[:12])}")
+        raise cursor.wrong(f"axis '{axis.name}' does not have {cursor.shown}", remedy)
+    return value
+
+
+def any_value(axis: Axis | None, name: str, cursor: Cursor, names: Names) -> tuple[Value, str]:
+    """A valid value of the axis, whether or not the axis lists it.
+
+    A bandwidth the axis does not list takes latency and prices from the axis' links where they
+    all agree.
+    """
+    known = _by_label(axis, cursor) if axis is not None else None
+    if known is not None:
+        return known
+    value, label = read_value(AXES[name], cursor, names)
+    if axis is None:
+        return value, label
+    if isinstance(value, Wire) and not isinstance(cursor.value, dict):
+        wires = [axis.wire] if axis.wire else axis.values
+        rest = {replace(w, bytes_per_s=1.0) if isinstance(w, Wire) else w for w in wires}
+        shared = rest.pop()
+        if not rest and isinstance(shared, Wire):
+            value = replace(shared, label=label, bytes_per_s=value.bytes_per_s)
+    return value, axis.label(value) if value in axis.values else label
+
+
+def _by_label(axis: Axis, cursor: Cursor) -> tuple[Value, str] | None:
+    text = " ".join(str(cursor.value).split())
+    if text in axis.labels:
+        return axis.values[axis.labels.index(text)], text
+    return None
+
+
+def _no_twins(name: str, found: Sequence[Found]) -> None:
+    seen: dict[Value, str] = {}
+    for value, label, place in found:
+        if value in seen:
+            same = "" if seen[value] == label else f", the same as '{seen[value]}'"
+            raise place.wrong(f"{name}: duplicate value '{label}'{same}", "leave one of them out")
+        seen[value] = label
+
+
+def _ordered(values: Sequence[Value]) -> bool:
+    """Whether the values are numbers, or links by bandwidth, that only rise or only fall."""
+    sizes = [value.bytes_per_s if isinstance(value, Wire) else value for value in values]
+    numbers = [size for size in sizes if not isinstance(size, (str, Wire))]
+    if len(numbers) < len(sizes):
+        return False
+    return numbers == sorted(numbers) or numbers == sorted(numbers, reverse=True)

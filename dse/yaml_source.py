@@ -1,0 +1,294 @@
+"""YAML text -> plain data in which every value knows its line and column; strict, and safe to feed.
+
+Scalars follow the YAML 1.2 core schema, so that ``1e9`` is a number and ``no`` a word. What YAML
+allows but a file here never needs (tags, several documents, keys that are not text) is refused, and
+so is what would hurt: duplicate keys, alias bombs, deep nesting, huge files. Every refusal is one
+:class:`~dse.errors.StudyError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from dse.errors import StudyError
+
+Loc: TypeAlias = tuple[str | int, ...]
+
+MAX_BYTES = 1_000_000
+MAX_VALUES = 100_000  # after aliases are expanded
+MAX_DEPTH = 50
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **{sign + word: float(sign + "inf") for word in (".inf", ".Inf", ".INF") for sign in "+-"},
+    **dict.fromkeys((".inf", ".Inf", ".INF"), float("inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+
+@dataclass
+class _Node:
+    """Where a value stands; ``keys`` where its keys stand; ``size`` the values it holds."""
+
+    data: Any
+    line: int
+    column: int
+    indent: int = 0  # 1 where a quote stands before the text
+    size: int = 1
+    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    children: dict[str | int, _Node] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file that was read: its plain data, and the place of each part of it."""
+
+    path: str
+    data: Any
+    _root: _Node = field(repr=False)
+    _lines: tuple[str, ...] = field(repr=False)
+
+    def mark(self, loc: Loc, *, key: bool = False) -> tuple[int, int]:
+        """Line and column, from 1, of the value at ``loc``, or of its key.
+
+        Falls back to the nearest parent that exists: the place of a missing key is its mapping.
+        """
+        node, place = self._root, (self._root.line, self._root.column)
+        for step, name in enumerate(loc):
+            if key and step == len(loc) - 1 and isinstance(name, str) and name in node.keys:
+                return node.keys[name]
+            if name not in node.children:
+                break
+            node = node.children[name]
+            place = (node.line, node.column)
+        return place
+
+    def mark_inside(self, loc: Loc, offset: int) -> tuple[int, int]:
+        """The place of the character ``offset`` of the text at ``loc``; its start if folded."""
+        node = self._root
+        for name in loc:
+            node = node.children[name]
+        start = node.column - 1 + node.indent
+        line = self._lines[node.line - 1]
+        if isinstance(node.data, str) and line.startswith(node.data, start):
+            return node.line, start + offset + 1
+        return node.line, node.column
+
+    def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
+        """The error to raise for the value (or the key) at ``loc``."""
+        return StudyError(self.path, *self.mark(loc, key=key), printable(problem), remedy)
+
+
+def printable(text: str) -> str:
+    """``text`` without characters that could steer a terminal."""
+    return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
+
+
+def read_yaml(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Source:
+    """Read one YAML document; every failure, of the file or in it, is a StudyError."""
+    name = os.fspath(path)
+    return parse_yaml(_text(name, _read(name, max_bytes)), name)
+
+
+def parse_yaml(text: str, name: str) -> Source:
+    """Like :func:`read_yaml`, of text already read; ``name`` stands in the errors."""
+    return _Composer(text, name).source()
+
+
+def _read(name: str, max_bytes: int) -> bytes:
+    remedy = "name a readable YAML file"
+    try:
+        with open(name, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            # A pipe or a device has no size: then reading one byte too many tells.
+            content = b"" if size > max_bytes else file.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise StudyError(name, 0, 0, "no such file", _near(name)) from None
+    except IsADirectoryError:
+        raise StudyError(name, 0, 0, "this is a directory", "name a file in it") from None
+    except (OSError, ValueError) as cause:
+        reason = getattr(cause, "strerror", None) or str(cause)
+        raise StudyError(name, 0, 0, f"cannot be read: {reason}", remedy) from None
+    if max(size, len(content)) > max_bytes:
+        limit = f"{max_bytes / 1e6:g} MB"
+        problem = f"{size / 1e6:.1f} MB is too large" if size else "too large"
+        raise StudyError(name, 0, 0, problem, f"at most {limit} are read")
+    return content
+
+
+def _near(name: str) -> str:
+    folder, wanted = os.path.split(name)
+    try:
+        there = [entry for entry in os.listdir(folder or ".") if not entry.startswith(".")]
+    except (OSError, ValueError):
+        return "name an existing file"
+    near = difflib.get_close_matches(wanted, there, n=1)
+    return f"did you mean {Path(folder) / near[0]}?" if near else "name an existing file"
+
+
+def _text(name: str, content: bytes) -> str:
+    remedy = "save it as plain UTF-8 text"
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as cause:
+        line = content.count(b"\n", 0, cause.start) + 1
+        column = cause.start - content.rfind(b"\n", 0, cause.start)
+        raise StudyError(name, line, column, "not UTF-8 text", remedy) from None
+    odd = _NOT_TEXT.search(text)
+    if odd:
+        line = text.count("\n", 0, odd.start()) + 1
+        column = odd.start() - text.rfind("\n", 0, odd.start())
+        problem = f"not a text file: it holds the character U+{ord(odd[0]):04X}"
+        raise StudyError(name, line, column, problem, remedy)
+    return text
+
+
+class _Composer:
+    """Builds nodes from the parser's events, so that every limit holds before memory is spent."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name, self.text, self.values = name, text, 0
+        self.lines = tuple(_LINE_END.split(text))
+        self.anchors: dict[str, _Node | None] = {}  # None while the anchored value is open
+        self.events = _LOADER(text)
+
+    def source(self) -> Source:
+        try:
+            self.events.get_event()  # stream start
+            if not self.events.check_event(yaml.DocumentStartEvent):
+                raise StudyError(self.name, 0, 0, "the file is empty", "write a study in it")
+            self.events.get_event()
+            root = self.node(0)
+            self.events.get_event()  # document end
+            if not self.events.check_event(yaml.StreamEndEvent):
+                mark = self.events.peek_event().start_mark
+                raise self.wrong(mark, "a second document starts here", "keep one to a file")
+        except yaml.YAMLError as cause:
+            raise self.syntax(cause) from None
+        finally:
+            self.events.dispose()
+        return Source(self.name, root.data, root, self.lines)
+
+    def node(self, depth: int) -> _Node:
+        event = self.events.get_event()
+        mark = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            node = self.alias(event)
+        else:
+            if event.tag not in (None, "!"):
+                remedy = "write the plain value"
+                raise self.wrong(mark, f"the tag {event.tag} is not allowed", remedy)
+            if event.anchor is not None:
+                self.anchors[event.anchor] = None
+            node = _Node(None, mark.line + 1, mark.column + 1)
+            self.count(1, mark)
+            if depth >= MAX_DEPTH:
+                raise self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "write it flatter")
+            if isinstance(event, yaml.ScalarEvent):
+                self.scalar(event, node)
+            elif isinstance(event, yaml.SequenceStartEvent):
+                self.sequence(node, depth)
+            else:
+                self.mapping(node, depth)
+            node.size += sum(child.size for child in node.children.values())
+            if event.anchor is not None:
+                self.anchors[event.anchor] = node
+        return node
+
+    def alias(self, event: Any) -> _Node:
+        mark = event.start_mark
+        if event.anchor not in self.anchors:
+            known = f"define it before, as &{event.anchor}"
+            raise self.wrong(mark, f"*{event.anchor} stands for nothing", known)
+        node = self.anchors[event.anchor]
+        if node is None:
+            raise self.wrong(mark, f"*{event.anchor} contains itself", "write the value out")
+        self.count(node.size, mark)
+        return node
+
+    def count(self, more: int, mark: Any) -> None:
+        self.values += more
+        if self.values > MAX_VALUES:
+            problem = f"more than {MAX_VALUES} values with aliases expanded"
+            raise self.wrong(mark, problem, "use ranges, and fewer aliases")
+
+    def scalar(self, event: Any, node: _Node) -> None:
+        node.data = event.value
+        if event.style in ("'", '"'):
+            node.indent = 1
+        elif not event.style and event.tag is None:
+            node.data = self.plain(event.value, event.start_mark)
+
+    def plain(self, text: str, mark: Any) -> Any:
+        if text in _WORDS:
+            return _WORDS[text]
+        if len(text) > 400 and (_INT.fullmatch(text) or _FLOAT.fullmatch(text)):
+            raise self.wrong(mark, f"a number of {len(text)} digits", "write it as 1e9")
+        if _INT.fullmatch(text):
+            return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+        return float(text) if _FLOAT.fullmatch(text) else text
+
+    def sequence(self, node: _Node, depth: int) -> None:
+        while not self.events.check_event(yaml.SequenceEndEvent):
+            node.children[len(node.children)] = self.node(depth + 1)
+        self.events.get_event()
+        node.data = [child.data for child in node.children.values()]
+
+    def mapping(self, node: _Node, depth: int) -> None:
+        while not self.events.check_event(yaml.MappingEndEvent):
+            mark = self.events.peek_event().start_mark
+            key = self.node(depth + 1).data
+            if not isinstance(key, str):
+                shown = "null" if key is None else key
+                problem = f"the key {shown} is not text" if _is_scalar(key) else "a key is no text"
+                raise self.wrong(mark, problem, "write keys as words, or in quotes")
+            if key in node.keys:
+                problem = f"duplicate key '{key}', first on line {node.keys[key][0]}"
+                raise self.wrong(mark, problem, "keep one of them")
+            if key == "<<":
+                raise self.wrong(mark, "'<<' is not supported", "write the keys out")
+            node.keys[key] = (mark.line + 1, mark.column + 1)
+            node.children[key] = self.node(depth + 1)
+        self.events.get_event()
+        node.data = {key: child.data for key, child in node.children.items()}
+
+    def wrong(self, mark: Any, problem: str, remedy: str) -> StudyError:
+        line, column = mark.line + 1, mark.column + 1
+        return StudyError(self.name, line, column, printable(problem), printable(remedy))
+
+    def syntax(self, cause: yaml.YAMLError) -> StudyError:
+        """The parser's complaint in the user's terms."""
+        mark = getattr(cause, "problem_mark", None)
+        if mark is None:
+            return StudyError(self.name, 0, 0, f"not valid YAML: {cause}", "correct the syntax")
+        for number in (mark.line, mark.line - 1):
+            line = self.lines[number] if 0 <= number < len(self.lines) else ""
+            blank = line[: len(line) - len(line.lstrip())]
+            if "\t" in blank:
+                place = (number + 1, blank.index("\t") + 1)
+                return StudyError(self.name, *place, "a tab in the indentation", "use spaces")
+        context = getattr(cause, "context", None) or ""
+        start = getattr(cause, "context_mark", None)
+        if context and start is not None:
+            context = f" {context} that starts on line {start.line + 1}"
+        problem = str(getattr(cause, "problem", cause))
+        remedy = "check indentation, brackets, quotes and the blank after each colon"
+        return self.wrong(mark, f"not valid YAML: {problem}{context}", remedy)
+
+
+def _is_scalar(value: Any) -> bool:
+    return not isinstance(value, (list, dict))
