@@ -187,19 +187,24 @@ def _spelt(word: str) -> str:
     near = {spelt: name for spelt, name in words.items() if spelt.lower() == word.lower()}
     if not near:
         raise UnitError("has a unit that is not known here")
-    if len(set(near.values())) > 1:
+    milli_or_mega = word[0] in "mM" and not any(spelt.startswith(word[0]) for spelt in near)
+    if len(set(near.values())) > 1 or milli_or_mega:
         raise UnitError(f"is ambiguous: '{word}'", f"write {' or '.join(near)}")
     return next(iter(near.values()))
 
 
-@lru_cache(maxsize=1024)
-def _factor(unit: str, target: str) -> float:
-    """How many ``target`` one ``unit`` is. The errors lack the text in which the unit stood."""
+def _quantity(unit: str) -> Any:
+    """One ``unit`` in pint's hands. The errors lack the text in which the unit stood."""
     if not _UNIT.match(unit):  # nothing but known names, / and * reaches pint's parser
         raise UnitError("has a unit that is not known here")
-    known = registry()
-    quantity = known.Quantity(1.0, re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit))
-    if not quantity.check(known.Quantity(1.0, target).dimensionality):
+    return registry().Quantity(1.0, re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit))
+
+
+@lru_cache(maxsize=1024)
+def _factor(unit: str, target: str) -> float:
+    """How many ``target`` one ``unit`` is."""
+    quantity = _quantity(unit)
+    if not quantity.check(registry().Quantity(1.0, target).dimensionality):
         raise UnitError("has the wrong unit")
     return float(quantity.to(target).magnitude)
 
@@ -213,12 +218,9 @@ def base(unit: str) -> tuple[float, tuple[tuple[str, int], ...]]:
 
     Samples count as a plain number. Raises :class:`UnitError` where ``unit`` is not known.
     """
-    if not _UNIT.match(unit):
-        raise UnitError(f"'{unit}' is not a unit known here")
     try:
-        spelt = re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit)
+        quantity = _quantity(unit).to_base_units()
     except UnitError as cause:
         raise UnitError(f"'{unit}' {cause.problem}", cause.remedy) from cause
-    quantity = registry().Quantity(1.0, spelt).to_base_units()
-    powers = ((_BASES.get(name), round(float(str(power)))) for name, power in quantity.dimensionality.items())
+    powers = ((_BASES.get(name), round(power)) for name, power in quantity.dimensionality.items())
     return float(quantity.magnitude), tuple(sorted((n, p) for n, p in powers if n is not None))

@@ -124,9 +124,8 @@ def _read(name: str, max_bytes: int) -> bytes:
         reason = getattr(cause, "strerror", None) or str(cause)
         raise StudyError(name, 0, 0, f"cannot be read: {reason}", remedy) from None
     if max(size, len(content)) > max_bytes:
-        limit = f"{max_bytes / 1e6:g} MB"
         problem = f"{size / 1e6:.1f} MB is too large" if size else "too large"
-        raise StudyError(name, 0, 0, problem, f"at most {limit} are read")
+        raise StudyError(name, 0, 0, problem, f"at most {max_bytes / 1e6:g} MB are read")
     return content
 
 
@@ -141,20 +140,18 @@ def _near(name: str) -> str:
 
 
 def _text(name: str, content: bytes) -> str:
-    remedy = "save it as plain UTF-8 text"
     try:
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as cause:
-        line = content.count(b"\n", 0, cause.start) + 1
-        column = cause.start - content.rfind(b"\n", 0, cause.start)
-        raise StudyError(name, line, column, "not UTF-8 text", remedy) from None
-    odd = _NOT_TEXT.search(text)
-    if odd:
-        line = text.count("\n", 0, odd.start()) + 1
-        column = odd.start() - text.rfind("\n", 0, odd.start())
+        odd = _NOT_TEXT.search(text)
+        if odd is None:
+            return text
+        before = text[: odd.start()]
         problem = f"not a text file: it holds the character U+{ord(odd[0]):04X}"
-        raise StudyError(name, line, column, problem, remedy)
-    return text
+    except UnicodeDecodeError as cause:
+        before = content[: cause.start].decode("utf-8", "replace")
+        problem = "not UTF-8 text"
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    raise StudyError(name, *place, problem, "save it as plain UTF-8 text")
 
 
 class _Composer:
@@ -190,8 +187,8 @@ class _Composer:
             node = self.alias(event)
         else:
             if event.tag not in (None, "!"):
-                remedy = "write the plain value"
-                raise self.wrong(mark, f"the tag {event.tag} is not allowed", remedy)
+                problem = f"the tag {event.tag} is not allowed"
+                raise self.wrong(mark, problem, "write the plain value")
             if event.anchor is not None:
                 self.anchors[event.anchor] = None
             node = _Node(None, mark.line + 1, mark.column + 1)
@@ -212,8 +209,8 @@ class _Composer:
     def alias(self, event: Any) -> _Node:
         mark = event.start_mark
         if event.anchor not in self.anchors:
-            known = f"define it before, as &{event.anchor}"
-            raise self.wrong(mark, f"*{event.anchor} stands for nothing", known)
+            remedy = f"define it before, as &{event.anchor}"
+            raise self.wrong(mark, f"*{event.anchor} stands for nothing", remedy)
         node = self.anchors[event.anchor]
         if node is None:
             raise self.wrong(mark, f"*{event.anchor} contains itself", "write the value out")
@@ -227,11 +224,9 @@ class _Composer:
             raise self.wrong(mark, problem, "use ranges, and fewer aliases")
 
     def scalar(self, event: Any, node: _Node) -> None:
-        node.data = event.value
-        if event.style in ("'", '"'):
-            node.indent = 1
-        elif not event.style and event.tag is None:
-            node.data = self.plain(event.value, event.start_mark)
+        plain = not event.style and event.tag is None
+        node.data = self.plain(event.value, event.start_mark) if plain else event.value
+        node.indent = int(event.style in ("'", '"'))
 
     def plain(self, text: str, mark: Any) -> Any:
         if text in _WORDS:
@@ -253,8 +248,7 @@ class _Composer:
             mark = self.events.peek_event().start_mark
             key = self.node(depth + 1).data
             if not isinstance(key, str):
-                shown = "null" if key is None else key
-                problem = f"the key {shown} is not text" if _is_scalar(key) else "a key is no text"
+                problem = f"the key {str(key)[:40]} is not text"
                 raise self.wrong(mark, problem, "write keys as words, or in quotes")
             if key in node.keys:
                 problem = f"duplicate key '{key}', first on line {node.keys[key][0]}"
@@ -267,14 +261,15 @@ class _Composer:
         node.data = {key: child.data for key, child in node.children.items()}
 
     def wrong(self, mark: Any, problem: str, remedy: str) -> StudyError:
-        line, column = mark.line + 1, mark.column + 1
-        return StudyError(self.name, line, column, printable(problem), printable(remedy))
+        place = (mark.line + 1, mark.column + 1)
+        return StudyError(self.name, *place, printable(problem), printable(remedy))
 
     def syntax(self, cause: yaml.YAMLError) -> StudyError:
         """The parser's complaint in the user's terms."""
+        remedy = "check indentation, brackets, quotes and the blank after each colon"
         mark = getattr(cause, "problem_mark", None)
         if mark is None:
-            return StudyError(self.name, 0, 0, f"not valid YAML: {cause}", "correct the syntax")
+            return StudyError(self.name, 0, 0, f"not valid YAML: {cause}", remedy)
         for number in (mark.line, mark.line - 1):
             line = self.lines[number] if 0 <= number < len(self.lines) else ""
             blank = line[: len(line) - len(line.lstrip())]
@@ -285,10 +280,5 @@ class _Composer:
         start = getattr(cause, "context_mark", None)
         if context and start is not None:
             context = f" {context} that starts on line {start.line + 1}"
-        problem = str(getattr(cause, "problem", cause))
-        remedy = "check indentation, brackets, quotes and the blank after each colon"
-        return self.wrong(mark, f"not valid YAML: {problem}{context}", remedy)
-
-
-def _is_scalar(value: Any) -> bool:
-    return not isinstance(value, (list, dict))
+        problem = f"not valid YAML: {getattr(cause, 'problem', cause)}{context}"
+        return self.wrong(mark, problem, remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,12 @@ def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
         raise MeasurementError("no measurement file was given")
     experiments = [read_experiment(path) for path in paths]
     first = experiments[0]
-    samples = [sample for experiment in experiments for sample in experiment.samples]
+    # Runs are numbered on from file to file: run 1 of two files is two runs.
+    samples = [
+        replace(sample, run=1000 * number + sample.run)
+        for number, experiment in enumerate(experiments)
+        for sample in experiment.samples
+    ]
     for what, kinds in (
         ("machines", {(e.machine.cpu, e.machine.cores) for e in experiments}),
         ("transports", {(s.transport, s.library, s.link) for s in samples}),
@@ -55,11 +61,11 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
         if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
             raise MeasurementError(f"{algorithm}: needs two rank counts and three sizes or more")
         fitted = fit_step(mine, gamma)
-        fits[algorithm] = _fit_record(fitted, mine, gamma)
-        points += _points(algorithm, mine, fitted)
+        fits[algorithm] = _fit_record(fitted, gamma)
+        points += _points(algorithm, fitted)
     several = np.unique(rows.algorithm).size > 1
-    pooled = fit_step(rows, gamma, groups=rows.algorithm if several else None)
-    fits[POOLED] = _fit_record(pooled, rows, gamma)
+    pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
+    fits[POOLED] = _fit_record(pooled, gamma)
     steps = step_bytes(rows)
     machine = first.machine
     return Profile(
@@ -77,6 +83,7 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
             "python": machine.python,
         },
         cores=machine.cores,
+        background_cores=max(e.background_cores for e in experiments),
         date=max(e.date for e in experiments),
         source=f"measured with dse {first.dse_version}",
         measurements_sha256=digest,
@@ -93,7 +100,8 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
     )
 
 
-def _fit_record(fitted: StepFit, rows: Rows, gamma: float) -> Fit:
+def _fit_record(fitted: StepFit, gamma: float) -> Fit:
+    rows = fitted.rows
     held_out = relative_error(fitted.held_out, rows.seconds)
     textbook = relative_error(textbook_held_out_s(rows, gamma), rows.seconds)
     values = [rounded(float(value), 5) for value in fitted.coefficients]
@@ -102,7 +110,8 @@ def _fit_record(fitted: StepFit, rows: Rows, gamma: float) -> Fit:
         latency_s=values[0],
         s_per_byte=tuple(values[1:slopes]),
         edges_bytes=fitted.edges_bytes,
-        jump_s=tuple(values[slopes:]),
+        jump_s=tuple(values[slopes:-1]),
+        switch_s=values[-1],
         error=_quantile(held_out, 0.5),
         error_p90=_quantile(held_out, 0.9),
         textbook_error=_quantile(textbook, 0.5),
@@ -116,7 +125,8 @@ def _quantile(errors: Array, level: float) -> float:
     return rounded(float(np.quantile(errors, level)), 4)
 
 
-def _points(algorithm: str, rows: Rows, fitted: StepFit) -> list[Point]:
+def _points(algorithm: str, fitted: StepFit) -> list[Point]:
+    rows = fitted.rows
     columns = zip(rows.ranks, rows.message_bytes, rows.seconds, fitted.held_out, strict=True)
     return [
         Point(algorithm, int(n), int(m), rounded(float(t)), rounded(float(p), 4))

@@ -7,7 +7,7 @@ so the code that predicts is the code that was fitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from dse.model.links import FREE, Exchange, StepCost, single_tier
 class Rows:
     """Measurements as columns, all of shape (rows,).
 
-    algorithm: names. ranks, message_bytes, seconds (median), noise (standard error of the median
-    over the median). contention: see :func:`contention`.
+    algorithm: names. run: which start of the ranks. ranks, message_bytes, seconds (median).
+    noise: standard error of the median over the median. contention: see :func:`contention`.
     """
 
     algorithm: np.ndarray[tuple[int], np.dtype[np.str_]]
+    run: Array
     ranks: Array
     message_bytes: Array
     seconds: Array
@@ -36,6 +37,7 @@ class Rows:
         """The rows of a mask or an index array."""
         return Rows(
             self.algorithm[index],
+            self.run[index],
             self.ranks[index],
             self.message_bytes[index],
             self.seconds[index],
@@ -48,23 +50,50 @@ def contention(ranks: ArrayLike, cores: int) -> Array:
     """How many ranks share the busiest core, ``max(1, n / cores)``.
 
     All that was measured is work of a processor (software, copies, reductions), so with more
-    ranks than cores it is done in turns. Fitted coefficients are for a rank with its own core.
+    ranks than cores it is done in turns: k times as long, with k the contention. On top, every
+    step waits until each of the k ranks of a core has been switched in while the others poll:
+    k (k - 1) switches. Fitted step costs are for a rank with its own core (k = 1).
     """
     return np.asarray(np.maximum(1.0, np.asarray(ranks, dtype=np.float64) / cores))
 
 
 def rows_of(samples: Sequence[Measurement], cores: int) -> Rows:
-    """The verified samples on one node as columns."""
+    """The verified samples on one node as columns, one row per run."""
     kept = [s for s in samples if s.verified and s.nodes == 1]
     ranks = np.array([s.ranks for s in kept], dtype=np.float64)
     return Rows(
         algorithm=np.array([s.algorithm for s in kept]),
+        run=np.array([s.run for s in kept], dtype=np.float64),
         ranks=ranks,
         message_bytes=np.array([s.bytes for s in kept], dtype=np.float64),
         seconds=np.array([s.median_s for s in kept]),
         noise=np.array([s.median_error_s / s.median_s for s in kept]),
         contention=contention(ranks, cores),
     )
+
+
+def over_runs(rows: Rows) -> Rows:
+    """One row per (algorithm, ranks, bytes): the median over its runs.
+
+    noise: of that median; with several runs their spread (in logs, over the root of their number)
+    decides where it exceeds the noise inside them, because two starts of the same thing differ
+    more than the repetitions of one.
+    """
+    # By key, then by time: the median of a group is then at its middle.
+    rows = rows.take(np.lexsort((rows.seconds, rows.message_bytes, rows.ranks, rows.algorithm)))
+    new = np.ones(rows.ranks.size, dtype=bool)
+    new[1:] = rows.algorithm[1:] != rows.algorithm[:-1]
+    for column in (rows.ranks, rows.message_bytes):
+        new[1:] |= column[1:] != column[:-1]
+    first = np.flatnonzero(new)
+    count = np.diff(first, append=rows.ranks.size)
+    median = (rows.seconds[first + (count - 1) // 2] + rows.seconds[first + count // 2]) / 2
+    log = np.log(rows.seconds)
+    mean = np.add.reduceat(log, first) / count
+    square = np.add.reduceat((log - np.repeat(mean, count)) ** 2, first) / count
+    inside = np.sqrt(np.add.reduceat(rows.noise**2, first)) / count
+    kept = rows.take(first)
+    return replace(kept, seconds=median, noise=np.maximum(inside, np.sqrt(square / count)))
 
 
 def allreduce_s(
@@ -100,15 +129,46 @@ def step_cost(coefficients: Array, edges_bytes: Sequence[float]) -> StepCost:
     return StepCost(columns[0], tuple(columns[1 : 1 + slopes]), edges, tuple(columns[1 + slopes :]))
 
 
+def switches(contention_factor: ArrayLike) -> Array:
+    """Process switches a step waits for, ``k (k - 1)``; none where every rank has its core."""
+    factor = np.asarray(contention_factor, dtype=np.float64)
+    return np.asarray(factor * (factor - 1.0))
+
+
+def on_cores_s(
+    algorithm: str,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    cores: int,
+    step: Exchange,
+    gamma: ArrayLike,
+    switch_s: ArrayLike,
+) -> Array:
+    """Seconds on one node of ``cores`` cores: ``k A(f, gamma) + k (k - 1) A(switch)``.
+
+    A is the algorithm, f the step cost, k the contention; all arguments broadcast.
+    """
+    factor = contention(ranks, cores)
+    alone = allreduce_s(algorithm, ranks, message_bytes, step, gamma)
+    switching = allreduce_s(algorithm, ranks, message_bytes, StepCost(switch_s, (0.0,)), 0.0)
+    return np.asarray(factor * alone + switches(factor) * switching)
+
+
 def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
-    """Seconds of every row per unit of every coefficient, contention included: (rows, columns)."""
-    basis = unit_costs(edges_bytes)
-    matrix = np.empty((rows.ranks.size, 2 + 2 * len(edges_bytes)))
+    """Seconds of every row per unit of every coefficient, contention included.
+
+    Shape (rows, columns + 1): the columns of :func:`unit_costs`, then seconds per switch.
+    """
+    basis, cut = unit_costs(edges_bytes), 2 + 2 * len(edges_bytes)
+    matrix = np.empty((rows.ranks.size, cut + 1))
     for name in np.unique(rows.algorithm):
         mine = rows.algorithm == name
         seconds = allreduce_s(name, rows.ranks[mine], rows.message_bytes[mine], basis, 0.0)
-        matrix[mine] = seconds.T
-    return matrix * rows.contention[:, None]
+        matrix[mine, :cut] = seconds.T
+    steps = matrix[:, 0].copy()  # a unit of latency counts the steps
+    matrix[:, :cut] *= rows.contention[:, None]
+    matrix[:, cut] = steps * switches(rows.contention)
+    return matrix
 
 
 def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import resource
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dse.calibration.files import check_format, load_marked, validate, write_text
+from dse.calibration.files import read_checked, write_text
 
 FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
 
@@ -84,7 +85,10 @@ class Machine:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A measurement file: one session of measuring on one machine."""
+    """A measurement file: one session of measuring on one machine.
+
+    background_cores: cores that other processes kept busy meanwhile, on average.
+    """
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
@@ -94,6 +98,7 @@ class Experiment:
     machine: Machine
     budget_s: NonNegative
     wall_s: NonNegative
+    background_cores: NonNegative
     gamma_s_per_byte: NonNegative
     copy_s_per_byte: NonNegative
     local: tuple[LocalSpeed, ...]
@@ -115,9 +120,8 @@ def write_experiment(experiment: Experiment, path: str | Path) -> None:
 
 def read_experiment(path: str | Path) -> Experiment:
     """Read a measurement file; StudyError says where it is wrong."""
-    value, places = load_marked(path)
-    check_format(value, places, str(path), FORMAT, "measure again with 'dse calibrate run'")
-    return validate(Experiment, value, places, str(path))
+    remedy = "measure again: dse calibrate run"
+    return read_checked(Experiment, path, FORMAT, remedy)[0]
 
 
 def sha256_of(*paths: str | Path) -> str:
@@ -136,7 +140,7 @@ def this_machine() -> Machine:
     """The machine this runs on, from /proc and /sys; what cannot be read is 'unknown' or 0."""
     nics = []
     for card in sorted(Path("/sys/class/net").glob("*")):
-        speed = _first_line(card / "speed", "")
+        speed = _text(card / "speed", "")
         known = speed.isdigit() and int(speed) > 0
         if card.name != "lo":
             nics.append(f"{card.name} {speed} Mbps" if known else card.name)
@@ -153,13 +157,25 @@ def this_machine() -> Machine:
 def usable_cores() -> int:
     """Cores this process may use: its affinity, or less where a container's CPU quota is."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    quota, _, period = _first_line(Path("/sys/fs/cgroup/cpu.max"), "max").partition(" ")
+    quota, _, period = _text(Path("/sys/fs/cgroup/cpu.max"), "max").partition(" ")
     if quota.isdigit() and period.isdigit():
         cores = min(cores or 1, max(1, round(int(quota) / int(period))))
     return cores or 1
 
 
-def _first_line(path: Path, default: str) -> str:
+def busy_core_seconds() -> tuple[float, float]:
+    """Core seconds that all processes, and the finished children of this one, have used so far.
+
+    From the first line of /proc/stat (user, nice, system, idle, ...); zeros where there is none.
+    """
+    fields = _text(Path("/proc/stat"), "").split("\n")[0].split()[1:]
+    ticks = [int(value) for value in fields] if len(fields) >= 7 else [0] * 7
+    busy = sum(ticks[:3]) + sum(ticks[5:7])
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return busy / os.sysconf("SC_CLK_TCK"), children.ru_utime + children.ru_stime
+
+
+def _text(path: Path, default: str) -> str:
     try:
         return path.read_text().strip()
     except (OSError, UnicodeDecodeError):
@@ -167,7 +183,7 @@ def _first_line(path: Path, default: str) -> str:
 
 
 def _field(path: str, name: str) -> str:
-    for line in _first_line(Path(path), "").splitlines():
+    for line in _text(Path(path), "").splitlines():
         key, _, value = line.partition(":")
         if key.strip() == name:
             return value.strip()

@@ -1,124 +1,53 @@
-"""The file edge of calibration: YAML or JSON with the place of every value, and atomic writes."""
+"""The file edge of calibration: checked reading, with the place of what is wrong, and writing."""
 
 from __future__ import annotations
 
 import math
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dse.errors import OutputError, StudyError
+from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000
-Place = tuple[int, int]
-Key = tuple[str | int, ...]
 T = TypeVar("T")
 
 
-def load_marked(path: str | Path) -> tuple[Any, dict[Key, Place]]:
-    """The file's value, and line and column (from 1) of every value by its key path.
+def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> tuple[T, Source]:
+    """The YAML or JSON file at ``path`` (JSON is YAML) as the dataclass ``kind``.
 
-    JSON is read as the YAML it is, with one difference that matters: ``1e-6`` is a number here.
-    Raises StudyError for an unreadable, oversized or non-text file, a syntax error, a duplicate
-    key, or an alias (no calibration file needs one, and nested ones explode).
+    Raises StudyError unless it is a mapping whose ``format`` is ``wanted`` and every value fits;
+    ``remedy`` says where a right file comes from.
     """
-    import yaml
-
-    file = str(path)
-    try:
-        if os.path.getsize(path) > MAX_FILE_BYTES:
-            raise StudyError(file, 0, 0, "larger than 20 MB", "give a calibration file")
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as cause:
-        reason = cause.strerror or "cannot be read"
-        raise StudyError(file, 0, 0, reason, "give the path of a readable file") from None
-    except UnicodeDecodeError:
-        raise StudyError(file, 0, 0, "is not UTF-8 text", "give a calibration file") from None
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        root = yaml.compose(text, Loader=loader)
-    except yaml.YAMLError as cause:
-        mark = getattr(cause, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        problem = getattr(cause, "problem", None) or "not valid YAML"
-        raise StudyError(file, line, column, f"syntax error: {problem}", "correct it") from None
-    places: dict[Key, Place] = {}
-    if root is None:
-        raise StudyError(file, 1, 1, "is empty", "give a calibration file")
-    return _build(root, (), places, file, set()), places
-
-
-def _build(node: Any, key: Key, places: dict[Key, Place], file: str, seen: set[int]) -> Any:
-    import yaml
-
-    line, column = node.start_mark.line + 1, node.start_mark.column + 1
-    places[key] = (line, column)
-    if isinstance(node, yaml.ScalarNode):
-        return _scalar(node.value) if node.style is None else node.value
-    if id(node) in seen:
-        raise StudyError(file, line, column, "an alias is used", "write the value out")
-    seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        return [_build(item, (*key, i), places, file, seen) for i, item in enumerate(node.value)]
-    result: dict[str, Any] = {}
-    for name_node, value_node in node.value:
-        name = str(name_node.value)
-        if name in result:
-            mark = name_node.start_mark
-            problem = f"duplicate key '{name}'"
-            raise StudyError(file, mark.line + 1, mark.column + 1, problem, "keep one of them")
-        result[name] = _build(value_node, (*key, name), places, file, seen)
-    return result
-
-
-def _scalar(text: str) -> Any:
-    constants = {"null": None, "~": None, "": None, "true": True, "false": False}
-    if text in constants:
-        return constants[text]
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    return text
-
-
-def check_format(
-    value: Any, places: Mapping[Key, Place], file: str, wanted: str, remedy: str
-) -> None:
-    """Raise StudyError unless ``value`` is a mapping whose ``format`` is ``wanted``."""
+    source = read_yaml(path, MAX_FILE_BYTES)
     family = wanted.split("/")[0]
-    if not isinstance(value, dict) or "format" not in value:
-        raise StudyError(file, 1, 1, f"has no 'format: {wanted}'", f"give a {family} file")
-    found = value["format"]
+    if not isinstance(source.data, dict) or "format" not in source.data:
+        raise source.error((), f"has no 'format: {wanted}'", f"give a {family} file")
+    found = str(source.data["format"])
     if found != wanted:
-        line, column = places[("format",)]
-        what = "another version" if str(found).startswith(f"{family}/") else "another kind of file"
+        what = "another version" if found.startswith(f"{family}/") else "another kind of file"
         problem = f"format '{found}' is {what}; this version of dse reads '{wanted}'"
-        raise StudyError(file, line, column, problem, remedy)
+        raise source.error(("format",), problem, remedy)
+    return _validate(kind, source, remedy), source
 
 
-def validate(kind: type[T], value: Any, places: Mapping[Key, Place], file: str) -> T:
-    """``value`` as the dataclass ``kind``; StudyError at the first value that does not fit."""
+def _validate(kind: type[T], source: Source, remedy: str) -> T:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return TypeAdapter(kind).validate_python(source.data)
     except ValidationError as cause:
         error = cause.errors()[0]
-    key: Key = tuple(error["loc"])
-    name = ".".join(str(part) for part in key)
-    while key not in places:
-        key = key[:-1]
-    line, column = places[key]
-    remedies = {
-        "missing": f"add the key '{name}'",
-        "unexpected_keyword_argument": "remove the key",
-    }
-    remedy = remedies.get(error["type"], "restore the file, or measure and fit again")
-    raise StudyError(file, line, column, f"{name}: {error['msg']}", remedy)
+    loc: Loc = tuple(error["loc"])
+    name = ".".join(str(part) for part in loc)
+    if error["type"] == "unexpected_keyword_argument":
+        raise source.error(loc, f"unknown key '{name}'", "remove it", key=True)
+    if error["type"] == "missing":
+        raise source.error(loc, f"the key '{name}' is missing", remedy)
+    problem = error["msg"][:1].lower() + error["msg"][1:]
+    raise source.error(loc, f"{name}: {problem}", remedy)
 
 
 def write_text(path: str | Path, text: str) -> None:

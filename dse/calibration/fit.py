@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
 
-from dse.calibration.design import Rows, design_matrix, reduction_s
+from dse.calibration.design import Rows, design_matrix, over_runs, reduction_s
 from dse.model.arrays import Array
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
@@ -22,12 +22,14 @@ SEED = 20240
 
 @dataclass(frozen=True)
 class StepFit:
-    """A fitted step cost: coefficients as design.unit_costs orders them, all >= 0.
+    """A fitted step cost: coefficients as design.design_matrix orders them, all >= 0.
 
+    rows: what was fitted, one per (algorithm, ranks, bytes).
     draws: (DRAWS, columns), bootstrap replicas. fitted, held_out: seconds of every row as the
     whole fit and as the fit without the row's group predict it, (rows,).
     """
 
+    rows: Rows
     edges_bytes: tuple[float, ...]
     coefficients: Array
     draws: Array
@@ -61,7 +63,7 @@ def _solve(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
         residual = np.abs(relative @ best - target) * trust
         spread = max(float(np.median(residual)) / 0.6745, 1e-6)
         weights = trust * np.sqrt(np.minimum(1.0, HUBER * spread / np.maximum(residual, 1e-12)))
-        if np.allclose(best, previous, rtol=1e-4, atol=1e-12):
+        if np.abs(best - previous).max() <= 1e-4 * best.max():
             break
     return np.asarray(best / scale)
 
@@ -113,20 +115,21 @@ def choose_edges(rows: Rows, gamma_s_per_byte: float) -> tuple[float, ...]:
 
 def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> float:
     """Mean absolute log ratio over held-out rank counts, symmetric in over- and under-shooting."""
-
-    def fixed(train: Rows, test: Rows) -> Array:
-        return predict_rows(test, relative_nnls(train, edges, gamma), edges, gamma)
-
-    predicted = held_out_s(rows, rows.ranks, fixed)
-    if np.isnan(predicted).any():
-        predicted = fixed(rows, rows)
+    matrix, known = design_matrix(rows, edges), reduction_s(rows, gamma)
+    counts = np.unique(rows.ranks)
+    predicted = np.empty_like(rows.seconds)
+    for count in counts:
+        test = rows.ranks == count
+        train = ~test if counts.size > 1 else test
+        solved = _solve(matrix[train], rows.seconds[train], known[train], rows.noise[train])
+        predicted[test] = matrix[test] @ solved + known[test]
     return float(np.mean(np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))))
 
 
 def fit_step(
-    rows: Rows, gamma_s_per_byte: float, groups: Array | None = None, seed: int = SEED
+    rows: Rows, gamma_s_per_byte: float, group: str = "ranks", seed: int = SEED
 ) -> StepFit:
-    """Fit one step cost on ``rows``; held-out errors by ``groups`` (default: rank counts).
+    """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows).
 
     The edges are chosen anew for every held-out group, so its error is an honest one.
     """
@@ -136,43 +139,64 @@ def fit_step(
         coefficients = relative_nnls(train, edges, gamma_s_per_byte)
         return predict_rows(test, coefficients, edges, gamma_s_per_byte)
 
-    edges = choose_edges(rows, gamma_s_per_byte)
-    coefficients = relative_nnls(rows, edges, gamma_s_per_byte)
+    typical = over_runs(rows)
+    edges = choose_edges(typical, gamma_s_per_byte)
+    coefficients = relative_nnls(typical, edges, gamma_s_per_byte)
     return StepFit(
+        rows=typical,
         edges_bytes=edges,
         coefficients=coefficients,
         draws=bootstrap(rows, edges, gamma_s_per_byte, seed),
-        fitted=predict_rows(rows, coefficients, edges, gamma_s_per_byte),
-        held_out=held_out_s(rows, rows.ranks if groups is None else groups, whole),
+        fitted=predict_rows(typical, coefficients, edges, gamma_s_per_byte),
+        held_out=held_out_s(typical, getattr(typical, group), whole),
     )
 
 
 def bootstrap(rows: Rows, edges: Sequence[float], gamma: float, seed: int) -> Array:
-    """Coefficients refitted on resampled rows: (DRAWS, columns).
+    """Coefficients refitted on resampled runs: (DRAWS, columns).
 
-    Rows are resampled with replacement within their run (algorithm, ranks), and every time is
-    moved by the noise of its median.
+    ``rows`` has one row per run. Per rank count its runs are drawn with replacement and combined
+    as in the fit; then rows are drawn with replacement within (algorithm, ranks), and every time is
+    moved by its own noise.
     """
     random = np.random.default_rng(seed)
-    matrix, known = design_matrix(rows, edges), reduction_s(rows, gamma)
-    runs = np.unique(
-        np.stack([rows.algorithm, rows.ranks.astype(str)]), axis=1, return_inverse=True
-    )
-    members = [np.flatnonzero(runs[1].ravel() == run) for run in range(runs[0].shape[1])]
-    result = np.empty((DRAWS, matrix.shape[1]))
+    result = np.empty((DRAWS, 3 + 2 * len(edges)))
     for draw in range(DRAWS):
-        index = np.concatenate([random.choice(m, m.size) for m in members])
-        noise = np.minimum(rows.noise[index], 0.5)
-        seconds = rows.seconds[index] * np.exp(noise * random.standard_normal(index.size))
-        result[draw] = _solve(matrix[index], seconds, known[index], rows.noise[index])
+        drawn = over_runs(_resampled_runs(rows, random))
+        groups = [
+            np.flatnonzero((drawn.algorithm == name) & (drawn.ranks == ranks))
+            for name in np.unique(drawn.algorithm)
+            for ranks in np.unique(drawn.ranks)
+        ]
+        index = np.concatenate([random.choice(g, g.size) for g in groups if g.size])
+        drawn = drawn.take(index)
+        moved = np.minimum(drawn.noise, 0.5) * random.standard_normal(index.size)
+        drawn = replace(drawn, seconds=drawn.seconds * np.exp(moved))
+        result[draw] = relative_nnls(drawn, edges, gamma)
     return result
 
 
+def _resampled_runs(rows: Rows, random: np.random.Generator) -> Rows:
+    """The rows of as many runs as there are per rank count, drawn with replacement."""
+    chosen = []
+    for ranks in np.unique(rows.ranks):
+        mine = rows.ranks == ranks
+        runs = np.unique(rows.run[mine])
+        drawn = random.choice(runs, runs.size)
+        chosen += [np.flatnonzero(mine & (rows.run == run)) for run in drawn]
+    return rows.take(np.concatenate(chosen))
+
+
 def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
-    """The same, for the textbook: one alpha and one beta at every size, no regimes (rows,)."""
+    """Held-out predictions of the textbook: one alpha and one beta at every size, (rows,).
+
+    The same steps and the same sharing of cores, but no regimes and no switches.
+    """
 
     def line(train: Rows, test: Rows) -> Array:
-        coefficients = relative_nnls(train, (), gamma_s_per_byte)
-        return predict_rows(test, coefficients, (), gamma_s_per_byte)
+        known = reduction_s(train, gamma_s_per_byte)
+        plain = design_matrix(train, ())[:, :2]
+        coefficients = _solve(plain, train.seconds, known, train.noise)
+        return design_matrix(test, ())[:, :2] @ coefficients + reduction_s(test, gamma_s_per_byte)
 
     return held_out_s(rows, rows.ranks, line)

@@ -12,10 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from dse.calibration.design import allreduce_s, contention, step_cost
+from dse.calibration.design import on_cores_s, step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
-from dse.calibration.files import check_format, load_marked, validate, write_text
-from dse.errors import OutsideCalibration, StudyError
+from dse.calibration.files import read_checked, write_text
+from dse.errors import OutsideCalibration
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import StepCost
 
@@ -30,8 +30,10 @@ ByteRange = tuple[Positive, Positive]
 
 @dataclass(frozen=True)
 class Fit:
-    """One algorithm's step cost: seconds, seconds per byte, bytes; draws row by row.
+    """One algorithm's step cost: seconds, seconds per byte, bytes.
 
+    switch_s: per process switch where ranks share a core (no part of the step cost).
+    draws: one row per bootstrap replica: latency, slopes, jumps, switch.
     error, error_p90: median and 90th percentile of the held-out absolute relative error
     (leave one rank count out; for 'any' leave one algorithm out, which is how 'any' is used).
     textbook_*: the same of one alpha and one beta. residual: the median error of the fit itself.
@@ -43,6 +45,7 @@ class Fit:
     s_per_byte: tuple[NonNegative, ...]
     edges_bytes: tuple[Positive, ...]
     jump_s: tuple[NonNegative, ...]
+    switch_s: NonNegative
     error: NonNegative
     error_p90: NonNegative
     textbook_error: NonNegative
@@ -52,16 +55,17 @@ class Fit:
 
     @property
     def coefficients(self) -> Array:
-        """All parameters in the order of design.unit_costs: (columns,)."""
-        return np.array([self.latency_s, *self.s_per_byte, *self.jump_s], dtype=np.float64)
+        """All parameters in the order of design.design_matrix: (columns,)."""
+        values = [self.latency_s, *self.s_per_byte, *self.jump_s, self.switch_s]
+        return np.array(values, dtype=np.float64)
 
     def step(self) -> StepCost:
         """The fitted step cost."""
-        return step_cost(self.coefficients, self.edges_bytes)
+        return step_cost(self.coefficients[:-1], self.edges_bytes)
 
     def step_draws(self) -> StepCost:
         """Bootstrap replicas: every coefficient of shape (draws, 1)."""
-        return step_cost(np.array(self.draws, dtype=np.float64), self.edges_bytes)
+        return step_cost(np.array(self.draws, dtype=np.float64)[:, :-1], self.edges_bytes)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""
@@ -71,7 +75,7 @@ class Fit:
             and len(self.jump_s) == edges
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
             and len(self.draws) > 0
-            and all(len(draw) == 2 + 2 * edges for draw in self.draws)
+            and all(len(draw) == 3 + 2 * edges for draw in self.draws)
         )
 
 
@@ -92,7 +96,8 @@ class Point:
 class Profile:
     """A profile file. Times are per rank with a core of its own (see ``design.contention``).
 
-    cores: of the machine measured. ranks, message_bytes, step_bytes: least and largest measured.
+    cores: of the machine measured. background_cores: how many of them other processes kept busy
+    meanwhile, on average. ranks, message_bytes, step_bytes: least and largest measured.
     max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
     measurements_sha256: of the measurement file(s) this was fitted on.
     """
@@ -106,6 +111,7 @@ class Profile:
     link: str
     machine: Mapping[str, str]
     cores: Count
+    background_cores: NonNegative
     date: str
     source: str
     measurements_sha256: str
@@ -166,15 +172,17 @@ def predict(
     n, m = np.broadcast_arrays(
         np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
     )
-    factor = contention(n, profile.cores)
-    gamma = profile.gamma_s_per_byte
+    fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
     try:
-        seconds = factor * allreduce_s(algorithm, n, m, profile.software(algorithm), gamma)
+        seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
     except KeyError:
         raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known") from None
-    flat = allreduce_s(algorithm, n.ravel(), m.ravel(), profile.draws(algorithm), gamma)
-    low, high = (q.reshape(n.shape) for q in np.quantile(flat, [0.05, 0.95], axis=0))
-    parameters = (high - low) * factor / 2 / np.maximum(seconds, 1e-30)
+    switch_draws = np.array(fit.draws)[:, -1:]
+    drawn = on_cores_s(
+        algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
+    )
+    low, high = (q.reshape(n.shape) for q in np.quantile(drawn, [0.05, 0.95], axis=0))
+    parameters = (high - low) / 2 / np.maximum(seconds, 1e-30)
     measured = profile.error_p90(algorithm)
     octaves = _octaves_outside(n, profile.ranks) + _octaves_outside(m, profile.message_bytes)
     width = np.hypot(parameters, measured) * (1.0 + OCTAVE_WIDENING * octaves)
@@ -191,21 +199,19 @@ def _octaves_outside(value: Array, limits: tuple[float, float]) -> Array:
 
 def read_profile(path: str | Path) -> Profile:
     """Read a profile; StudyError says where it is wrong and what would be right."""
-    value, places = load_marked(path)
-    file, remedy = str(path), "fit it again: dse calibrate fit FILE --out PROFILE"
-    check_format(value, places, file, FORMAT, remedy)
-    profile = validate(Profile, value, places, file)
+    remedy = "fit it again: dse calibrate fit MEASUREMENTS --out PROFILE"
+    profile, source = read_checked(Profile, path, FORMAT, remedy)
     for name in ("ranks", "message_bytes", "step_bytes"):
         low, high = getattr(profile, name)
         if low > high:
             problem = f"{name}: the range {low:g} .. {high:g} is inverted"
-            raise StudyError(file, *places[(name,)], problem, "write the smaller first")
+            raise source.error((name,), problem, "write the smaller first")
     if POOLED not in profile.fits:
-        raise StudyError(file, *places[("fits",)], f"has no fit '{POOLED}'", remedy)
-    for name, fit in profile.fits.items():
+        raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
+    for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():
-            problem = f"fits.{name}: edges, slopes, jumps and draws do not fit together"
-            raise StudyError(file, *places[("fits", name)], problem, remedy)
+            problem = f"fits.{algorithm}: edges, slopes, jumps and draws do not fit together"
+            raise source.error(("fits", algorithm), problem, remedy)
     return profile
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MICRO = 1e6
 GIGA = 1e9
+BUSY_CORES = 0.1  # above, the reader is warned that the machine was not quiet
 
 
 def profile_data(profile: Profile) -> dict[str, Any]:
@@ -52,6 +53,11 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
     )
     out.print(f"host and wire: {profile.split} ({profile.split_reason})")
+    if profile.background_cores > BUSY_CORES:
+        out.print(
+            f"[yellow]other processes kept {profile.background_cores:.1f} of {profile.cores} cores "
+            "busy while measuring: times are too long; measure again on a quiet machine[/]"
+        )
     out.print(_parameters(profile))
     out.print(_errors(profile))
     for algorithm in profile.measured_algorithms:
@@ -70,7 +76,7 @@ def _labels(fit: Fit) -> list[str]:
     """Names of the parameters in the order of ``Fit.coefficients``."""
     bounds = ["0", *(size_text(edge) for edge in fit.edges_bytes)]
     slopes = [f"s_per_byte from {bound}" for bound in bounds]
-    return ["latency_s", *slopes, *(f"jump_s at {bound}" for bound in bounds[1:])]
+    return ["latency_s", *slopes, *(f"jump_s at {bound}" for bound in bounds[1:]), "switch_s"]
 
 
 def _interval(fit: Fit) -> tuple[Any, Any]:
@@ -125,7 +131,7 @@ def _errors(profile: Profile) -> Table:
 
 
 def _points(profile: Profile, algorithm: str) -> Table:
-    """Measured / predicted microseconds; the prediction never saw that rank count."""
+    """Measured and predicted microseconds; the prediction never saw that rank count."""
     from rich.table import Table
 
     mine = [point for point in profile.points if point.algorithm == algorithm]

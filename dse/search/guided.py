@@ -219,8 +219,8 @@ def _ask(trial: Any, axis: Axis) -> Value:
     if len(axis.values) == 1:
         return axis.values[0]
     if axis.ordered:
-        return axis.values[trial.suggest_int(axis.name, 0, len(axis.values) - 1)]
-    return axis.values[trial.suggest_categorical(axis.name, list(range(len(axis.values))))]
+        return axis.values[int(trial.suggest_int(axis.name, 0, len(axis.values) - 1))]
+    return axis.values[int(trial.suggest_categorical(axis.name, list(range(len(axis.values)))))]
 
 
 def _continuous_value(axis: Axis, number: float) -> Value:

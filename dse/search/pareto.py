@@ -69,11 +69,27 @@ def nondominated(gain: Array, cost: Array) -> Indices:
 
 def front_of(gain: Array, cost: Array, indices: Indices) -> Front:
     """The front of points given one by one; all arrays of shape (points,)."""
-    return merge([_grouped(gain, cost, np.ones(len(gain), dtype=np.int64), indices[:, None])])
+    keep = nondominated(gain, cost)
+    if len(keep) == 0:
+        return empty_front()
+    starts = _group_starts(gain[keep], cost[keep])
+    groups = np.split(indices[keep], starts[1:])
+    return Front(
+        gain[keep[starts]],
+        cost[keep[starts]],
+        np.diff(np.append(starts, len(keep))).astype(np.int64),
+        tuple(np.sort(group)[:KEPT_TIES] for group in groups),
+    )
+
+
+def _group_starts(gain: Array, cost: Array) -> Indices:
+    """Where runs of equal (gain, cost) begin."""
+    change = (np.diff(gain) != 0) | (np.diff(cost) != 0)
+    return np.flatnonzero(np.concatenate(([True], change))).astype(np.int64)
 
 
 def merge(fronts: list[Front]) -> Front:
-    """The front of the points of several fronts. Order does not matter; indices must be disjoint."""
+    """The front of the points of several fronts, in any order; their indices are disjoint."""
     fronts = [front for front in fronts if len(front)]
     if not fronts:
         return empty_front()
@@ -82,9 +98,7 @@ def merge(fronts: list[Front]) -> Front:
     ties = np.concatenate([front.ties for front in fronts])
     indices = [entry for front in fronts for entry in front.indices]
     keep = nondominated(gain, cost)
-    starts = np.flatnonzero(
-        np.concatenate(([True], (np.diff(gain[keep]) != 0) | (np.diff(cost[keep]) != 0)))
-    )
+    starts = _group_starts(gain[keep], cost[keep])
     groups = np.split(keep, starts[1:])
     return Front(
         gain[keep[starts]],
@@ -118,31 +132,14 @@ def box_front(gain: Array, cost: Array, mask: Mask, first: int, rival: Front) ->
     cells = cells[nondominated(flat_gain[cells], flat_cost[cells])]
     if len(cells) == 0:
         return empty_front()
-    counts, members = [], []
-    for cell in cells:  # few: the grid's own front
-        position = np.unravel_index(cell, best.shape)
-        window = tuple(
-            slice(None) if axis in free else slice(int(at), int(at) + 1)
-            for axis, at in enumerate(position)
-        )
-        inside = np.nonzero(masked[window] == flat_gain[cell])
-        full = [
-            found + (0 if axis in free else int(position[axis]))
-            for axis, found in enumerate(inside)
-        ]
-        found = np.ravel_multi_index(full, shape) if shape else np.zeros(1, dtype=np.int64)
-        counts.append(len(found))
-        members.append(np.sort(found.astype(np.int64) + first)[:KEPT_TIES])
-    return merge(
-        [
-            Front(
-                flat_gain[cells],
-                flat_cost[cells],
-                np.array(counts, dtype=np.int64),
-                tuple(members),
-            )
-        ]
-    )
+    # All points that reach their cell's best, in one more pass; few survive.
+    bar = np.full(best.size, np.inf)
+    bar[cells] = flat_gain[cells]
+    reached = np.flatnonzero(masked >= bar.reshape(best.shape))
+    at = np.unravel_index(reached, shape)
+    kept = [np.zeros_like(a) if axis in free else a for axis, a in enumerate(at)]
+    cell = np.ravel_multi_index(kept, best.shape) if shape else reached
+    return front_of(flat_gain[cell], flat_cost[cell], reached.astype(np.int64) + first)
 
 
 def _may_enter(gain: Array, cost: Array, rival: Front) -> Mask:
@@ -154,7 +151,3 @@ def _may_enter(gain: Array, cost: Array, rival: Front) -> Mask:
     reached = np.where(at >= 0, rival.gain[np.maximum(at, 0)], -np.inf)
     same = (at >= 0) & (rival.cost[np.maximum(at, 0)] == cost)
     return np.where(same, gain >= reached, gain > reached)
-
-
-def _grouped(gain: Array, cost: Array, ties: Indices, indices: Indices) -> Front:
-    return Front(gain, cost, ties, tuple(indices))

@@ -19,12 +19,16 @@ from dse.model.collectives import node_count
 from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.search import tables
 from dse.search.columns import Evaluation
-from dse.study import Study, Value
+from dse.study import Study, Value, split_aggregation
 from dse.study.space import Box, Space
 
 # Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang
 # et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
 DEFAULT_EFFICIENCY = 0.7
+
+NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
+NORMAL_P90 = 1.645  # its 90th percentile
+OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
 
 _COMPUTE_AXES = ("node", "accelerator", "batch_per_gpu", "optimizer")
 _REMEMBERED = 64  # partial results kept; each is small beside a block of points
@@ -80,6 +84,12 @@ class Problem:
         """Throughput every speedup is relative to. NaN only if the baseline cannot run at all."""
         return float(np.ravel(self.baseline["throughput"])[0])
 
+    @cached_property
+    def host_power_ratio(self) -> float:
+        """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
+        reference = tables.number(catalog.accelerator("h100-sxm").power_w)
+        return tables.number(self.prices.host_power_w.value) / reference
+
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
         slab = self.space.slabs[box.slab]
@@ -134,6 +144,11 @@ class Problem:
         """Price the points of one structure; every array broadcasts to the points' shape."""
         setting = _Setting(self, fixed, coordinates, rank)
         return setting.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
+
+    def is_measured(self, values: Mapping[str, Value | None]) -> bool:
+        """Whether a profile covers the transport of this point."""
+        aggregation = str(values["aggregation"])
+        return any(aggregation.endswith(f"-{transport}") for transport in self.profiles)
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""
@@ -194,11 +209,10 @@ class _Setting:
                 at = np.zeros((1,) * rank, dtype=np.int64)
                 self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
         self.precision = precision.PRECISIONS[str(fixed.get("precision", "fp32"))]
-        self.algorithm, _, transport = str(fixed["aggregation"]).rpartition("-")
-        for name in catalog.names("transports"):  # transports may contain dashes: mpi-gdr
-            if str(fixed["aggregation"]).endswith(f"-{name}"):
-                self.algorithm, transport = str(fixed["aggregation"])[: -len(name) - 1], name
-        self.transport = catalog.transport(transport)
+        self.algorithm, transport = split_aggregation(str(fixed["aggregation"]))
+        self.transport: catalog.Transport = problem.remember(
+            ("transport", transport), lambda: catalog.transport(transport)
+        )
         self.profile = problem.profiles.get(transport)
 
     # -- coordinates -> arrays ---------------------------------------------------------------
@@ -226,7 +240,7 @@ class _Setting:
     @cached_property
     def machines(self) -> tuple[tables.Machine, ...]:
         values = self.coordinates[self.machine_axis].values
-        return self.problem.remember(
+        return self.problem.remember(  # type: ignore[no-any-return]
             ("machines", values),
             lambda: tables.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
         )
@@ -243,7 +257,7 @@ class _Setting:
             self.machine(lambda m: m.accelerator.peak_flops_per_s.get(peak, nan)),
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes_per_s)),
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes)),
-            self.machine(lambda m: tables.host_bytes_per_s(m.accelerator)),
+            self.machine(lambda m: m.host_bytes_per_s),
             efficiency.compute or DEFAULT_EFFICIENCY,
             efficiency.memory or DEFAULT_EFFICIENCY,
         )
@@ -337,8 +351,7 @@ class _Setting:
                 self.attribute("intra_node", rows, lambda w: w.bytes_per_s),
             )
         efficiency = self.transport.link_efficiency
-        read = tables.default_intra_bytes_per_s
-        return Link(0.0, self.machine(lambda m: read(m.accelerator) * efficiency))
+        return Link(0.0, self.machine(lambda m: m.intra_bytes_per_s * efficiency))
 
     @cached_property
     def servers(self) -> Array:
@@ -388,7 +401,9 @@ class _Setting:
     def buckets(self) -> tuple[overlap.Bucket, ...]:
         layer_bytes = self.problem.layers.params * self.precision.gradient_bytes
         key = ("buckets", self.precision.gradient_bytes, self.bucket_bytes)
-        return self.problem.remember(key, lambda: overlap.fuse(layer_bytes, self.bucket_bytes))
+        return self.problem.remember(  # type: ignore[no-any-return]
+            key, lambda: overlap.fuse(layer_bytes, self.bucket_bytes)
+        )
 
     def _key(self, names: Sequence[str]) -> tuple[Any, ...] | None:
         """The coordinates of these axes as a key, if they are slices of the study's own axes."""
@@ -425,12 +440,33 @@ class _Setting:
             where,
         )
         rank = self.rank + (1 if self.problem.draws else 0)
-        return self.problem.remember(  # type: ignore[no-any-return]
-            key,
-            lambda: step.bucket_costs_s(
+
+        def make() -> list[Array]:
+            costs = step.bucket_costs_s(
                 self.algorithm, self.cluster, self.buckets, self.network, rank
-            ),
-        )
+            )
+            if not self.problem.draws:
+                return costs
+            error = self._held_out_error()
+            return [seconds * error for seconds in costs]
+
+        return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _held_out_error(self) -> Array:
+        """One factor per draw for the error on what the fit has not seen; shape (draws, ...).
+
+        Log-normal, as wide as the profile's held-out error (the wider reading of its median and its
+        90th percentile), and twice as wide outside the measured range. One factor for the whole
+        step: its messages err together. 1 where nothing is measured.
+        """
+        if self.profile is None:
+            return np.ones((1,) * (self.rank + 1))
+        median_width = self.profile.error(self.algorithm) / NORMAL_MEDIAN
+        width = max(median_width, self.profile.error_p90(self.algorithm) / NORMAL_P90)
+        draws = len(np.ravel(self.profile.draws(self.algorithm).latency_s))
+        normal = np.random.default_rng(0).standard_normal(draws).reshape((-1,) + (1,) * self.rank)
+        spread = np.where(self.in_range(), 1.0, OUTSIDE_WIDENING) * width
+        return np.exp(normal * spread)
 
     def step_time(self) -> step.StepTime:
         passes, ready, loading, update = self._passes()
@@ -441,8 +477,6 @@ class _Setting:
         node = self.machine_axis == "node"
         prices = self.problem.prices
         dedicated = self.algorithm == step.PARAMETER_SERVER
-        reference = tables.number(catalog.accelerator("h100-sxm").power_w)
-        host_power_ratio = tables.number(prices.host_power_w.value) / reference
         return money.cost(
             self.gpus,
             self.gpus_per_node,
@@ -458,7 +492,7 @@ class _Setting:
                 self.machine(lambda m: m.usd_per_hour),
                 tables.number(prices.host_usd.value),
                 self.machine(lambda m: tables.number(m.accelerator.power_w)),
-                host_power_ratio,
+                self.problem.host_power_ratio,
                 tables.number(prices.electricity_usd_per_kwh.value),
                 tables.number(prices.pue.value),
                 tables.number(prices.amortisation_years.value),

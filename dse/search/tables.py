@@ -25,10 +25,12 @@ def number(value: float | None) -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """One accelerator in its node, with its prices; NaN marks what is not known."""
+    """One accelerator in its node, with its links and prices; NaN marks what is not known."""
 
     accelerator: Accelerator
     node: Node | None
+    host_bytes_per_s: float
+    intra_bytes_per_s: float
     accelerator_usd: float
     host_usd: float
     nic_included: bool
@@ -45,14 +47,17 @@ def machines(axis: str, values: Sequence[Value], prices: PriceList) -> tuple[Mac
 def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
     bought = prices.accelerator_usd.get(device.name)
     rented = prices.accelerator_hourly_usd.get(device.name)
+    host, intra = _links(device)
     shared = prices.includes.get(device.name) == "node-share"
     return Machine(
         device,
         None,
-        number(bought.value if bought else None),
-        0.0 if shared else number(prices.host_usd.value),
-        False,
-        number(rented.value if rented else None),
+        host,
+        intra,
+        accelerator_usd=number(bought.value if bought else None),
+        host_usd=0.0 if shared else number(prices.host_usd.value),
+        nic_included=False,
+        usd_per_hour=number(rented.value if rented else None),
     )
 
 
@@ -63,7 +68,29 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
     bought = number(own.value if own else node.purchase_usd)
     rented = number(own_hourly.value if own_hourly else node.hourly_usd)
     device = catalog.accelerator(node.accelerator)
-    return Machine(device, node, bought / node.accelerators, 0.0, True, rented / node.accelerators)
+    host, intra = _links(device)
+    return Machine(
+        device,
+        node,
+        host,
+        intra,
+        accelerator_usd=bought / node.accelerators,
+        host_usd=0.0,
+        nic_included=True,
+        usd_per_hour=rented / node.accelerators,
+    )
+
+
+def _links(device: Accelerator) -> tuple[float, float]:
+    """Bytes per second to the host, and to the node's other accelerators.
+
+    Without links of its own an accelerator reaches the others over its link to the host.
+    """
+    host = float("nan")
+    if device.host_link is not None:
+        host = number(catalog.fabric(device.host_link).bytes_per_s)
+    own = device.intra_node_bytes_per_s
+    return host, host if own is None else own
 
 
 @dataclass(frozen=True)
@@ -124,20 +151,6 @@ def _latency_s(fabric: Fabric, transport: Transport) -> float:
     if known:
         return next(iter(known.values()))
     raise DseError(f"{fabric.name}: its latency is unknown; write it inline: {INLINE}")
-
-
-def default_intra_bytes_per_s(device: Accelerator) -> float:
-    """The accelerator's own links to its node's others, else its link to the host."""
-    if device.intra_node_bytes_per_s is not None:
-        return device.intra_node_bytes_per_s
-    return host_bytes_per_s(device)
-
-
-def host_bytes_per_s(device: Accelerator) -> float:
-    """Bytes per second between host and accelerator, one direction; NaN if not known."""
-    if device.host_link is None:
-        return float("nan")
-    return number(catalog.fabric(device.host_link).bytes_per_s)
 
 
 def column(rows: Sequence[object], read: Callable[..., float]) -> Array:

@@ -44,7 +44,10 @@ def checked(source: Source) -> StudyFile:
     try:
         return StudyFile.model_validate(source.data)
     except ValidationError as cause:
-        found = [_complaint(source, error) for error in cause.errors(include_url=False)]
+        errors = cause.errors(include_url=False, include_context=True)
+    # What is misspelt is missing as well: then only the spelling is worth a word.
+    errors = [error for error in errors if error["type"] != "missing"] or errors
+    found = [_complaint(source, error) for error in errors]
     raise min(found, key=lambda error: (error.line, error.column))
 
 

@@ -18,7 +18,7 @@ _KEYS = ("bandwidth", "latency", "nic", "switch_port", "cable", "fabric")
 _PRICES = ("nic", "switch_port", "cable")
 _LONGEST_LATENCY_S = 10.0
 _DEAREST_USD = 1e9
-_QUANTITY = re.compile(r"[+-]?\.?(\d|nan|inf)\S*(\s|$|.*/)", re.IGNORECASE)
+_QUANTITY = re.compile(r"[+-]?\.?(\d|nan|inf)[\d.,_e+-]*($|\s|\S*/|\S*bps)", re.IGNORECASE)
 
 Found = tuple[Value, str, Cursor]
 
@@ -119,7 +119,8 @@ def _labelled(found: list[Found]) -> list[Found]:
             parts = [label]
             if value.latency_s is not None and "/" not in label:
                 parts.append(f"{value.latency_s * 1e6:g} us")
-            parts += [f"{usd:g} USD" for usd in (value.nic_usd, value.switch_port_usd) if usd]
+            prices = (value.nic_usd, value.switch_port_usd, value.cable_usd)
+            parts += [f"{usd:g} USD" for usd in prices if usd is not None]
             longer = "/".join([*parts, value.fabric or ""]).rstrip("/")
             value = replace(value, label=longer)
         told.append((value, longer, place))

@@ -9,7 +9,14 @@ from statistics import median
 from typing import Any, TypeAlias
 
 from dse import __version__
-from dse.calibration.experiment import Experiment, LocalSpeed, Measurement, this_machine, today
+from dse.calibration.experiment import (
+    Experiment,
+    LocalSpeed,
+    Measurement,
+    busy_core_seconds,
+    this_machine,
+    today,
+)
 from dse.calibration.runners.launch import find_mpirun, run_ranks
 from dse.errors import MeasurementError
 
@@ -77,7 +84,7 @@ def measure(
     Raises MeasurementError; no process survives an exception.
     """
     began = time.monotonic()
-    launcher, machine = find_mpirun(mpirun), this_machine()
+    launcher, machine, used_before = find_mpirun(mpirun), this_machine(), busy_core_seconds()
     cores = machine.cores
     counts, passes = affordable(plan, budget_s, cores)
     starts = [(run, ranks) for run in range(1, passes + 1) for ranks in counts]
@@ -114,6 +121,7 @@ def measure(
         machine=machine,
         budget_s=budget_s,
         wall_s=round(time.monotonic() - began, 2),
+        background_cores=_background(used_before, time.monotonic() - began),
         gamma_s_per_byte=_speed(local, "reduce"),
         copy_s_per_byte=_speed(local, "copy"),
         local=local,
@@ -169,6 +177,12 @@ def _samples(
     }
     mine = [record for record in records if record["kind"] == "allreduce"]
     return [Measurement(**_known(Measurement, {**record, **about})) for record in mine]
+
+
+def _background(before: tuple[float, float], wall_s: float) -> float:
+    """Cores that processes other than the ranks kept busy, on average over ``wall_s``."""
+    everyone, ours = (now - then for now, then in zip(busy_core_seconds(), before, strict=True))
+    return round(max(0.0, everyone - ours) / wall_s, 2)
 
 
 def _library(records: Sequence[dict[str, Any]]) -> tuple[str, str]:

@@ -1,0 +1,49 @@
+# dse: two commands matter: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PROFILE := calibrations/this-machine.yaml
+
+.PHONY: help demo test lint types bench accuracy clean
+help:
+	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
+	@echo "make test      set up $(VENV) if needed, run the tests"
+	@echo "make lint      ruff;  make types  mypy"
+	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
+	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dse needs Python 3.11 or later")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(PROFILE): | $(VENV)/.core
+	$(BIN)/dse calibrate run --budget 45
+
+demo: $(VENV)/.core $(PROFILE)
+	@echo "calibrated by $(PROFILE) (delete it to measure again)"
+	$(BIN)/dse run search_spaces/example.yaml
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev $(PROFILE)
+	$(BIN)/python -m benchmarks.speed
+
+accuracy: $(VENV)/.dev $(PROFILE)
+	$(BIN)/python -m benchmarks.accuracy
+
+clean:
+	rm -rf $(VENV) reports calibrations

@@ -1,0 +1,217 @@
+"""The command line. Heavy packages are imported inside the functions that need them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from dse import __version__
+from dse.errors import DseError
+
+EXIT_INTERRUPTED = 130
+
+
+class Commands(typer.core.TyperGroup):
+    """Ends with the shell's status for Ctrl-C, wherever a command was."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(EXIT_INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="dse",
+    cls=Commands,
+    help="Which training cluster, and which way of training on it, buys most speed for the money.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+calibrate = typer.Typer(
+    help="Measure allreduce on this machine, fit it, and look at the fit.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(calibrate, name="calibrate")
+
+StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> None:
+    """Run the command line; every known error is one line and its exit status."""
+    try:
+        app()
+    except DseError as error:
+        print(f"dse: {error}" if not _has_place(error) else str(error), file=sys.stderr)
+        raise SystemExit(error.exit_status) from None
+
+
+def _has_place(error: DseError) -> bool:
+    return bool(getattr(error, "line", 0))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"dse {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Common options."""
+
+
+@app.command()
+def run(
+    study: StudyPath,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report [default: reports/STUDY].")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
+    executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
+    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Points the guided engine may price.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    json: Json = False,
+) -> None:
+    """Search a study and write its report."""
+    from dse.session import Options, run_study
+
+    options = Options(out, engine, executor, address, budget, seed, resume)
+    run_study(study, options, command=_command(), quiet=json, show_json=json)
+
+
+@app.command()
+def check(study: StudyPath, json: Json = False) -> None:
+    """Check a study: schema, units, names, size of the space, estimated time. Runs nothing."""
+    from dse.session import check_study
+
+    check_study(study, json)
+
+
+@app.command()
+def explain(
+    study: StudyPath,
+    assign: Annotated[
+        list[str] | None, typer.Option("--set", help="axis=value; the rest is the baseline's.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Price one point: every term, memory, money, and whether it was measured."""
+    from dse.session import explain_point
+
+    explain_point(study, assign or [], json)
+
+
+@app.command()
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")]) -> None:
+    """Rebuild the report of a finished run from its run.json."""
+    from dse.report.write import read_document, write_report
+
+    print(
+        f"wrote {write_report(read_document(folder), folder if folder.is_dir() else folder.parent)}"
+    )
+
+
+@app.command()
+def catalog(
+    kind: Annotated[str | None, typer.Argument(help="accelerators, fabrics, nodes ...")] = None,
+    name: Annotated[str | None, typer.Argument(help="One entry.")] = None,
+    json: Json = False,
+) -> None:
+    """Show what is known, with units and sources."""
+    from dse.catalog import show
+
+    if json:
+        data: Any = show.kinds_data()
+        if kind is not None:
+            data = show.kind_data(kind) if name is None else show.entry_data(kind, name)
+        _print_json(data)
+        return
+    from rich.console import Console
+
+    console = Console()
+    if kind is None:
+        show.render_kinds(console)
+    elif name is None:
+        show.render_kind(console, kind)
+    else:
+        show.render_entry(console, kind, name)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a study file."""
+    from dse.study import study_schema
+
+    _print_json(study_schema())
+
+
+@calibrate.command("run")
+def calibrate_run(
+    out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
+    name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
+    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    ranks: Annotated[str, typer.Option(help="Rank counts to measure.")] = "2,3,4,8",
+) -> None:
+    """Measure allreduce with real MPI ranks on this machine, and fit a profile."""
+    from dse.session import calibrate_machine
+
+    calibrate_machine(out, name, budget, ranks)
+
+
+@calibrate.command("fit")
+def calibrate_fit(
+    measurements: Annotated[list[Path], typer.Argument(help="Measurement files.")],
+    out: Annotated[Path, typer.Option(help="The profile to write.")],
+) -> None:
+    """Fit a profile to measurements made earlier."""
+    from dse.session import fit_profile
+
+    fit_profile(measurements, out)
+
+
+@calibrate.command("show")
+def calibrate_show(
+    profile: Annotated[Path, typer.Argument(help="A profile.")], json: Json = False
+) -> None:
+    """Print a profile: parameters with intervals, range of validity, held-out errors."""
+    from dse.calibration import profile_data, read_profile, show_profile
+
+    found = read_profile(profile)
+    if json:
+        _print_json(profile_data(found))
+        return
+    from rich.console import Console
+
+    show_profile(found, Console())
+
+
+def _print_json(data: Any) -> None:
+    import json
+
+    print(json.dumps(data, indent=1))
+
+
+def _command() -> str:
+    import shlex
+
+    return shlex.join(["dse", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

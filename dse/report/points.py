@@ -1,0 +1,79 @@
+"""One design point as the report shows it: configuration, numbers, terms, interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.model.arrays import Array
+from dse.search.exhaustive import by_goal
+from dse.search.problem import Problem
+from dse.search.run import FrontPoint, labels_of
+from dse.study import Value
+
+INTERVAL = (5.0, 95.0)  # percentiles: a 90 % interval
+
+
+def describe(
+    problem: Problem, values: Mapping[str, Value | None], front: FrontPoint | None = None
+) -> dict[str, Any]:
+    """Everything run.json says of one point; see :mod:`dse.report.document`."""
+    evaluation = problem.point(values)
+    step = evaluation.step
+    most, least = by_goal(problem.study.objectives)
+    numbers = {name: _scalar(evaluation[name]) for name in {most.name, least.name, "speedup"}}
+    return {
+        "config": labels_of(problem, values),
+        **numbers,
+        "throughput_samples_per_s": _scalar(evaluation["throughput"]),
+        "step_s": _scalar(step.step_s),
+        "extrapolated": not bool(np.ravel(evaluation.in_range)[0]),
+        "interval": _interval(problem, values),
+        "costs": {
+            name: _scalar(evaluation[name]) for name in ("capital", "hourly", "tco", "power")
+        },
+        "gpus": int(np.ravel(evaluation.gpus)[0]),
+        "nodes": int(np.ravel(evaluation["nodes"])[0]),
+        "global_batch": int(np.ravel(evaluation["global_batch"])[0]),
+        "memory_slack_bytes": _scalar(evaluation["memory_slack"]),
+        "terms": {
+            "forward_s": _scalar(step.forward_s),
+            "backward_s": _scalar(step.backward_s),
+            "exposed_s": _scalar(step.exposed_s),
+            "optimizer_s": _scalar(step.optimizer_s),
+            "stalled_s": _scalar(step.stalled_s),
+        },
+        "comm_s": _scalar(step.comm_s),
+        "ties": front.ties if front else 0,
+        "tied": [dict(labels) for labels in front.tied] if front else [],
+    }
+
+
+def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any] | None:
+    """90 % interval from the profile's draws and its held-out error; None if nothing is measured.
+
+    Every draw prices the whole step. The error that the draws do not show, that of rank counts the
+    fit has not seen, multiplies the communication of each draw (see Problem.draws).
+    """
+    sampled = replace(problem, draws=True)
+    sampled.__dict__["baseline_samples_per_s"] = problem.baseline_samples_per_s
+    evaluation = sampled.point(values)
+    alone = bool(np.all(evaluation.gpus <= 1))
+    if not problem.is_measured(values) and not alone:
+        return None
+    speedup, step = np.ravel(evaluation["speedup"]), np.ravel(evaluation.step.step_s)
+    return {"speedup": _percentiles(speedup), "step_s": _percentiles(step)}
+
+
+def _percentiles(draws: Array) -> list[float]:
+    return [float(end) for end in np.percentile(draws, INTERVAL)]
+
+
+def _scalar(value: Array) -> float | None:
+    """A JSON number; None for what is unknown."""
+    number = float(np.ravel(value)[0])
+    return number if math.isfinite(number) else None

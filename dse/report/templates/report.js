@@ -1,0 +1,53 @@
+"use strict";
+(() => {
+  // Charts: drawn from the JSON in the page, redrawn to the paper's width for printing.
+  const PAPER = 680;
+  const charts = [...document.querySelectorAll(".chart")];
+  for (const chart of charts) {
+    const figure = JSON.parse(document.getElementById(chart.dataset.figure).textContent);
+    Plotly.newPlot(chart, figure.data, figure.layout, {
+      responsive: true,
+      displaylogo: false,
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      toImageButtonOptions: { scale: 2 },
+    });
+  }
+  addEventListener("beforeprint", () => charts.forEach((c) => Plotly.relayout(c, { width: PAPER })));
+  addEventListener("afterprint", () => charts.forEach((c) => Plotly.relayout(c, { width: null, autosize: true })));
+
+  // The table of the front: sort by a heading, show the equals of a point.
+  const table = document.getElementById("front-table");
+  const heads = [...table.tHead.rows[0].cells];
+  const compare = (a, b) => {
+    const [x, y] = [Number(a), Number(b)];
+    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x - y;
+  };
+  heads.forEach((head, column) => {
+    head.firstElementChild.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (body) => body.rows[0].cells[column].dataset.key.replace("inf", "Infinity");
+      const bodies = [...table.tBodies].sort((a, b) => compare(key(a), key(b)) * (down ? -1 : 1));
+      table.append(...bodies);
+    });
+  });
+  table.addEventListener("click", (event) => {
+    const button = event.target.closest(".more");
+    if (!button) return;
+    const ties = button.closest("tbody").rows[1];
+    ties.hidden = !ties.hidden;
+    button.setAttribute("aria-expanded", String(!ties.hidden));
+  });
+
+  // A click on a front point finds its row.
+  const chart = document.getElementById("front-chart");
+  chart.on("plotly_click", (event) => {
+    const found = /point (\d+)/.exec(event.points[0].customdata || "");
+    const row = found && document.getElementById(`point-${found[1]}`);
+    if (!row) return;
+    table.querySelectorAll(".found").forEach((other) => other.classList.remove("found"));
+    row.classList.add("found");
+    row.scrollIntoView({ block: "center" });
+  });
+})();

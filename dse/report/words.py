@@ -1,0 +1,263 @@
+"""Numbers and design points in words a buyer reads, and the study's answer in a few sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+from typing import Any, TypeAlias
+
+Document: TypeAlias = Mapping[str, Any]
+Point: TypeAlias = Mapping[str, Any]
+
+UNKNOWN = "unknown"
+INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+_TIMES = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "h"), (180.0, 60.0, "min"),
+          (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Objective:
+    """How one objective is spoken of: ``verb value tail``, and what its least point is called."""
+
+    title: str
+    unit: str
+    verb: str
+    tail: str
+    least: str
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    "speedup": Objective("speedup", "x", "runs", "as fast as the baseline", ""),
+    "throughput": Objective("throughput", "samples/s", "trains", "", ""),
+    "capital": Objective("purchase price", "USD", "costs", "to buy", "cheapest"),
+    "hourly": Objective("rental", "USD/hour", "costs", "to rent", "cheapest"),
+    "tco": Objective("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
+    "power": Objective("power", "W", "draws", "", "least power-hungry"),
+    "per_run": Objective("cost per run", "USD", "costs", "per run", "cheapest"),
+    "energy": Objective("energy", "J", "uses", "", "least energy-hungry"),
+    "time_to_target": Objective("time to target", "s", "takes", "to the target", "quickest"),
+    "step": Objective("step time", "s", "takes", "per step", "quickest"),
+}
+# Said in this order where a study has the axis; every other axis is left to the tables.
+_PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
+            "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
+
+
+def objective(document: Document, name: str) -> Objective:
+    """How to speak of an objective; one that is not known here goes by its own name."""
+    unit = str(document.get("units", {}).get(name, ""))
+    return OBJECTIVES.get(name) or Objective(name.replace("_", " "), unit, "needs", "", "least")
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``value`` to so many significant digits, with thousands parted and no exponent."""
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - floor(log10(abs(value))))
+    text = f"{value:,.{min(places, 12)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def scaled(value: float, prefixes: Sequence[tuple[float, str]]) -> str:
+    """``1234567`` -> ``1.23 M`` by the given prefixes."""
+    for size, prefix in prefixes:
+        if abs(value) >= size * 0.9995:
+            return f"{significant(value / size)} {prefix}"
+    return significant(value)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that suits: us, ms, s, min, h, days."""
+    if seconds == 0:
+        return "0 s"
+    for least, size, unit in _TIMES:
+        if abs(seconds) >= least * 0.9995:
+            return f"{significant(seconds / size)} {unit}"
+    return f"{significant(seconds * 1e9)} ns"
+
+
+def size(value: float | None) -> str:
+    """Bytes in binary units."""
+    if value is None:
+        return UNKNOWN
+    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if abs(value) >= 1024.0**power:
+            return f"{significant(value / 1024.0**power)} {unit}"
+    return f"{significant(value)} B"
+
+
+def count(value: float) -> str:
+    """A whole number with its thousands parted."""
+    return f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """A share of one as a percentage that does not round something to nothing."""
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    return f"{significant(share * 100, 2)} %" if share < 0.995 else f"{share * 100:.0f} %"
+
+
+def shown(value: float | None, unit: str) -> str:
+    """A number with its unit, for people: ``USD 1.23 M``, ``3.4x``, ``42 ms``, ``12 kW``."""
+    if value is None or not isfinite(value):
+        return UNKNOWN
+    if unit == "x":
+        return f"{significant(value)}x"
+    if unit == "s":
+        return duration(value)
+    if unit.startswith("USD"):
+        return f"USD {scaled(value, _COUNTS)}{unit[3:].replace('hour', 'h')}"
+    if unit in ("W", "J"):
+        text = scaled(value, _PREFIXES)
+        return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
+    return f"{scaled(value, _COUNTS)} {unit}".strip()
+
+
+def interval(bounds: Sequence[float] | None, unit: str) -> str:
+    """``3.1x to 3.7x``; empty where there is none."""
+    return "" if bounds is None else f"{shown(bounds[0], unit)} to {shown(bounds[1], unit)}"
+
+
+def gain(document: Document, point: Point) -> float | None:
+    """What the study maximizes, at one point."""
+    name = document["objectives"]["maximize"]
+    value = point["throughput_samples_per_s"] if name == "throughput" else point.get(name)
+    return None if value is None else float(value)
+
+
+def cost(document: Document, point: Point) -> float | None:
+    """What the study minimizes, at one point; None where it is unknown."""
+    name = document["objectives"]["minimize"]
+    value = point.get(name)
+    if value is None:
+        value = point["step_s"] if name == "step" else point["costs"].get(name)
+    return None if value is None else float(value)
+
+
+def gain_interval(document: Document, point: Point) -> tuple[float, float] | None:
+    """The interval of what is maximized; throughput's follows from that of the step."""
+    bounds = point.get("interval")
+    if not bounds:
+        return None
+    if document["objectives"]["maximize"] == "throughput":
+        low, high = bounds["step_s"]
+        return point["global_batch"] / high, point["global_batch"] / low
+    return float(bounds["speedup"][0]), float(bounds["speedup"][1])
+
+
+def show_gain(document: Document, point: Point) -> str:
+    """The gain with its unit."""
+    return shown(gain(document, point), objective(document, document["objectives"]["maximize"]).unit)
+
+
+def show_cost(document: Document, point: Point) -> str:
+    """The cost with its unit."""
+    return shown(cost(document, point), objective(document, document["objectives"]["minimize"]).unit)
+
+
+def describe(point: Point) -> str:
+    """The point in a phrase: machines, network, aggregation, batch, precision."""
+    config = point["config"]
+    if config.get("accelerator"):
+        parts = [f"{count(point['gpus'])} x {config['accelerator']}"]
+    elif config.get("node"):
+        parts = [f"{count(point['gpus'])} GPUs in {count(point['nodes'])} x {config['node']}"]
+    else:
+        parts = [f"{count(point['gpus'])} {'GPU' if point['gpus'] == 1 else 'GPUs'}"]
+    parts += [phrase.format(config[axis]) for axis, phrase in _PHRASES.items() if config.get(axis)]
+    return ", ".join(parts)
+
+
+def says_who(point: Point) -> tuple[str, str]:
+    """(short name, sentence) for what stands behind a point's numbers."""
+    if point.get("comm_s") == 0:
+        return "no communication", "Nothing is communicated, so nothing here needs calibration."
+    if not point.get("interval"):
+        return "not measured", "Its transport was never measured; catalogue values stand in."
+    if point["extrapolated"]:
+        return "extrapolated", "Calibrated, but this point lies outside the measured range."
+    return "calibrated", "Calibrated by real runs, and inside the measured range."
+
+
+def answer(document: Document) -> list[str]:
+    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
+    best, base = document["recommended"], document["baseline"]
+    sentences = [f"Recommended: {describe(best)}."]
+    if best["config"] == base["config"]:
+        sentences.append(
+            f"That is the baseline itself: it {_costs(document, best)}, and no feasible point is a "
+            "better deal."
+        )
+    else:
+        sentences.append(f"{_gains(document, best)} and {_against(document, best, base)}.")
+    return [*sentences, _nearly(document), _how_sure(document)]
+
+
+def _costs(document: Document, point: Point) -> str:
+    how = objective(document, document["objectives"]["minimize"])
+    return f"{how.verb} {show_cost(document, point)} {how.tail}".strip()
+
+
+def _gains(document: Document, point: Point) -> str:
+    base = describe(document["baseline"])
+    times = shown(point["speedup"], "x")
+    if document["objectives"]["maximize"] == "throughput":
+        return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
+    return f"It runs {times} as fast as the baseline ({base})"
+
+
+def _against(document: Document, point: Point, base: Point) -> str:
+    mine, theirs = cost(document, point), cost(document, base)
+    if mine is None or theirs is None or theirs <= 0:
+        return f"{_costs(document, point)}; the baseline's {_cost_title(document)} is unknown"
+    ratio = mine / theirs
+    if ratio >= 1.995:
+        change = f"{significant(ratio, 2)} times as much"
+    elif abs(ratio - 1) < 0.005:
+        change = "the same"
+    else:
+        change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+    return f"{_costs(document, point)} against {show_cost(document, base)}, {change}"
+
+
+def _cost_title(document: Document) -> str:
+    return objective(document, document["objectives"]["minimize"]).title
+
+
+def _nearly(document: Document) -> str:
+    cheap, fast = document["cheapest_within_5_percent"], document["fastest"]
+    least = objective(document, document["objectives"]["minimize"]).least
+    if cheap["config"] == fast["config"]:
+        if fast["config"] == document["recommended"]["config"]:
+            return "It is also the fastest point, and nothing for less comes within 5 % of it."
+        return (
+            f"The fastest point reaches {show_gain(document, fast)} and {_costs(document, fast)}: "
+            f"{describe(fast)}; nothing for less comes within 5 % of it."
+        )
+    saved, whole = cost(document, cheap), cost(document, fast)
+    less = ""
+    if saved is not None and whole:
+        less = f", {percent(1 - saved / whole)} less than the fastest ({show_gain(document, fast)})"
+    if cheap["config"] == document["recommended"]["config"]:
+        return f"It is also the {least} point within 5 % of the fastest{less}."
+    return (
+        f"The {least} point within 5 % of the fastest {_costs(document, cheap)} and reaches "
+        f"{show_gain(document, cheap)}{less}: {describe(cheap)}."
+    )
+
+
+def _how_sure(document: Document) -> str:
+    point = document["recommended"]
+    name, sentence = says_who(point)
+    bounds = gain_interval(document, point)
+    unit = objective(document, document["objectives"]["maximize"]).unit
+    if bounds is None:
+        return f"How sure: no interval can be given. {sentence}"
+    within = f"How sure: the calibration puts it at {interval(bounds, unit)}"
+    if name == "extrapolated":
+        return f"{within}, but the point lies outside the measured range, where it is only a guide."
+    return f"{within}, inside the measured range."

@@ -1,0 +1,83 @@
+"""Writing a report: all files or none, and never over a good one with half of a new one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dse.errors import OutputError, StudyError
+from dse.report import markdown, page, tables
+
+FILES = ("run.json", "front.csv", "report.md", "report.html")
+
+
+def write_report(document: Mapping[str, Any], folder: Path) -> Path:
+    """Write the four files of a report into ``folder``; returns the page's path.
+
+    Everything is written beside its place first. Raises :class:`OutputError` if that fails (no
+    space, no permission), and what was in the folder before is then untouched.
+    """
+    contents = {
+        "run.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        "front.csv": front_csv(document),
+        "report.md": markdown.render_markdown(document),
+        "report.html": page.render_page(document),
+    }
+    staging: Path | None = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=".report-", dir=folder))
+        for name in FILES:
+            with (staging / name).open("w", encoding="utf-8", newline="") as file:
+                file.write(contents[name])
+                file.flush()
+                os.fsync(file.fileno())
+        for name in FILES:  # renaming needs no space: from here on it does not fail half-way
+            os.replace(staging / name, folder / name)
+    except OSError as cause:
+        raise OutputError(
+            f"{folder}: the report cannot be written: {cause.strerror}; the previous one is intact"
+        ) from cause
+    finally:
+        if staging is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+    return folder / "report.html"
+
+
+def front_csv(document: Mapping[str, Any]) -> str:
+    """The front as CSV: a column per axis, then the objectives and what a planner asks next."""
+    header, rows = tables.front_rows(document)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """The run.json of a finished run. Raises :class:`StudyError` if there is none or it is not one."""
+    path = folder / "run.json" if folder.is_dir() else folder
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise StudyError(
+            str(path),
+            0,
+            0,
+            f"cannot be read ({cause.strerror})",
+            "name the folder of a finished run",
+        ) from cause
+    except ValueError as cause:
+        raise StudyError(
+            str(path), 0, 0, "is not the document of a run", "run the study"
+        ) from cause
+    if not isinstance(found, dict) or found.get("schema_version") != 1:
+        raise StudyError(str(path), 0, 0, "has another schema_version", "run the study again")
+    return found

@@ -1,0 +1,225 @@
+"""What the commands do: a study from file to report, and a calibration from ranks to profile."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dse.errors import StudyError
+
+if TYPE_CHECKING:
+    from dse.search.run import Progress
+
+ENGINES = ("auto", "exhaustive", "guided")
+EXECUTORS = ("auto", "local", "ray")
+RUN_LOG = "run.log.jsonl"
+PLAIN_PROGRESS_S = 2.0  # between progress lines where there is no terminal
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line may override; None leaves it to the study."""
+
+    out: Path | None = None
+    engine: str | None = None
+    executor: str | None = None
+    address: str | None = None
+    budget: int | None = None
+    seed: int | None = None
+    resume: bool = False
+
+
+def run_study(
+    study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
+) -> dict[str, Any]:
+    """Search a study, write its report, print the answer; returns the run document."""
+    from dse.report import document, words
+    from dse.report.write import write_report
+    from dse.search import load
+    from dse.search import run as searching
+    from dse.search.executors import executor
+    from dse.search.runlog import RunLog
+
+    started = time.perf_counter()
+    _one_of(options.engine, ENGINES, "--engine")
+    _one_of(options.executor, EXECUTORS, "--executor")
+    problem = load.load(study)
+    asked, place = problem.study.search, problem.study.executor
+    engine = options.engine or asked.engine
+    kind = options.executor or ("ray" if options.address else place.kind)
+    seed = asked.seed if options.seed is None else options.seed
+    budget = options.budget or asked.budget
+    folder = options.out or Path("reports") / problem.study.name
+    say = (lambda *_: None) if quiet else print
+    chosen, reason = searching.choose_engine(problem, engine)
+    say(f"{problem.study.name}: {chosen} search, {reason}")
+    log = None
+    if chosen == "exhaustive":
+        header = searching.header(problem, document.calibration_hash(problem))
+        log = RunLog(folder / RUN_LOG, header, options.resume)
+        if log.done:
+            say(f"resuming: {len(log.done)} units of work are done")
+    where = executor(kind, options.address or place.address)
+    try:
+        with _progress(quiet) as progress:
+            outcome = searching.run(problem, engine, where, log, progress, budget, seed)
+    except KeyboardInterrupt:
+        kept = "; go on with --resume" if log else ""
+        print(f"\ninterrupted{kept}", file=sys.stderr)
+        raise
+    finally:
+        where.close()
+        if log:
+            log.close()
+    profiles = {
+        profile.transport: load.profile_path(problem.study, name, at)
+        for at, name in enumerate(problem.study.calibration)
+        for profile in problem.profiles.values()
+        if profile.name == Path(name).stem
+    }
+    total_s = time.perf_counter() - started
+    found = document.build(outcome, command, seed, total_s, profiles)
+    page = write_report(found, folder)
+    if log:
+        log.discard()
+    if show_json:
+        print(json.dumps(found, indent=1))
+    say("")
+    for sentence in words.answer(found):
+        say(sentence)
+    say(f"Report: {page}")
+    return found
+
+
+def check_study(study: str, as_json: bool) -> None:
+    """Print what a study would search, without searching."""
+    from dse.search import load
+    from dse.search import run as searching
+
+    problem = load.load(study)
+    found = problem.study
+    points, seconds = problem.points, searching.estimate_s(problem)
+    engine, reason = searching.choose_engine(problem, found.search.engine)
+    if as_json:
+        print(json.dumps({"study": found.name, "points": points, "estimated_s": seconds,
+                          "engine": engine, "reason": reason}))  # fmt: skip
+        return
+    print(f"{found.path}: study {found.name}, workload {problem.workload.name}")
+    for axis in (*found.axes, *found.defaults):
+        values = f"{axis.low:g} to {axis.high:g}" if axis.continuous else ", ".join(axis.labels)
+        print(f"  {axis.name:<16} {values}{'  (default)' if axis in found.defaults else ''}")
+    for condition in found.conditions:
+        where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
+        print(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
+    baseline = ", ".join(f"{name}={label}" for name, label in found.baseline.labels.items())
+    print(f"  baseline         {baseline}")
+    if found.baseline.assumed:
+        print(f"                   (not given, so the first: {', '.join(found.baseline.assumed)})")
+    size = "continuous" if points is None else f"{points:,} points"
+    print(f"ok: {size}; {engine} search, {reason}")
+
+
+def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
+    """Print every term of one point: the baseline with some axes set otherwise."""
+    from dse.report.points import describe
+    from dse.search import feasibility, load
+    from dse.study.assign import assigned
+
+    problem = load.load(study)
+    values = dict(problem.study.baseline.values)
+    for text in assignments:
+        axis, value = assigned(problem.study, text, load.known_names())
+        values[axis] = value
+    point = describe(problem, values)
+    checks = feasibility.checks(problem.point(values), problem.study.constraints)
+    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
+    if as_json:
+        print(json.dumps(point, indent=1))
+        return
+    from dse.report.explain import lines
+
+    print("\n".join(lines(point)))
+
+
+def calibrate_machine(out: Path, name: str, budget_s: float, ranks: str) -> None:
+    """Measure this machine, fit, and say how well the fit predicts what it has not seen."""
+    from dse.calibration import calibrate_here, read_profile
+
+    try:
+        counts = tuple(int(text) for text in ranks.split(","))
+    except ValueError:
+        raise StudyError(
+            "--ranks", 0, 0, f"'{ranks}' is not a list of counts", "write for example --ranks 2,3,4"
+        ) from None
+    print(f"measuring allreduce on this machine for {budget_s:g} s", flush=True)
+    measured, profile = calibrate_here(
+        out, budget_s, counts, name, progress=lambda done, total, text: print(
+            f"  {done}/{total} {text}", flush=True)
+    )  # fmt: skip
+    found = read_profile(profile)
+    for algorithm in found.measured_algorithms:
+        print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
+              "it was not fitted on")  # fmt: skip
+    print(f"wrote {measured}\nwrote {profile}")
+
+
+def fit_profile(measurements: Sequence[Path], out: Path) -> None:
+    """Fit measurement files into one profile."""
+    from dse.calibration import fit_measurements, write_profile
+
+    write_profile(fit_measurements(list(measurements), out.stem), out)
+    print(f"wrote {out}")
+
+
+def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:
+    if value is not None and value not in allowed:
+        raise StudyError(option, 0, 0, f"'{value}' is not known", f"use {', '.join(allowed)}")
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    """A bar with rate and time left on a terminal, plain lines elsewhere, nothing if quiet."""
+    if quiet:
+        yield lambda *_: None
+        return
+    if not sys.stderr.isatty():
+        yield _plain_progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,.0f} points"), rate,
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=1, rate="")
+        begun = time.perf_counter()
+
+        def show(done: int, whole: int) -> None:
+            per_s = done / max(time.perf_counter() - begun, 1e-9)
+            bar.update(task, completed=done, total=whole, rate=f"{per_s / 1e6:.1f} M/s")
+
+        yield show
+
+
+def _plain_progress() -> Progress:
+    begun = time.perf_counter()
+    shown = begun
+
+    def show(done: int, whole: int) -> None:
+        nonlocal shown
+        now = time.perf_counter()
+        if now - shown >= PLAIN_PROGRESS_S or (done == whole and shown > begun):
+            shown = now
+            rate = done / (now - begun)
+            left = (whole - done) / rate if rate else 0.0
+            print(f"  {done:,} of {whole:,} points, {rate / 1e6:.1f} M/s, {left:.0f} s left",
+                  file=sys.stderr, flush=True)  # fmt: skip
+
+    return show

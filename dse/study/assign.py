@@ -1,0 +1,30 @@
+"""``axis=value`` of the command line -> a value of that axis."""
+
+from __future__ import annotations
+
+from dse.errors import StudyError
+from dse.study.axes import AXES
+from dse.study.cursor import Cursor
+from dse.study.definition import Study, Value
+from dse.study.names import Names, suggest
+from dse.study.values import read_value
+from dse.yaml_source import parse_yaml
+
+OPTION = "--set"
+
+
+def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
+    """The axis and its value, by a label of the study's axis or as a study file would write it.
+
+    Raises :class:`StudyError` for anything that is not ``axis=value``.
+    """
+    axis, equals, written = (part.strip() for part in text.partition("="))
+    if not equals or not written:
+        raise StudyError(OPTION, 0, 0, f"'{text}' is not axis=value", "write --set gpus=64")
+    if axis not in AXES:
+        raise StudyError(OPTION, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
+    known = study.axis(axis)
+    if known is not None and written in known.labels:
+        return axis, known.values[known.labels.index(written)]
+    source = parse_yaml(f"{axis}: {written}\n", OPTION)
+    return axis, read_value(AXES[axis], Cursor(source, (axis,)), names)[0]

@@ -1,0 +1,164 @@
+"""dse.model.compute, memory, money and step: one scalar reference for the whole step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.model import memory, money
+from dse.model.compute import Device, Layers
+from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
+from dse.model.step import Cluster, StepTime, memory_slack_bytes, training_step
+
+LAYERS = Layers(
+    params=np.array([1e4, 2e6, 0.0, 4e6, 1e6]),
+    forward_flops=np.array([5e8, 2e9, 0.0, 4e8, 2e6]),
+    traffic_elems=np.array([8e5, 4e5, 2e5, 1e5, 1e3]),
+    activation_elems=1.5e6,
+    input_bytes=150528.0,
+)
+
+
+def scalar_step(
+    batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
+    bucket: float, precision: str, state: float, overlapped: bool,
+) -> float:  # fmt: skip
+    """The whole step for a flat ring on staged transport, with loops."""
+    p = PRECISIONS[precision]
+    flops, rate = peak * 0.5, bandwidth * 0.8
+    forward = backward = 0.0
+    layer_backward = []
+    for params, work, elems in zip(
+        LAYERS.params, LAYERS.forward_flops, LAYERS.traffic_elems, strict=True
+    ):
+        moved = 2 * elems * batch * p.activation_bytes + params * p.weight_bytes
+        forward += max(work * batch / flops, moved / rate)
+        layer_backward.append(max(2 * work * batch / flops, 2 * moved / rate))
+    backward = sum(layer_backward)
+    end, clock, held, total = 0.0, 0.0, 0.0, 0.0
+    layers = list(zip(LAYERS.params, layer_backward, strict=True))
+    pending = []
+    for params, seconds in reversed(layers):
+        clock += seconds
+        held += params * p.gradient_bytes
+        if held >= bucket:
+            pending.append((clock, held))
+            held = 0.0
+    if held:
+        clock = sum(s for _, s in layers)
+        for params, seconds in layers:  # ready when the first layer with parameters is done
+            if params:
+                break
+            clock -= seconds
+        pending.append((clock, held))
+    for ready, size in pending:
+        cost = 0.0
+        if gpus > 1:
+            part = size / gpus
+            step = 2e-6 + part * 1e-10 + 5e-6 + part / link
+            cost = (gpus - 1) * (2 * step + part * 3e-10) + 2 * size / host
+        total += cost
+        end = max(end, ready) + cost
+    master = p.master_bytes or p.weight_bytes
+    copies = p.weight_bytes if p.master_bytes else 0
+    per_param = p.gradient_bytes + 2 * master + copies + 2 * state
+    update = LAYERS.params.sum() * per_param / rate
+    loading = LAYERS.input_bytes * batch / host
+    if not overlapped:
+        return forward + backward + total + update + loading
+    return max(loading, forward + max(backward, end) + update)
+
+
+def model_step(
+    batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
+    bucket: float, precision: str, state: float, overlapped: bool,
+) -> StepTime:  # fmt: skip
+    device = Device(peak, bandwidth, 16e9, host, 0.5, 0.8)
+    software = StepCost(2e-6, (1e-10,))
+    network = Network(software, software, NO_WIRE, Link(5e-6, link), 1.0, False, 3e-10)
+    cluster = Cluster(gpus, 1, staging_bytes_per_s=host)
+    return training_step(
+        LAYERS, device, cluster, network, "ring", batch, PRECISIONS[precision], state, bucket,
+        overlapped,
+    )  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    batch=st.integers(1, 512),
+    peak=st.floats(1e12, 1e15),
+    bandwidth=st.floats(1e11, 5e12),
+    host=st.floats(1e9, 1e11),
+    gpus=st.integers(1, 64),
+    link=st.floats(1e8, 1e11),
+    bucket=st.floats(1e3, 1e8),
+    precision=st.sampled_from(sorted(PRECISIONS)),
+    state=st.sampled_from(sorted(OPTIMIZER_STATE_BYTES.values())),
+    overlapped=st.booleans(),
+)
+def test_step_matches_the_scalar_reference(
+    batch: int, peak: float, bandwidth: float, host: float, gpus: int, link: float, bucket: float,
+    precision: str, state: float, overlapped: bool,
+) -> None:  # fmt: skip
+    given_values = (batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped)
+    found = model_step(*given_values)
+    assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
+    terms = found.compute_s + found.exposed_s + found.optimizer_s + found.stalled_s
+    assert float(terms) == pytest.approx(float(found.step_s), rel=1e-9)
+
+
+def test_overlap_never_costs_time_and_never_hides_more_than_there_is() -> None:
+    for gpus in (1, 2, 8, 64):
+        hidden = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, True)
+        plain = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, False)
+        assert float(hidden.step_s) <= float(plain.step_s)
+        assert 0 <= float(hidden.exposed_s) <= float(plain.comm_s) * (1 + 1e-9)
+
+
+def test_memory_is_weights_gradients_state_and_activations() -> None:
+    params = LAYERS.total_params
+    fp32 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp32"], 8.0)
+    assert float(fp32) == pytest.approx(params * 16 + 10 * 1.5e6 * 4 + memory.WORKSPACE_BYTES)
+    fp16 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
+    assert float(fp16) == pytest.approx(params * 16 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
+    device = Device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
+    slack = memory_slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
+    assert slack[0] > 0 > slack[1]
+
+
+PRICES = money.Prices(
+    accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
+    cable_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0, server_usd=20_000.0,
+    power_w=400.0, host_power_ratio=0.5, electricity_usd_per_kwh=0.1, pue=1.2,
+    amortisation_years=4.0,
+)  # fmt: skip
+
+
+def test_a_single_node_needs_no_fabric_even_if_its_price_is_unknown() -> None:
+    from dataclasses import replace
+
+    unknown = replace(PRICES, nic_usd=float("nan"), switch_port_usd=float("nan"))
+    assert float(money.cost(8, 8, 1, 0.0, unknown).capital_usd) == 8 * 10_000 + 20_000
+    assert np.isnan(money.cost(16, 8, 1, 0.0, unknown).capital_usd)
+
+
+def test_capital_counts_ports_and_cables_of_every_tier() -> None:
+    one_tier = money.cost(64 * 8, 8, 1, 0.0, PRICES)
+    assert float(one_tier.capital_usd) == 512 * 10_000 + 64 * (20_000 + 500 + 200 + 100)
+    two_tiers = money.cost(65 * 8, 8, 1, 0.0, PRICES)
+    assert float(two_tiers.capital_usd) == 520 * 10_000 + 65 * (20_000 + 500 + 3 * 200 + 2 * 100)
+    with_servers = money.cost(64, 8, 1, 2.0, PRICES)
+    plain = money.cost(64, 8, 1, 0.0, PRICES)
+    assert float(with_servers.capital_usd - plain.capital_usd) == 2 * (20_000 + 800)
+
+
+def test_power_rent_and_ownership() -> None:
+    cost = money.cost(8, 8, 1, 0.0, PRICES)
+    assert float(cost.power_w) == pytest.approx(8 * 400 * 1.5 * 1.2)
+    assert float(cost.rental_usd_per_hour) == 16.0
+    capital = 8 * 10_000 + 20_000
+    expected = capital / (4 * 8760) + 8 * 400 * 1.5 * 1.2 / 1000 * 0.1
+    assert float(cost.tco_usd_per_hour) == pytest.approx(expected)

@@ -1,0 +1,1 @@
+"""Tests of the report; documents.py builds the run documents they read."""

@@ -1,0 +1,369 @@
+"""Whatever is wrong in a study file gets one line: file, line, column, what, and what is right."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dse.errors import StudyError
+from dse.study import read_study
+
+from .conftest import NAMES, VALID, Reader
+
+# old text, new text, line and column of the error, parts of the message
+BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
+    "unknown key": ("objectives:", "objetives:", 16, 1,
+        ("unknown key 'objetives'", "did you mean objectives?")),
+    "unknown key in a section": ("budget:", "budgte:", 18, 24,
+        ("unknown key 'budgte'", "did you mean budget?")),
+    "unknown axis": ("  gpus_per_node:", "  gpus_pre_node:", 6, 3,
+        ("unknown key 'gpus_pre_node'", "did you mean gpus_per_node?")),
+    "unknown key in when": ("axis: ps", "axes: ps", 13, 6, ("unknown key 'axes'", "axis?")),
+    "unknown key in a range": ("scale: doubling", "scal: doubling", 5, 27, ("'scal'", "scale?")),
+    "unknown key in a link": ("latency: 5", "latenci: 5", 7, 47, ("'latenci'", "latency?")),
+    "misspelt workload": ("resnet50", "resnet5O", 2, 11,
+        ("'resnet5O': no such workload", "did you mean resnet50?")),
+    "misspelt accelerator": ("[p100-sxm2-16gb", "[p100-smx2-16gb", 4, 17,
+        ("no such accelerator", "did you mean p100-sxm2-16gb?")),
+    "misspelt fabric": ("{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}", "[10gbe, 25gb]", 7, 23,
+        ("'25gb': no such fabric", "did you mean 25gbe?")),
+    "misspelt algorithm": ("ring-mpi", "rnig-mpi", 10, 26,
+        ("'rnig-mpi': no such aggregation", "did you mean ring-mpi?")),
+    "unknown aggregation": ("ring-mpi", "magic", 10, 26,
+        ("'magic': no such aggregation", "recursive-doubling", "gloo")),
+    "unknown precision": ("fp16", "fp12", 9, 21, ("'fp12'", "did you mean fp")),
+    "misspelt engine": ("engine: auto", "engine: exhaustiv", 18, 18,
+        ("'exhaustiv' is not known", "did you mean exhaustive?")),
+    "unknown axis in baseline": ("{accelerator: p100-sxm2-16gb, gpus: 8", "{gpu: 8", 14, 12,
+        ("unknown key 'gpu'", "did you mean gpus?")),
+    "baseline of an unknown name": ("{accelerator: p100-sxm2-16gb,", "{accelerator: p100,", 14, 25,
+        ("'p100': no such accelerator",)),
+    "baseline with a list": ("gpus: 8,", "gpus: [8],", 14, 47, ("a list where one value",)),
+    "missing key": ("workload: resnet50\n", "", 1, 1,
+        ("missing key 'workload'", "add workload: resnet50")),
+    "missing objective": ("maximize: speedup, ", "", 16, 13, ("missing key 'maximize'",)),
+    "missing axis": ("  batch_per_gpu: [32, 64]\n", "", 4, 3,
+        ("missing axis 'batch_per_gpu'", "add batch_per_gpu")),
+    "missing machine": ("  accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]\n", "", 4, 3,
+        ("missing axis 'accelerator'",)),
+    "missing link": ("  inter_node: {bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}\n", "", 4, 3,
+        ("missing axis 'inter_node'",)),
+    "missing bandwidth": ("bandwidth: [10 Gbps, 25 Gbps], ", "", 7, 15, ("missing key 'bandw",)),
+    "wrong unit": ("25 Gbps]", "25 TFLOP/s]", 7, 37,
+        ("'25 TFLOP/s' has the wrong unit", "100 Gbps")),
+    "a size for a bandwidth": ("25 Gbps]", "25 GB]", 7, 37, ("wrong unit",)),
+    "wrong unit of a lone link": ("{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}", "25 TFLOP/s",
+        7, 15, ("wrong unit", "12.5 GB/s")),
+    "unknown unit": ("25 Gbps]", "25 GT/s]", 7, 37, ("not known here", "100 Gbps")),
+    "ambiguous unit": ("25 Gbps]", "25 gbps]", 7, 37, ("ambiguous", "Gbps or GBps")),
+    "wrong unit of latency": ("5 us", "5 GB", 7, 56, ("latency", "wrong unit", "5 us")),
+    "bare bandwidth": ("[10 Gbps, 25 Gbps]", "[10 Gbps, 25]", 7, 37,
+        ("25 has no unit", "100 Gbps")),
+    "bare link": ("{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}", "[25]", 7, 16, ("no unit",)),
+    "bare latency": ("5 us", "5", 7, 56, ("5 has no unit", "5 us")),
+    "bare bucket": ("1 MiB", "1048576", 11, 12, ("1048576 has no unit", "25 MiB")),
+    "zero count": ("[1, 4, 8]", "[0, 4]", 6, 19, ("0 is zero",)),
+    "zero bandwidth": ("10 Gbps", "0 Gbps", 7, 28, ("'0 Gbps' is zero",)),
+    "zero bucket": ("1 MiB", "0 MiB", 11, 12, ("is zero",)),
+    "zero budget": ("budget: 20000", "budget: 0", 18, 32, ("0 is out of range", "at least 1")),
+    "zero target": ("115e6", "0", 17, 19, ("0 is zero",)),
+    "negative count": ("[1, 4, 8]", "[-4]", 6, 19, ("-4 is negative",)),
+    "negative bandwidth": ("10 Gbps", "-10 Gbps", 7, 28, ("'-10 Gbps' is negative",)),
+    "negative seed": ("seed: 0", "seed: -1", 18, 45, ("-1", "at least 0")),
+    "nan": ("[32, 64]", "[.nan]", 8, 19, ("nan is not a finite number",)),
+    "nan with a unit": ("10 Gbps", "nan Gbps", 7, 28, ("not a finite number",)),
+    "infinite": ("[32, 64]", "[.inf]", 8, 19, ("inf is not a finite number",)),
+    "infinite with a unit": ("10 Gbps", "inf Gbps", 7, 28, ("not a finite number",)),
+    "infinite by size": ("10 Gbps", "1e999 Gbps", 7, 28, ("not a finite number",)),
+    "infinite target": ("115e6", ".inf", 17, 19, ("not a finite number",)),
+    "fraction of a GPU": ("[1, 4, 8]", "[1.5]", 6, 19, ("1.5 is not a whole number",)),
+    "quoted number": ("[1, 4, 8]", "['4']", 6, 19, ("'4' is not a number",)),
+    "yes for a number": ("[1, 4, 8]", "[true]", 6, 19, ("true is not a number",)),
+    "beyond physics": ("10 Gbps", "10000000 Gbps", 7, 28, ("beyond anything",)),
+    "huge integer": ("[1, 4, 8]", f"[{'9' * 300}]", 6, 19, ("beyond anything",)),
+    "endless integer": ("[1, 4, 8]", f"[{'9' * 9000}]", 6, 19, ("9000 digits",)),
+    "empty axis": ("[1, 4, 8]", "[]", 6, 3, ("axis 'gpus_per_node' is empty", "[1, 4, 8]")),
+    "axis without values": ("[1, 4, 8]", "", 6, 3, ("axis 'gpus_per_node' is empty",)),
+    "empty bandwidths": ("[10 Gbps, 25 Gbps]", "[]", 7, 16, ("bandwidth is empty",)),
+    "duplicate key": ("  precision: [fp32, fp16]", "  gpus: [1]", 9, 3,
+        ("duplicate key 'gpus'", "line 5")),
+    "duplicate top key": ("executor: {kind: auto}", "target: {}", 19, 1,
+        ("duplicate key 'target'", "line 17")),
+    "duplicate number": ("[1, 4, 8]", "[1, 4, 1]", 6, 25, ("duplicate value '1'",)),
+    "duplicate name": ("[fp32, fp16]", "[fp32, fp32]", 9, 21, ("duplicate value 'fp32'",)),
+    "duplicate in other words": ("[10 Gbps, 25 Gbps]", "[1 Gbps, 1000 Mbps]", 7, 36,
+        ("duplicate value '1000 Mbps'", "the same as '1 Gbps'")),
+    "duplicate size": ("[1 MiB, 25 MiB]", "[1 MiB, 1024 KiB]", 11, 19, ("duplicate value",)),
+    "inverted range": ("from: 1, to: 64", "from: 64, to: 1", 5, 16,
+        ("the range runs from 64 down to 1", "swap from and to")),
+    "range without steps": (", scale: doubling", "", 5, 9, ("needs to know its steps",)),
+    "unknown scale": ("doubling", "tripling", 5, 34, ("'tripling'", "doubling or linear")),
+    "continuous count": ("scale: doubling", "continuous: true", 5, 27, ("cannot be continuous",)),
+    "range of names": ("[fp32, fp16]", "{from: fp16, to: fp32}", 9, 14, ("is no name",)),
+    "too many values": ("to: 64, scale: doubling", "to: 10000000, step: 1", 5, 39,
+        ("10000000 values, more than 10000",)),
+    "nested list": ("[1, 4, 8]", "[[1, 4]]", 6, 19, ("a list is not a number",)),
+    "node beside accelerator": ("  precision: [fp32, fp16]", "  node: dgx-h100", 4, 3,
+        ("both node and accelerator",)),
+    "bad syntax": ("[1, 4, 8]", "[1, 4", 7, 13, ("not valid YAML", "line 6")),
+    "unclosed quote": ('"capital', '"capital <= 2 MUSD, "', 15, 50, ("not valid YAML",)),
+    "tab": ("  gpus_per_node", "\tgpus_per_node", 6, 1, ("tab", "spaces")),
+    "tab after blanks": ("  gpus_per_node", "  \tgpus_per_node", 6, 3, ("tab",)),
+    "undefined alias": ("[1, 4, 8]", "*sizes", 6, 18, ("*sizes stands for nothing",)),
+    "recursive alias": ("[1, 4, 8]", "&a [1, *a]", 6, 25, ("contains itself",)),
+    "tag": ("[1, 4, 8]", "!!python/object/apply:os.system [ls]", 6, 18, ("tag", "not allowed")),
+    "two documents": ("when:", "---\nwhen:", 12, 1, ("second document",)),
+    "key that is no text": ("executor:", "5:", 19, 1, ("the key 5 is not text",)),
+    "key that is a list": ("executor:", "[a, b]:", 19, 1, ("is not text",)),
+    "merge key": ("executor: {kind: auto}", "<<: {}", 19, 1, ("'<<' is not supported",)),
+    "unknown constraint name": ("capital <= 2", "captial <= 2", 15, 29,
+        ("'captial' is no quantity", "did you mean capital?")),
+    "unknown constraint word": ("fits_memory", "fit_memory", 15, 15, ("did you mean fits_memory",)),
+    "mismatched units": ("2 MUSD", "2 kW", 15, 40, ("'capital' is in USD but '2 kW' is in W",)),
+    "constraint without a unit": ("2 MUSD", "2", 15, 40, ("'2' is a plain number", "100 USD")),
+    "constraint with a wrong unit": ("2 MUSD", "2 MEUR", 15, 40, ("'MEUR'", "not")),
+    "sum of unlike": ("capital <= 2", "capital + step <= 2", 15, 37, ("cannot be added",)),
+    "no comparison": ("capital <= 2 MUSD", "capital", 15, 36, ("comparison",)),
+    "half a comparison": ("capital <= 2 MUSD", "capital <=", 15, 39, ("the end where",)),
+    "infinite limit": ("2 MUSD", "1e999 MUSD", 15, 40, ("not finite",)),
+    "one equals sign": ("capital <= 2", "capital = 2", 15, 37, ("use ==",)),
+    "constraint is a number": ("fits_memory", "5", 15, 15, ("5 is not text",)),
+    "constraints is no list": ("[fits_memory, \"capital <= 2 MUSD\", global_batch <= 8192]",
+        "fits_memory", 15, 14, ("is not a list",)),
+    "unknown objective": ("speedup,", "sped,", 16, 24, ("'sped'", "speedup")),
+    "objective turned round": ("maximize: speedup", "maximize: capital", 16, 24,
+        ("capital cannot be maximized", "minimize it")),
+    "two objectives": ("minimize: capital", "minimize: [capital, power]", 16, 43,
+        ("2 objectives",)),
+    "objective without target": ("minimize: capital}\ntarget: {samples: 115e6}",
+        "minimize: per_run}", 16, 43, ("needs a target",)),
+    "two targets": ("{samples: 115e6}", "{samples: 115e6, epochs: 90}", 17, 9,
+        ("samples and epochs",)),
+    "condition on an unknown axis": ("if: {aggregation:", "if: {agregation:", 13, 48,
+        ("'agregation' is no axis of space", "did you mean aggregation?")),
+    "condition on a missing value": ("if: {aggregation: ps-grpc", "if: {aggregation: ps-mpi", 13,
+        61, ("does not have 'ps-mpi'", "did you mean")),
+    "conditional axis in space": ("axis: ps_servers", "axis: bucket", 13, 12,
+        ("is in space too",)),
+    "conditional axis that is required": ("axis: ps_servers", "axis: node", 13, 12,
+        ("cannot be conditional",)),
+    "empty condition": ("if: {aggregation: ps-grpc}", "if: {}", 13, 47, ("condition is empty",)),
+    "conditional axis without values": ("[1, 2, 4]", "[]", 13, 24, ("is empty",)),
+    "study name is a path": ("ethernet-upgrade", "../../etc", 1, 8, ("is no name",)),
+    "study name is a number": ("ethernet-upgrade", "5", 1, 8, ("5 is not text",)),
+    "missing file": ("workload: resnet50", "workload: nets/my.yaml", 2, 11, ("no file",)),
+    "efficiency": ("executor: {kind: auto}", "efficiency: {compute: 1.5}", 19, 23,
+        ("1.5 is out of range", "at most 1")),
+    "efficiency nan": ("executor: {kind: auto}", "efficiency: {compute: .nan}", 19, 23,
+        ("nan",)),
+    "section is no mapping": ("{engine: auto, budget: 20000, seed: 0}", "fast", 18, 9,
+        ("'fast' is not a mapping",)),
+    "section is empty": ("{engine: auto, budget: 20000, seed: 0}", "", 18, 8, ("nothing",)),
+    "price of something unknown": ("executor: {kind: auto}",
+        "prices: {accelerators: {h100-smx: {purchase: 1 USD}}}", 19, 25, ("h100-sxm?",)),
+    "negative price": ("executor: {kind: auto}",
+        "prices: {accelerators: {h100-sxm: {purchase: -1 USD}}}", 19, 46, ("negative",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_is_one_clear_line(name: str, read: Reader) -> None:
+    old, new, line, column, parts = BAD[name]
+    with pytest.raises(StudyError) as caught:
+        read(old, new)
+    message = str(caught.value)
+    assert re.match(r"study\.yaml:\d+:\d+: \S.*; \S", message), message
+    for part in parts:
+        assert part in message
+    assert message.startswith(f"study.yaml:{line}:{column}: "), message
+    assert "\n" not in message
+    assert len(message) < 400
+    assert caught.value.exit_status == 2
+
+
+def test_first_of_several_errors_is_reported(read: Reader) -> None:
+    broken = VALID.replace("capital <= 2 MUSD", "captial <= 2 MUSD").replace("10 Gbps", "10 GB")
+    with pytest.raises(StudyError, match=r"study\.yaml:7:28: "):
+        read(text=broken.replace("maximize: speedup", "maximize: sped"))
+
+
+def test_first_of_several_unknown_keys_is_reported(read: Reader) -> None:
+    broken = VALID.replace("executor:", "executer:").replace("  precision:", "  precison:")
+    with pytest.raises(StudyError, match=r"study\.yaml:9:3: unknown key 'precison'"):
+        read(text=broken)
+
+
+@pytest.mark.parametrize(
+    ("content", "fragment"),
+    [
+        (b"", "empty"),
+        (b"# only a remark\n", "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "not UTF-8 text"),
+        (b"study: a\nworkload: caf\xe9\n", "study.yaml:2:14: not UTF-8 text"),
+        (b"study: a\x00b\n", "study.yaml:1:9: not a text file: it holds the character U+0000"),
+        (b"study: \x1b[31mred\n", "not a text file"),
+        (VALID.encode("utf-16"), "not UTF-8 text"),
+        (b"- study\n", "study.yaml:1:1: a study is a mapping of keys, not a list"),
+        (b"just words\n", "a study is a mapping of keys"),
+        (b"[" * 5000, "nested more than"),
+        (b"{a: " * 5000, "nested more than"),
+        (b"a: &a [x, x]\nb: [*a, *b]\n", "*b stands for nothing"),
+        (b"%YAML 9.9\n---\na: 1\n", "not valid YAML"),
+        (b"? [a, b]\n: c\n", "the key ['a', 'b'] is not text"),
+    ],
+)
+def test_files_that_are_no_study(
+    content: bytes, fragment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_bytes(content)
+    with pytest.raises(StudyError) as caught:
+        read_study("study.yaml", NAMES)
+    assert fragment in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_byte_order_mark_and_windows_lines_are_fine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_bytes(b"\xef\xbb\xbf" + VALID.replace("\n", "\r\n").encode())
+    assert read_study("study.yaml", NAMES).name == "ethernet-upgrade"
+
+
+def test_alias_bomb_is_refused_at_once(read: Reader) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    start = time.perf_counter()
+    with pytest.raises(StudyError, match="more than 100000 values with aliases expanded"):
+        read(text="\n".join(lines))
+    assert time.perf_counter() - start < 1
+
+
+def test_50_mb_are_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "big.yaml"
+    with path.open("wb") as file:
+        file.truncate(50_000_000)
+    start = time.perf_counter()
+    with pytest.raises(StudyError, match=r"50\.0 MB is too large; at most 1 MB"):
+        read_study(path, NAMES)
+    assert time.perf_counter() - start < 0.1
+
+
+def test_endless_file_is_refused() -> None:
+    with pytest.raises(StudyError, match="too large"):
+        read_study("/dev/zero", NAMES)
+
+
+def test_missing_file_suggests_a_near_one(tmp_path: Path) -> None:
+    (tmp_path / "example.yaml").write_text(VALID)
+    with pytest.raises(StudyError, match=r"exmple\.yaml: no such file; did you mean .*/example"):
+        read_study(tmp_path / "exmple.yaml", NAMES)
+
+
+def test_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no such file"):
+        read_study(tmp_path / "no" / "study.yaml", NAMES)
+
+
+def test_directory(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="this is a directory; name a file in it"):
+        read_study(tmp_path, NAMES)
+
+
+def test_path_that_cannot_be() -> None:
+    with pytest.raises(StudyError, match="cannot be read: embedded null"):
+        read_study("a\0b", NAMES)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_unreadable_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(VALID)
+    path.chmod(0)
+    with pytest.raises(StudyError, match="cannot be read: Permission denied"):
+        read_study(path, NAMES)
+
+
+def test_file_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(StudyError, match="cannot be read: Permission denied; name a readable"):
+        read_study(tmp_path / "study.yaml", NAMES)
+
+
+def test_control_characters_do_not_reach_the_terminal(read: Reader) -> None:
+    with pytest.raises(StudyError) as caught:
+        read("workload: resnet50", 'workload: "\\e[31mred"')
+    assert "\x1b" not in str(caught.value)
+
+
+_PIECES = (
+    "[", "]", "{", "}", ":", ",", "-", "\n", " ", "\t", "'", '"', "#", "&a ", "*a", "!x ", "|", ">",
+    "null", "~", ".nan", "-1", "0", "1e400", "true", "x", "from", "&", "*", "%", "@", "`", "9" * 30,
+    "\\", "é", "25 Gbps", "continuous: true", "{}", "[]", "?", "---", "5 us", "\x85", "\u2028",
+)  # fmt: skip
+
+
+def _complaint(read: Reader, text: str) -> StudyError | None:
+    """What reading raises, if anything; whatever is not a StudyError fails the test."""
+    try:
+        read(text=text)
+    except StudyError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_mutated_studies_raise_nothing_else(seed: int, read: Reader) -> None:
+    random_ = random.Random(seed)
+    for _ in range(25):
+        text = VALID
+        for _ in range(random_.randint(1, 4)):
+            at = random_.randrange(len(text))
+            until = at + random_.choice((0, 0, 1, 3, 10, 40))
+            text = text[:at] + random_.choice((*_PIECES, "")) + text[until:]
+        error = _complaint(read, text)
+        assert error is None or (error.remedy and "\n" not in str(error))
+
+
+def _values(data: object, loc: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    found = [loc]
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(
+        data, list) else ()  # fmt: skip
+    for key, value in parts:
+        found += _values(value, (*loc, key))
+    return found
+
+
+def _replaced(data: object, loc: tuple[str | int, ...], new: object) -> object:
+    if not loc:
+        return new
+    copy = data.copy()  # type: ignore[attr-defined]
+    copy[loc[0]] = _replaced(copy[loc[0]], loc[1:], new)
+    return copy
+
+
+@pytest.mark.parametrize(
+    "new",
+    [None, True, 0, -1, 2.5, float("nan"), float("inf"), 10**40, "", " ", "words", "5 GB", [], {},
+     [None], [[]], [{}], {"a": 1}, {"from": 1, "to": 2}, {"bandwidth": None},
+     {"from": "1 Gbps", "to": "2 Gbps", "continuous": True}, ["resnet50", "resnet50"], 1e300,
+     "\0", "~" * 200],
+    ids=repr,
+)  # fmt: skip
+def test_every_value_replaced_by_nonsense(new: object, read: Reader) -> None:
+    data = yaml.safe_load(VALID)
+    for loc in _values(data):
+        text = json.dumps(_replaced(data, loc, new)).replace("NaN", ".nan")
+        error = _complaint(read, text.replace("Infinity", ".inf"))
+        assert error is None or "\n" not in str(error)

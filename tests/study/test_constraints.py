@@ -1,0 +1,259 @@
+"""Constraints mean what arithmetic says, in whatever units they are written."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.study import QUANTITIES, ExpressionError, parse_constraint, quantities
+from dse.units import UnitError, base
+
+COMPARE = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "==": operator.eq,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "just_inside", "just_outside"),
+    [
+        ("capital <= 2 MUSD", "capital", 2e6, 2.001e6),
+        ("capital<=2MUSD", "capital", 2e6, 2.001e6),
+        ("2 MUSD >= capital", "capital", 2e6, 2.001e6),
+        ("step <= 200 ms", "step", 0.2, 0.201),
+        ("power <= 500 kW", "power", 5e5, 5.1e5),
+        ("hourly <= 10 USD/hour", "hourly", 10, 10.1),
+        ("tco <= 240 USD/day", "tco", 10, 10.1),
+        ("throughput >= 1000 samples/s", "throughput", 1000, 999),
+        ("memory_slack >= 4 GiB", "memory_slack", 2**32, 2**32 - 4096),
+        ("global_batch <= 8_192", "global_batch", 8192, 8193),
+        ("global_batch <= 8192 samples", "global_batch", 8192, 8193),
+        ("gpus < 9", "gpus", 8, 9),
+        ("gpus > 7", "gpus", 8, 7),
+        ("gpus == 8", "gpus", 8, 9),
+        ("-gpus >= -(2 + 3 * 2)", "gpus", 8, 9),
+        ("gpus - 1 - 1 <= 6", "gpus", 8, 9),
+        ("64 / gpus / 2 >= 4", "gpus", 8, 9),
+        ("capital <= 10 USD/hour * 2 days", "capital", 480, 481),
+    ],
+)  # fmt: skip
+def test_units(text: str, column: str, just_inside: float, just_outside: float) -> None:
+    constraint = parse_constraint(text)
+    assert constraint.names == {column}
+    columns = {column: np.array([just_inside, just_outside])}
+    assert constraint.evaluate(columns).tolist() == [True, False]
+
+
+def test_rounding_does_not_decide() -> None:
+    assert parse_constraint("step <= 300 ms").evaluate({"step": 0.1 + 0.2})
+    assert parse_constraint("step == 300 ms").evaluate({"step": 0.1 + 0.2})
+    assert not parse_constraint("step < 300 ms").evaluate({"step": 0.3 - 1e-17})
+
+
+def test_several_columns_broadcast_and_stay_small() -> None:
+    constraint = parse_constraint("capital / gpus <= 50 kUSD")
+    columns = {"capital": np.full((3, 1), 1e5), "gpus": np.array([[1.0, 2.0, 4.0, 8.0]])}
+    assert constraint.evaluate(columns).shape == (3, 4)
+    assert constraint.evaluate(columns)[0].tolist() == [False, True, True, True]
+    assert parse_constraint("gpus <= 4").evaluate(columns).shape == (1, 4)
+    assert constraint.evaluate({"capital": 1e5, "gpus": 8}).shape == ()
+
+
+def test_violation_is_relative_to_the_limit() -> None:
+    constraint = parse_constraint("capital <= 2 MUSD")
+    found = constraint.violation({"capital": np.array([1e6, 2e6, 3e6, 6e6, np.inf, np.nan])})
+    assert found.tolist() == [0, 0, 0.5, 2, np.inf, np.inf]
+    assert parse_constraint("throughput >= 100 samples/s").violation({"throughput": 25}) == 0.75
+
+
+def test_violation_of_a_limit_of_zero_still_ranks() -> None:
+    constraint = parse_constraint("memory_slack >= 0 GB")
+    near, far, fine = constraint.violation({"memory_slack": np.array([-1e3, -1e6, 5.0])})
+    assert far > near > 0 == fine
+
+
+def test_nan_meets_nothing() -> None:
+    for sign in COMPARE:
+        assert not parse_constraint(f"gpus {sign} 8").evaluate({"gpus": np.nan})
+
+
+def test_division_by_a_column_that_is_zero_is_silent() -> None:
+    constraint = parse_constraint("capital / gpus <= 1 USD")
+    assert constraint.evaluate({"capital": np.array([1.0, 0.0]), "gpus": 0.0}).tolist() == [
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "fragment"),
+    [
+        ("", 0, "the end where a quantity"),
+        ("captial <= 2 USD", 0, "did you mean capital?"),
+        ("capital <= 2", 11, "write for example capital <= 100 USD"),
+        ("capital <= 2 kW", 11, "in USD but '2 kW' is in W"),
+        ("gpus <= 2 kW", 8, "'gpus' is a plain number"),
+        ("throughput >= 1000", 14, "in samples/s"),
+        ("hourly <= 10 USD", 10, "in USD/hour"),
+        ("capital + step <= 2 USD", 8, "in USD and in s cannot be added"),
+        ("capital - 2 <= 2 USD", 8, "cannot be subtracted"),
+        ("capital * step <= 2 kW", 18, "in USD*s"),
+        ("capital <= 2 USD <= 3 USD", 17, "a second comparison"),
+        ("capital", 7, "comparison"),
+        ("1 <= 2", 0, "names no quantity"),
+        ("capital <= 2 MUSD MUSD", 18, "the end of the constraint"),
+        ("2 gpus <= 3", 2, "is no unit"),
+        ("capital / 0 <= 1 USD", 8, "division by zero"),
+        ("capital / (1 - 1) <= 1 USD", 8, "division by zero"),
+        ("fits_memory <= 2", 0, "stands alone"),
+        ("(gpus <= 2", 6, "')' for the '(' at character 1"),
+        ("gpus <= 2)", 9, "the end of the constraint"),
+        ("gpus = 2", 5, "use =="),
+        ("gpus != 2", 5, "two constraints"),
+        ("gpus =< 2", 5, "use <="),
+        ("gpus % 8 == 0", 5, "'%'"),
+        ("gpus ** 2 <= 9", 6, "'*' where"),
+        ("__import__('os') <= 2", 0, "no quantity"),
+        ("gpus <= 1e999", 8, "not finite"),
+        ("gpus <= 1e300 * 1e300", 14, "not finite"),
+        ("gpus <= " + "(" * 40 + "1" + ")" * 40, 38, "nested"),
+        ("gpus <= " + "-" * 40 + "1", 38, "nested"),
+        ("gpus + " * 100 + "1 <= 2", 0, "characters"),
+    ],
+)  # fmt: skip
+def test_mistakes(text: str, offset: int, fragment: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_constraint(text)
+    assert fragment in str(caught.value)
+    assert caught.value.offset == offset
+    assert caught.value.remedy
+
+
+def test_no_quantity_is_called_like_a_unit() -> None:
+    for name in QUANTITIES:
+        with pytest.raises(UnitError):
+            base(name)
+
+
+def test_every_quantity_can_be_constrained() -> None:
+    examples = {
+        "count": "8", "samples": "8", "samples_per_s": "8 samples/s", "usd": "8 USD",
+        "usd_per_hour": "8 USD/hour", "watt": "8 W", "seconds": "8 s", "bytes": "8 B",
+    }  # fmt: skip
+    for name, quantity in QUANTITIES.items():
+        constraint = parse_constraint(f"{name} <= {examples[quantity.dimension]}")
+        assert constraint.evaluate({name: np.array([8.0, 9.0])}).tolist() == [True, False]
+    assert quantities.BUILTINS.keys() == {"fits_memory"}
+
+
+# A constraint as a tree of plain Python, and the same as text.
+Tree: TypeAlias = "tuple[str, Tree, Tree] | str | float"
+_LEAVES = st.one_of(
+    st.sampled_from(["gpus", "nodes", "batch_per_gpu", "speedup"]),
+    st.floats(0.01, 1e6).map(lambda value: float(f"{value:.6g}")),
+)
+_TREES = st.recursive(
+    _LEAVES, lambda inner: st.tuples(st.sampled_from("+-*/"), inner, inner), max_leaves=8
+)
+_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+def written(tree: Tree, above: int = 0, right: bool = False) -> str:
+    """With no more parentheses than arithmetic needs."""
+    if not isinstance(tree, tuple):
+        return str(tree)
+    sign, left, other = tree
+    rank = _RANK[sign]
+    text = f"{written(left, rank)} {sign} {written(other, rank, right=True)}"
+    return f"({text})" if rank < above or (right and rank == above) else text
+
+
+def computed(tree: Tree, row: dict[str, float]) -> float:
+    """The slow reference: one scalar at a time."""
+    if isinstance(tree, str):
+        return row[tree]
+    if isinstance(tree, float):
+        return tree
+    left, right = computed(tree[1], row), computed(tree[2], row)
+    try:
+        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}[
+            tree[0]
+        ](left, right)
+    except ZeroDivisionError:
+        return math.nan
+
+
+@given(
+    left=_TREES,
+    right=_TREES,
+    sign=st.sampled_from(list(COMPARE)),
+    rows=st.lists(
+        st.fixed_dictionaries(
+            {name: st.floats(0.01, 1e6) for name in ("gpus", "nodes", "batch_per_gpu", "speedup")}
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_agrees_with_scalar_arithmetic(
+    left: Tree, right: Tree, sign: str, rows: list[dict[str, float]]
+) -> None:
+    text = f"{written(left)} {sign} {written(right)}"
+    try:
+        constraint = parse_constraint(text)
+    except ExpressionError as error:
+        assert error.problem in ("it names no quantity", "division by zero")  # noqa: PT017
+        return
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    holds = np.broadcast_to(constraint.evaluate(columns), len(rows))
+    violation = np.broadcast_to(constraint.violation(columns), len(rows))
+    assert ((violation == 0) == holds).all()
+    for row, met in zip(rows, holds, strict=True):
+        one, other = computed(left, row), computed(right, row)
+        if math.isnan(one) or math.isnan(other) or math.isclose(one, other, rel_tol=1e-6):
+            continue  # too near to tell, or not a number
+        if abs(one - other) < 1e-6 * _largest(left, right, row):
+            continue  # cancellation: rounding may go either way
+        assert met == COMPARE[sign](one, other), text
+
+
+def _largest(*parts: object) -> float:
+    """The largest magnitude on the way, which scales the rounding."""
+    *trees, row = parts
+    assert isinstance(row, dict)
+    sizes = [0.0]
+
+    def visit(tree: object) -> None:
+        if isinstance(tree, tuple):
+            visit(tree[1])
+            visit(tree[2])
+        size = abs(computed(tree, row))  # type: ignore[arg-type]
+        sizes.append(size if math.isfinite(size) else 0.0)
+
+    for tree in trees:
+        visit(tree)
+    return max(sizes)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_constraint_or_an_expression_error(text: str) -> None:
+    try:
+        parse_constraint(text)
+    except ExpressionError as error:
+        assert 0 <= error.offset <= len(text)  # noqa: PT017
+
+
+@given(st.lists(st.sampled_from([*QUANTITIES, *"+-*/()", *COMPARE, "2", "1e3", "MUSD", "s", "GB",
+                                 "0", "=", "!", "$", "."]), max_size=14).map(" ".join))  # fmt: skip
+def test_any_tokens_are_a_constraint_or_an_expression_error(text: str) -> None:
+    try:
+        constraint = parse_constraint(text)
+    except ExpressionError as error:
+        assert error.remedy  # noqa: PT017
+    else:
+        assert constraint.evaluate(dict.fromkeys(QUANTITIES, 1.0)).shape == ()

@@ -1,0 +1,142 @@
+"""Text with a unit becomes an SI float, or one clear complaint."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse import units
+from dse.units import UnitError, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("100 Gbps", "bytes_per_s", 12.5e9),
+        ("100 Gb/s", "bytes_per_s", 12.5e9),
+        ("100 Gbit/s", "bytes_per_s", 12.5e9),
+        ("100Gbps", "bytes_per_s", 12.5e9),
+        ("12.5 GB/s", "bytes_per_s", 12.5e9),
+        ("12.5 GBps", "bytes_per_s", 12.5e9),
+        ("1 GiB/s", "bytes_per_s", 2.0**30),
+        ("25 MiB", "bytes", 25 * 2.0**20),
+        ("25 MB", "bytes", 25e6),
+        ("8 megabytes", "bytes", 8e6),
+        ("8 Mbit", "bytes", 1e6),
+        ("5 us", "seconds", 5e-6),
+        ("5 µs", "seconds", 5e-6),
+        ("5 μs", "seconds", 5e-6),
+        ("5 microseconds", "seconds", 5e-6),
+        ("2 hours", "seconds", 7200),
+        ("125 TFLOP/s", "flops_per_s", 125e12),
+        ("125 TFLOPS", "flops_per_s", 125e12),
+        ("125 tflop/s", "flops_per_s", 125e12),
+        ("300 W", "watt", 300),
+        ("300 w", "watt", 300),
+        ("1.5 kw", "watt", 1500),
+        ("2 kWh", "joule", 7.2e6),
+        ("2 MUSD", "usd", 2e6),
+        ("35 kUSD", "usd", 35e3),
+        ("35,000.50 usd", "usd", 35000.5),
+        ("1_000_000 USD", "usd", 1e6),
+        ("3.06 USD/hour", "usd_per_hour", 3.06),
+        ("24 USD/day", "usd_per_hour", 1),
+        ("0.08 USD/kWh", "usd_per_kwh", 0.08),
+        ("1e6 samples", "samples", 1e6),
+        ("1e6", "samples", 1e6),
+        (115e6, "samples", 115e6),
+        ("1000 samples/s", "samples_per_s", 1000),
+        ("8", "count", 8),
+        (8, "count", 8),
+    ],
+)
+def test_quantities(text: str | float, dimension: str, value: float) -> None:
+    assert parse(text, dimension) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "fragment"),
+    [
+        ("25 TFLOP/s", "bytes_per_s", "wrong unit; write for example 100 Gbps or 12.5 GB/s"),
+        ("25 GB", "bytes_per_s", "wrong unit"),
+        ("3 USD/hour/year", "usd_per_hour", "wrong unit"),
+        (25, "bytes_per_s", "25 has no unit"),
+        ("25", "bytes_per_s", "25 has no unit"),
+        (0.5, "usd", "0.5 has no unit"),
+        ("16 GT/s", "bytes_per_s", "not known here"),
+        ("5 barn", "bytes", "not known here"),
+        ("5 kmin", "seconds", "not known here"),
+        ("5 s**2", "seconds", "not known here"),
+        ("5 s/", "seconds", "not known here"),
+        ("5 __import__", "seconds", "not known here"),
+        ("8 cats", "count", "not known here"),
+        ("25 gbps", "bytes_per_s", "ambiguous: 'gbps'; write Gbps or GBps"),
+        ("25 mbps", "bytes_per_s", "ambiguous: 'mbps'; write Mbps or MBps"),
+        ("25 mb/s", "bytes_per_s", "ambiguous"),
+        ("3 mw", "watt", "ambiguous"),
+        ("3 mUSD", "usd", "ambiguous: 'mUSD'; write MUSD"),
+        ("2,5 ms", "seconds", "'2,5 ms'"),
+        ("1,00 USD", "usd", "'1,00 USD'"),
+        ("ten USD", "usd", "is not a quantity"),
+        ("", "usd", "is not a quantity"),
+        ("nan USD", "usd", "not a finite number"),
+        (".nan USD", "usd", "not a finite number"),
+        ("-inf USD", "usd", "not a finite number"),
+        ("1e999 USD", "usd", "not a finite number"),
+        ("1e308 TB", "bytes", "not a finite number"),
+        (float("nan"), "count", "not a finite number"),
+        (10**400, "count", "not a finite number"),
+        (True, "count", "is not a quantity"),
+        (None, "usd", "is not a quantity"),
+        ([1], "usd", "is not a quantity"),
+        ("1" * 200, "count", "is not a quantity"),
+    ],
+)
+def test_complaints(text: object, dimension: str, fragment: str) -> None:
+    with pytest.raises(UnitError) as caught:
+        parse(text, dimension)  # type: ignore[arg-type]
+    assert fragment in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_every_accepted_spelling_is_a_unit_of_the_registry() -> None:
+    for spelling in units._vocabulary():
+        size, dimension = units.base(spelling)
+        assert size > 0
+        assert dimension or spelling.endswith(("sample", "samples"))
+
+
+def test_examples_in_the_remedies_are_right() -> None:
+    for dimension, (_, example) in units.DIMENSIONS.items():
+        for text in example.split(" or "):
+            assert parse(text, dimension) > 0
+
+
+@given(st.floats(1e-30, 1e30), st.sampled_from(sorted(units._vocabulary())))
+def test_a_number_times_its_unit(number: float, unit: str) -> None:
+    size, dimension = units.base(unit)
+    for key, (target, _) in units.DIMENSIONS.items():
+        if target and "kilowatt" not in target and units.base(target)[1] == dimension:
+            if not dimension and key != "samples":
+                continue
+            wanted = number * size / units.base(target)[0]
+            assert math.isclose(parse(f"{number!r} {unit}", key), wanted, rel_tol=1e-14)
+
+
+@given(st.text(max_size=40), st.sampled_from(sorted(units.DIMENSIONS)))
+def test_any_text_is_a_finite_number_or_a_complaint(text: str, dimension: str) -> None:
+    try:
+        assert math.isfinite(parse(text, dimension))
+    except UnitError as error:
+        assert error.problem  # noqa: PT017
+
+
+def test_long_text_costs_no_time_and_no_memory() -> None:
+    with pytest.raises(UnitError):
+        parse("1" * 1_000_000 + "\n\n", "usd")
+    for number in range(3000):
+        assert parse(f"{number} GB", "bytes") == number * 1e9
+    assert units._factor.cache_info().currsize <= 1024
