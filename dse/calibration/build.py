@@ -59,7 +59,8 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
     for algorithm in (str(a) for a in np.unique(rows.algorithm)):
         mine = rows.take(rows.algorithm == algorithm)
         if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
-            raise MeasurementError(f"{algorithm}: needs two rank counts and three sizes or more")
+            needs = "needs two rank counts and three sizes or more"
+            raise MeasurementError(f"{algorithm}: {needs}; measure with a larger --budget")
         fitted = fit_step(mine, gamma)
         fits[algorithm] = _fit_record(fitted, gamma)
         points += _points(algorithm, fitted)
@@ -91,7 +92,7 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
         copy_s_per_byte=rounded(copy),
         ranks=(int(rows.ranks.min()), int(rows.ranks.max())),
         message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
-        step_bytes=(rounded(float(steps[0].min())), rounded(float(steps[1].max()))),
+        step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),
         max_nodes=1,
         split="assumed",
         split_reason=SPLIT_REASON,

@@ -6,9 +6,9 @@ import math
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from dse.errors import OutputError, StudyError
+from dse.errors import OutputError
 from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000

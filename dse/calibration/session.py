@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,13 @@ from pathlib import Path
 from dse.calibration.build import fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.calibration.profile import write_profile
-from dse.calibration.runners.mpi import DEFAULT_RANKS, MeasurePlan, Progress, measure
+from dse.calibration.runners.mpi import (
+    DEFAULT_RANKS,
+    DEFAULT_SIZES,
+    MeasurePlan,
+    Progress,
+    measure,
+)
 from dse.errors import OutputError, StudyError
 
 
@@ -25,18 +32,22 @@ def calibrate_here(
 
     Returns the paths of NAME.measurements.json and NAME.yaml in ``out_dir``. The fit takes a few
     seconds beyond the budget. ``progress(done, total, text)`` is called before every run.
-    Raises MeasurementError where measuring fails and OutputError where the folder cannot be
-    written (found out before anything is measured); earlier files then stay as they were.
+    Raises StudyError for an argument that cannot be right, MeasurementError where measuring fails,
+    and OutputError where the folder cannot be written (found out before anything is measured);
+    earlier files then stay as they were.
     """
     folder = Path(out_dir)
     if not name or name != Path(name).name or name.startswith("."):
         raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
-    if not budget_s > 0:
+    if not 0 < budget_s < math.inf:
         raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+    if len(set(ranks)) < 2 or min(ranks) < 2:
+        listed = ",".join(str(count) for count in ranks)
+        problem = f"'{listed}' is too little to fit and to check the fit"
+        raise StudyError("--ranks", 0, 0, problem, "give two or more counts from 2, as 2,3,4,8")
+    sizes = DEFAULT_SIZES if sizes_bytes is None else tuple(sizes_bytes)
+    plan = MeasurePlan(ranks=tuple(ranks), sizes_bytes=sizes)
     _check_writable(folder)
-    plan = MeasurePlan(ranks=tuple(ranks))
-    if sizes_bytes is not None:
-        plan = MeasurePlan(ranks=tuple(ranks), sizes_bytes=tuple(sizes_bytes))
     experiment = measure(plan, budget_s, name=name, progress=progress)
     measurements, profile = folder / f"{name}.measurements.json", folder / f"{name}.yaml"
     write_experiment(experiment, measurements)

@@ -61,11 +61,18 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    general = {
-        field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()
-    }
-    blank = PriceList("", {}, {}, {}, **general, fabric_usd={}, node_usd={}, node_hourly_usd={},
-                      facts=tuple(entry.facts))
+    general = {field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()}
+    blank = PriceList(
+        "",
+        {},
+        {},
+        {},
+        **general,
+        fabric_usd={},
+        node_usd={},
+        node_hourly_usd={},
+        facts=tuple(entry.facts),
+    )
     return _overlay(blank, path)
 
 

@@ -126,9 +126,7 @@ class Entry:
             raise self.wrong(f"{key} is missing", f"add '{key}:', with value unknown if it is")
         return default
 
-    def _fact(
-        self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]
-    ) -> Fact:
+    def _fact(self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]) -> Fact:
         name = ".".join(str(step) for step in (*self.trail, key))
         if not isinstance(written, dict):
             if self._own and dimension != _NAME:

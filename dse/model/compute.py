@@ -65,13 +65,13 @@ class Device:
 class Compute:
     """Seconds of one step on one accelerator.
 
-    forward_s, backward_s: shape S, the broadcast of device and batch. layer_backward_s: shape
-    (layers, *S), in forward order.
+    forward_s, backward_s: shape S, the broadcast of device and batch. layer_done_s: shape
+    (layers, *S), in forward order: from the start of the backward pass until it has done a layer.
     """
 
     forward_s: Array
     backward_s: Array
-    layer_backward_s: Array
+    layer_done_s: Array
 
 
 def forward_backward(
@@ -93,7 +93,9 @@ def forward_backward(
     traffic = outputs + layers.params.reshape(column) * precision.weight_bytes
     forward = np.maximum(work / flops, traffic / bandwidth)
     backward = np.maximum(BACKWARD_FLOPS * work / flops, BACKWARD_TRAFFIC * traffic / bandwidth)
-    return Compute(forward.sum(axis=0), backward.sum(axis=0), backward)
+    # cumsum adds in layer order in any shape; sum() would round a grid and a point differently.
+    done = np.cumsum(backward[::-1], axis=0)
+    return Compute(np.cumsum(forward, axis=0)[-1], done[-1], done[::-1])
 
 
 def optimizer_s(

@@ -41,14 +41,12 @@ def fuse(layer_bytes: Array, bucket_bytes: float) -> tuple[Bucket, ...]:
     return tuple(buckets)
 
 
-def ready_s(buckets: Sequence[Bucket], layer_backward_s: Array) -> list[Array]:
+def ready_s(buckets: Sequence[Bucket], layer_done_s: Array) -> list[Array]:
     """Seconds from the start of the backward pass until each bucket is complete.
 
-    layer_backward_s: shape (layers, *S), forward order. Returns one array of shape S per bucket.
+    layer_done_s: shape (layers, *S), see :class:`.compute.Compute`. One array of shape S a bucket.
     """
-    remaining = np.cumsum(layer_backward_s[::-1], axis=0)
-    layers = layer_backward_s.shape[0]
-    return [remaining[layers - 1 - bucket.first] for bucket in buckets]
+    return [layer_done_s[bucket.first] for bucket in buckets]
 
 
 def last_end_s(ready: Sequence[Array], cost: Sequence[Array]) -> tuple[Array, Array]:

@@ -152,7 +152,7 @@ def training_step(
     """
     passes = compute.forward_backward(layers, device, batch, precision)
     buckets = overlap.fuse(layers.params * precision.gradient_bytes, bucket_bytes)
-    ready = overlap.ready_s(buckets, passes.layer_backward_s)
+    ready = overlap.ready_s(buckets, passes.layer_done_s)
     axes = max(np.ndim(cluster.gpus), np.ndim(network.inter.bytes_per_s), np.ndim(batch))
     costs = bucket_costs_s(algorithm, cluster, buckets, network, axes)
     loading = compute.input_s(layers, device, batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from math import ceil, floor, log10
 from typing import Any
 
 from dse.report import tables, words
@@ -17,7 +18,6 @@ LOG_SPAN = 10.0
 MOST_BARS = 25
 MOST_GROUPS = 8
 WIDEST_LABEL = 34
-TIES_SHOWN = 4
 
 # The backdrop: muted, and told apart by shape as well as by colour.
 _GROUPS = (("#7fa3d1", "circle"), ("#d9a766", "square"), ("#86b58f", "diamond"),
@@ -30,7 +30,7 @@ _BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated":
 TERMS = (("forward_s", "Forward", "#9dbde3", ""), ("backward_s", "Backward", "#4f86c6", ""),
          ("exposed_s", "Communication not hidden", "#e0873a", "/"),
          ("optimizer_s", "Optimizer", "#a9b4c0", ""),
-         ("stalled_s", "Stalled", "#8a5a9e", "x"))  # fmt: skip
+         ("stalled_s", "Waiting for input", "#8a5a9e", "x"))  # fmt: skip
 
 
 def front_figure(document: Document) -> str:
@@ -50,7 +50,8 @@ def front_figure(document: Document) -> str:
         points = [p for p in front if words.says_who(p)[0] == behind]
         if points:
             titles = [f"Front point {numbers[id(p)]}" for p in points]
-            marker = {"symbol": symbol, "size": 9, "color": ACCENT, "line": {"width": 2}}
+            marker = {"symbol": symbol, "size": 9, "color": ACCENT,
+                      "line": {"width": 2, "color": ACCENT}}  # fmt: skip
             _points(document, figure, points, titles, f"Front, {behind}", marker)
     base, best = document["baseline"], document["recommended"]
     if _known(document, best):
@@ -63,15 +64,14 @@ def front_figure(document: Document) -> str:
         marker = {"symbol": "diamond", "size": 13, "color": INK,
                   "line": {"color": "white", "width": 1}}  # fmt: skip
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
-    aims = document["objectives"]
     shown = [*front, *(p for p in (base,) if _known(document, p))]
     sample = document.get("sample") or {}
     gains = [words.gain(document, p) for p in shown]
+    gains += [end[1] for p in front if (end := words.gain_interval(document, p))]
     prices = [words.cost(document, p) for p in shown]
-    _axis(figure.layout.xaxis, words.objective(document, aims["minimize"]), prices,
-          sample.get("cost", ()), 0.0)  # fmt: skip
-    _axis(figure.layout.yaxis, words.objective(document, aims["maximize"]), gains,
-          sample.get("gain", ()), 0.1)  # fmt: skip
+    layout, how = figure.layout, (words.aim(document, "minimize"), words.aim(document, "maximize"))
+    _axis(layout.xaxis, how[0], prices, sample.get("cost", ()), 0.0)
+    _axis(layout.yaxis, how[1], gains, sample.get("gain", ()), 0.1)
     return str(figure.to_json())
 
 
@@ -80,7 +80,7 @@ def time_figure(document: Document) -> str:
     import plotly.graph_objects as go
 
     rows = [*reversed(bars(document))]
-    figure = go.Figure(layout=_layout(height=120 + 27 * len(rows), barmode="stack"))
+    figure = go.Figure(layout=_layout(height=130 + 27 * len(rows), barmode="stack"))
     labels = [label for label, _ in rows]
     for term, name, color, pattern in TERMS:
         values = [point["terms"].get(term) or 0.0 for _, point in rows]
@@ -90,7 +90,8 @@ def time_figure(document: Document) -> str:
         figure.add_bar(
             y=labels, x=shares, name=name, orientation="h", textangle=0,
             marker={"color": color, "line": {"color": "white", "width": 1},
-                    "pattern": {"shape": pattern, "fgcolor": "rgba(255,255,255,.55)", "size": 7}},
+                    "pattern": {"shape": pattern, "fillmode": "overlay", "size": 7,
+                                "fgcolor": "rgba(255,255,255,.55)"}},
             text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
             textposition="inside", insidetextanchor="middle",
             insidetextfont={"color": "white" if color == "#8a5a9e" else INK, "size": 12},
@@ -99,7 +100,8 @@ def time_figure(document: Document) -> str:
                         for (label, point), value, share in zip(rows, values, shares, strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(tickformat=".0%", range=[0, 1], fixedrange=True, gridcolor=GRID,
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.005],
+                        tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True, gridcolor=GRID,
                         title="Share of the step")  # fmt: skip
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
     figure.update_layout(bargap=0.28)
@@ -118,40 +120,38 @@ def bars(document: Document) -> list[tuple[str, Point]]:
     for at in sorted(keep):
         point = front[at]
         name = tables.role(document, point).split(",")[0]
-        label = f"{at + 1} · {words.show_gain(document, point)} · {words.show_cost(document, point)}"
+        label = (
+            f"{at + 1} · {words.show_gain(document, point)} · {words.show_cost(document, point)}"
+        )
         rows.append((f"{name} · {label}" if name in ("recommended", "fastest") else label, point))
     return rows
 
 
 def hover(document: Document, title: str, point: Point) -> str:
     """A point's whole configuration and its numbers, as an aligned block of text."""
-    aims = document["objectives"]
-    rows: list[tuple[str, str]] = []
-    bounds = words.gain_interval(document, point)
-    gain = words.objective(document, aims["maximize"])
-    rows.append((gain.title, words.show_gain(document, point)))
-    if bounds:
-        rows.append((words.INTERVAL, words.interval(bounds, gain.unit)))
-    rows.append((words.objective(document, aims["minimize"]).title, words.show_cost(document, point)))
-    rows.append(("step time", words.duration(point["step_s"])))
-    rows.append(("says who", words.says_who(point)[0]))
-    rows.append(("", ""))
+    gain, price = words.aim(document, "maximize"), words.aim(document, "minimize")
+    bounds = words.interval(words.gain_interval(document, point), gain.unit)
+    rows = [
+        (gain.title, words.show_gain(document, point)),
+        *([(words.INTERVAL, bounds)] if bounds else []),
+        (price.title, words.show_cost(document, point)),
+        ("step time", words.duration(point["step_s"])),
+        ("basis", words.says_who(point)[0]),
+        ("", ""),
+    ]
     rows += [(tables.heading(axis), point["config"][axis])
              for axis in tables.axis_names(document) if point["config"].get(axis)]  # fmt: skip
     lines = [f"<b>{escape(title)}</b>", *_aligned(rows)]
     if point["ties"]:
-        count = point["ties"]
-        lines += ["", f"<b>and {count:,} {'equal' if count == 1 else 'equals'}, with</b>"]
-        lines += [escape(_short(tables.differences(point["config"], other), 48))
-                  for other in point["tied"][:TIES_SHOWN]]  # fmt: skip
-        if count > min(TIES_SHOWN, len(point["tied"])):
-            lines.append("… (see the table)")
+        count = "an equal" if point["ties"] == 1 else f"{point['ties']:,} equals"
+        ties = tables.equals(point)
+        lines += ["", f"<b>and {count}{', differing in' if ties else ''}</b>", *_aligned(ties)]
     return "<br>".join(lines)
 
 
 def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
     rows = list(rows)
-    width = max(len(_short(name, 18)) for name, _ in rows)
+    width = max((len(_short(name, 18)) for name, _ in rows), default=0)
     return [escape(f"{_short(name, 18):<{width}}  {_short(text, WIDEST_LABEL)}".rstrip())
             for name, text in rows]  # fmt: skip
 
@@ -207,39 +207,47 @@ def _backdrop(document: Document, figure: Any) -> None:
         )  # fmt: skip
 
 
-def _axis(axis: Any, how: words.Objective, front: Sequence[Any], sample: Sequence[Any],
-          cut: float) -> None:  # fmt: skip
+def _axis(
+    axis: Any, how: words.Objective, front: Sequence[Any], sample: Sequence[Any], cut: float
+) -> None:
     """Log where the span asks for it. ``cut``: the share of the sample that may fall below."""
+    axis.update(gridcolor=GRID, zeroline=False, linecolor="#aab4c0", ticks="outside",
+                tickcolor="#aab4c0", automargin=True)  # fmt: skip
     seen = sorted(value for value in sample if value is not None)
     known = [*(value for value in front if value is not None), *seen[int(cut * len(seen)) :]]
+    title = tables.capital(how.title) + ("" if how.unit in "xsWJ" else f" ({how.unit})")
+    axis.title = title
     if not known:
         return
     low, high = min(known), max(known)
-    log = low > 0 and high > LOG_SPAN * low
-    unit = "" if how.unit == "x" else f" ({how.unit})"
-    axis.title = f"{how.title[:1].upper()}{how.title[1:]}{unit}{', log scale' if log else ''}"
-    axis.exponentformat = "B" if how.unit.startswith("USD") else "SI"
-    axis.minexponent = 3
-    axis.ticksuffix = "x" if how.unit == "x" else ""
-    axis.update(gridcolor=GRID, zeroline=False, linecolor="#aab4c0", ticks="outside",
-                tickcolor="#aab4c0", automargin=True)  # fmt: skip
-    if log:
-        axis.type = "log"
-        axis.dtick = "D2" if high < 3000 * low else 1
+    if low > 0 and high > LOG_SPAN * low:
+        axis.update(type="log", title=f"{title}, log scale", tickvals=ticks(low, high),
+                    ticktext=[_tick(value, how.unit) for value in ticks(low, high)],
+                    range=[log10(low / 1.35), log10(high * 1.5)])  # fmt: skip
     else:
-        axis.rangemode = "tozero"
-    if log and cut and seen and seen[0] < low:
-        from math import log10
+        axis.update(rangemode="tozero", exponentformat="SI", minexponent=3,
+                    ticksuffix=how.unit if how.unit in "xsWJ" else "")  # fmt: skip
 
-        axis.range = [log10(low / 1.3), log10(high * 1.6)]
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers from ``low`` to ``high``: 1, 2, 5, 10, or decades where they are many."""
+    first, last = floor(log10(low)), ceil(log10(high))
+    steps = (1.0, 2.0, 5.0) if last - first <= 4 else (1.0,)
+    return [step * 10.0**power for power in range(first, last + 1) for step in steps]
+
+
+def _tick(value: float, unit: str) -> str:
+    text = words.shown(value, unit).removeprefix("USD ")
+    return text.removesuffix("/h").removesuffix(unit if unit not in "xsWJ" else "").strip()
 
 
 def _layout(**more: Any) -> dict[str, Any]:
     return {
         "template": "none", "autosize": True, "paper_bgcolor": "white", "plot_bgcolor": "white",
         "font": {"family": FONT, "size": 13, "color": INK},
-        "margin": {"l": 10, "r": 14, "t": 12, "b": 10},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+        "margin": {"l": 62, "r": 26, "t": 12, "b": 56},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
+                   "traceorder": "normal", "itemsizing": "constant"},
         "hoverlabel": {"font": {"family": MONO, "size": 12, "color": INK}, "align": "left",
                        "bgcolor": "rgba(255,255,255,.97)", "bordercolor": QUIET},
         "dragmode": "zoom", **more,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,11 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 )
+_PARTS = {"forward_s": "the forward pass", "backward_s": "the backward pass",
+          "exposed_s": "communication that nothing hides", "optimizer_s": "the optimizer",
+          "stalled_s": "waiting for input"}  # fmt: skip
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
+_UNIT = re.compile(r"(\d) (%|(?:[kMBTGP]?[WJ]?|[mu]?s|h|min|days|[GMK]iB)\b)")
 UNCHECKED = ("unverified", "unknown")
 
 
@@ -42,6 +47,7 @@ def sections(document: Document) -> dict[str, Any]:
     return {
         "d": document,
         "answer": words.answer(document),
+        "least": words.aim(document, "minimize").least,
         "tiles": tiles(document),
         "comparison": tables.comparison(document),
         "front": tables.front_table(document),
@@ -64,24 +70,34 @@ def embed(json_text: str) -> Markup:
     return Markup(json_text)
 
 
+def unbroken(text: str) -> str:
+    """The text with its numbers and their units kept on one line."""
+    text = text.replace("USD ", "USD\u00a0")
+    return _UNIT.sub("\\1\u00a0\\2", text)
+
+
 def tiles(document: Document) -> list[tuple[str, str, str]]:
     """(label, big figure, note) of the recommended point and of what it is measured against."""
     best, base, fast = (document[key] for key in ("recommended", "baseline", "fastest"))
     cheap = document["cheapest_within_5_percent"]
-    cost = words.objective(document, document["objectives"]["minimize"])
+    cost = words.aim(document, "minimize")
     bounds = words.interval((best.get("interval") or {}).get("speedup"), "x")
-    rows = [
+    per_step = f"{words.duration(best['step_s'])} per step of {words.count(best['global_batch'])}"
+    ends = (words.show_gain(document, cheap), words.show_gain(document, fast))
+    end = (f"{tables.capital(cost.least)} within 5 % of the fastest",
+           words.show_cost(document, cheap),
+           f"{ends[0]}; the fastest: {ends[1]}, {words.show_cost(document, fast)}")  # fmt: skip
+    if cheap["config"] == fast["config"]:
+        end = ("Fastest feasible point", words.show_gain(document, fast),
+               f"at {words.show_cost(document, fast)}; nothing for less within 5 %")  # fmt: skip
+    return [
         ("Speedup over the baseline", words.shown(best["speedup"], "x"),
          f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
         (tables.capital(cost.title), words.show_cost(document, best),
          f"baseline {words.show_cost(document, base)}"),
-        ("Throughput", words.shown(best["throughput_samples_per_s"], "samples/s"),
-         f"{words.duration(best['step_s'])} per step of {words.count(best['global_batch'])}"),
-        (f"{tables.capital(cost.least)} within 5 % of fastest", words.show_cost(document, cheap),
-         f"{words.show_gain(document, cheap)}; fastest {words.show_gain(document, fast)} at "
-         f"{words.show_cost(document, fast)}"),
+        ("Throughput, samples/s", words.shown(best["throughput_samples_per_s"], ""), per_step),
+        end,
     ]  # fmt: skip
-    return rows
 
 
 def times(document: Document) -> list[str]:
@@ -94,15 +110,14 @@ def times(document: Document) -> list[str]:
         share = (terms.get(largest[0]) or 0.0) / step if step else 0.0
         text = (
             f"At the {name} a step takes {words.duration(step)}; the largest part is "
-            f"{largest[1].lower()}, {words.percent(share)}."
+            f"{_PARTS[largest[0]]}, {words.percent(share)}."
         )
         comm, exposed = point["comm_s"], terms.get("exposed_s") or 0.0
         if comm:
-            hidden = max(0.0, 1 - exposed / comm)
-            text += (
-                f" It communicates for {words.duration(comm)}, of which {words.percent(hidden)} "
-                "hides behind computing."
-            )
+            hidden = 1 - exposed / comm
+            how = words.percent(hidden) if 0.001 < hidden < 0.999 else "all"
+            how = "nothing" if hidden <= 0.001 else how
+            text += f" It communicates for {words.duration(comm)}; computing hides {how} of it."
         lines.append(text)
     return lines
 
@@ -130,14 +145,14 @@ def bounds(document: Document) -> list[tuple[str, str, list[int]]]:
     """
     rows = []
     for text in document["constraints"]:
-        used = [_used(document, text, p) for p in (document["recommended"], *document["front"])]
+        used = [_used(text, p) for p in (document["recommended"], *document["front"])]
         if used[0] is not None:
             near = [at for at, share in enumerate(used[1:], 1) if share and share >= NEAR_BOUND]
             rows.append((text, words.percent(used[0]), near))
     return rows
 
 
-def _used(document: Document, text: str, point: Point) -> float | None:
+def _used(text: str, point: Point) -> float | None:
     from dse.study.constraints import ExpressionError, parse_constraint
     from dse.study.expressions import Name, Number
 
@@ -211,7 +226,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters.update(count=words.count, duration=words.duration, percent=words.percent)
+    found.filters.update(
+        count=words.count, duration=words.duration, percent=words.percent, unbroken=unbroken
+    )
     return found
 
 

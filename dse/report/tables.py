@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from dse.report import words
 from dse.report.words import Document, Point
@@ -15,6 +16,8 @@ NAMED = (
     ("cheapest_within_5_percent", "{Least} within 5 % of fastest"),
     ("fastest", "Fastest"),
 )
+TIES_LISTED = 12
+MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,16 @@ class Comparison:
 class FrontRow:
     """A row of the front: cells as (what to sort by, text), and the points equal to it.
 
-    ``tied`` holds for every listed equal only what differs from this row.
+    ``axes``: where the listed equals differ; ``listed``: each of them; ``more``: how many are not.
     """
 
     number: int
     name: str
+    mark: str
     cells: tuple[tuple[str | float, str], ...]
     ties: int
-    tied: tuple[str, ...]
+    axes: tuple[tuple[str, str], ...]
+    listed: tuple[str, ...]
     more: int
 
 
@@ -66,7 +71,8 @@ def axis_names(document: Document) -> list[str]:
 
 def heading(axis: str) -> str:
     """An axis as the heading of a column."""
-    return axis.replace("_", " ")
+    short = {"gpu": "GPU", "gpus": "GPUs", "nics": "NICs", "ps": "PS"}
+    return " ".join(short.get(word, word) for word in axis.split("_"))
 
 
 def split_axes(
@@ -115,55 +121,60 @@ def front_rows(document: Document) -> tuple[list[str], list[list[object]]]:
 
 
 def comparison(document: Document) -> Comparison:
-    """Baseline, recommended, cheapest within 5 % and fastest; points that coincide share a column."""
-    least = words.objective(document, document["objectives"]["minimize"]).least.capitalize()
+    """Baseline, recommended, cheapest within 5 %, fastest; equal points share a column."""
+    least = capital(words.aim(document, "minimize").least)
     heads: list[str] = []
     points: list[Point] = []
     for key, title in NAMED:
         point, title = document[key], title.replace("{Least}", least)
         same = [at for at, other in enumerate(points) if other["config"] == point["config"]]
         if same:
-            heads[same[0]] += f" = {title[0].lower()}{title[1:]}"
+            heads[same[0]] = _both(heads[same[0]], title)
         else:
             heads.append(title)
             points.append(point)
     varying, constant = split_axes(document, points)
-    rows = [*_measures(document, points), *(_axis(document, name, points) for name in varying)]
+    rows = [
+        *_measures(document, points),
+        *(_axis(document, name, points) for name in varying if name != "gpus"),
+    ]
     return Comparison(tuple(heads), tuple(rows), tuple(constant))
 
 
+def _both(first: str, second: str) -> str:
+    """One heading for two names of a point; the fastest is always within 5 % of the fastest."""
+    kept = [part for part in first.split(" and ") if "within" not in part or second != "Fastest"]
+    return capital(" and ".join([*kept, second.lower() if kept else second]))
+
+
 def _measures(document: Document, points: Sequence[Point]) -> list[tuple[str, tuple[Cell, ...]]]:
-    aims = document["objectives"]
-    bounds = [point.get("interval") or {} for point in points]
-    rows = [("Speedup", [Cell(words.shown(p["speedup"], "x"),
-                              words.interval(b.get("speedup"), "x"))
-                         for p, b in zip(points, bounds, strict=True)])]  # fmt: skip
-    target = words.objective(document, aims["minimize"])
-    if aims["minimize"] != "step":
-        rows.append((capital(target.title), [Cell(words.show_cost(document, p)) for p in points]))
-    rows.append(("Throughput", [Cell(words.shown(p["throughput_samples_per_s"], "samples/s"))
-                                for p in points]))  # fmt: skip
-    rows.append(("Step time", [Cell(words.duration(p["step_s"]), words.interval(b.get("step_s"), "s"))
-                               for p, b in zip(points, bounds, strict=True)]))  # fmt: skip
-    for name in points[0]["costs"]:
-        if name != aims["minimize"]:
-            how = words.objective(document, name)
-            cells = [Cell(words.shown(p["costs"].get(name), how.unit)) for p in points]
-            rows.append((capital(how.title), cells))
-    rows.append(("GPUs", [Cell(words.count(p["gpus"]), _nodes(p)) for p in points]))
-    rows.append(("Global batch", [Cell(words.count(p["global_batch"])) for p in points]))
-    rows.append(("Free memory per GPU", [Cell(words.size(p["memory_slack_bytes"])) for p in points]))
-    rows.append(("Says who", [Cell(capital(words.says_who(p)[0])) for p in points]))
-    return [(head, tuple(cells)) for head, cells in rows]
+    columns = [_measured(document, point) for point in points]
+    columns[0]["speedup"] = Cell(columns[0]["speedup"].text)  # the baseline over itself
+    return [(capital(head), tuple(column[head] for column in columns)) for head in columns[0]]
+
+
+def _measured(document: Document, p: Point) -> dict[str, Cell]:
+    bounds = p.get("interval") or {}
+    target, cost = document["objectives"]["minimize"], words.aim(document, "minimize").title
+    nodes = f"{words.count(p['nodes'])} {'node' if p['nodes'] == 1 else 'nodes'}"
+    others = {words.objective(document, name): value
+              for name, value in p["costs"].items() if name != target}  # fmt: skip
+    return {
+        "speedup": Cell(words.shown(p["speedup"], "x"), words.interval(bounds.get("speedup"), "x")),
+        **({} if target == "step" else {cost: Cell(words.show_cost(document, p))}),
+        "throughput": Cell(words.shown(p["throughput_samples_per_s"], "samples/s")),
+        "step time": Cell(words.duration(p["step_s"]), words.interval(bounds.get("step_s"), "s")),
+        **{how.title: Cell(words.shown(value, how.unit)) for how, value in others.items()},
+        "GPUs": Cell(words.count(p["gpus"]), nodes),
+        "global batch": Cell(words.count(p["global_batch"])),
+        "free memory per GPU": Cell(words.size(p["memory_slack_bytes"])),
+        "basis": Cell(capital(words.says_who(p)[0])),
+    }
 
 
 def capital(text: str) -> str:
     """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
-
-
-def _nodes(point: Point) -> str:
-    return f"{words.count(point['nodes'])} {'node' if point['nodes'] == 1 else 'nodes'}"
 
 
 def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, tuple[Cell, ...]]:
@@ -182,56 +193,61 @@ def front_table(document: Document) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     front = document["front"]
     varying, constant = split_axes(document, front)
-    aims = document["objectives"]
-    gain, cost = (words.objective(document, aims[key]).title for key in ("maximize", "minimize"))
+    gain, cost = (words.aim(document, key).title for key in ("maximize", "minimize"))
     heads = [("#", True), (capital(gain), True), (capital(cost), True), ("Step", True),
-             ("GPUs", True)]  # fmt: skip
+             ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
-    heads += [(capital(heading(name)), _ordered(document, name)) for name in varying]
-    heads += [("Says who", False), ("Equals", True)]
+    heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
+    heads.append(("Equals", True))
     rows = [_front_row(document, at, point, varying) for at, point in enumerate(front, 1)]
     return FrontTable(tuple(heads), tuple(rows), tuple(constant))
 
 
-def _ordered(document: Document, name: str) -> bool:
+def _labels(document: Document, name: str) -> list[str]:
+    return next(list(axis["values"]) for axis in document["axes"] if axis["name"] == name)
+
+
+def _numbers(labels: Sequence[str]) -> bool:
     """Whether an axis is shown as numbers, to the right."""
-    labels = next(axis["values"] for axis in document["axes"] if axis["name"] == name)
-    return bool(labels) and all(str(label)[:1].isdigit() and _number(str(label)) for label in labels)
-
-
-def _number(label: str) -> bool:
-    return label.replace(".", "", 1).isdigit()
-
-
-def _rank(document: Document, name: str, label: str) -> float:
-    labels = next(axis["values"] for axis in document["axes"] if axis["name"] == name)
-    return float(labels.index(label)) if label in labels else -1.0
+    return all(label.replace(".", "", 1).isdigit() for label in labels)
 
 
 def _front_row(document: Document, number: int, point: Point, varying: Sequence[str]) -> FrontRow:
-    config = point["config"]
+    config, price = point["config"], words.cost(document, point)
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
-        (_sortable(words.gain(document, point)), words.show_gain(document, point)),
-        (_sortable(words.cost(document, point)), words.show_cost(document, point)),
+        (words.gain(document, point) or 0.0, words.show_gain(document, point)),
+        (inf if price is None else price, words.show_cost(document, point)),
         (point["step_s"], words.duration(point["step_s"])),
+        (words.says_who(point)[0],) * 2,
         (point["gpus"], words.count(point["gpus"])),
     ]
     for name in varying:
-        label = config.get(name, "")
-        cells.append((_rank(document, name, label), label or NOT_APPLICABLE))
-    cells.append((words.says_who(point)[0],) * 2)
-    tied = [differences(config, other) for other in point["tied"]]
-    left = max(0, point["ties"] - len(tied))
-    return FrontRow(number, role(document, point), tuple(cells), point["ties"], tuple(tied), left)
+        label, labels = config.get(name, ""), _labels(document, name)
+        cells.append((labels.index(label) if label in labels else -1, label or NOT_APPLICABLE))
+    name = role(document, point)
+    mark = next((sign for word, sign in MARKS.items() if word in name.split(", ")), "")
+    listed = combinations(point)
+    more = max(0, point["ties"] - len(listed))
+    return FrontRow(number, name, mark, tuple(cells), point["ties"], tuple(equals(point)),
+                    tuple(listed), more)  # fmt: skip
 
 
-def differences(config: Point, other: Point) -> str:
-    """What sets an equal point apart: ``batch per gpu 64, bucket 25 MiB``."""
-    parts = [f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items()
-             if label != config.get(axis, "")]  # fmt: skip
-    return ", ".join(parts) or "the same values"
+def equals(point: Point) -> list[tuple[str, str]]:
+    """(axis, values) in which the listed equals of a point differ from it; each axis by itself."""
+    seen: dict[str, dict[str, None]] = {}
+    for other in point["tied"]:
+        for axis, label in other.items():
+            if label != point["config"].get(axis, ""):
+                seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
+    return [(heading(axis), ", ".join(labels)) for axis, labels in seen.items()]
 
 
-def _sortable(value: float | None) -> float:
-    return float("inf") if value is None else value
+def combinations(point: Point) -> list[str]:
+    """The listed equals of a point one by one, each by what sets it apart."""
+    config = point["config"]
+    return [
+        ", ".join(f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items()
+                  if label != config.get(axis, "")) or "the same values"
+        for other in point["tied"][:TIES_LISTED]
+    ]  # fmt: skip

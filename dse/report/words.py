@@ -14,8 +14,9 @@ UNKNOWN = "unknown"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
-_TIMES = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "h"), (180.0, 60.0, "min"),
-          (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (1e-6, 1e-6, "us"))  # fmt: skip
+_TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
+          (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
+_BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,6 @@ OBJECTIVES: Mapping[str, Objective] = {
     "tco": Objective("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
     "power": Objective("power", "W", "draws", "", "least power-hungry"),
     "per_run": Objective("cost per run", "USD", "costs", "per run", "cheapest"),
-    "energy": Objective("energy", "J", "uses", "", "least energy-hungry"),
     "time_to_target": Objective("time to target", "s", "takes", "to the target", "quickest"),
     "step": Objective("step time", "s", "takes", "per step", "quickest"),
 }
@@ -65,28 +65,20 @@ def scaled(value: float, prefixes: Sequence[tuple[float, str]]) -> str:
     """``1234567`` -> ``1.23 M`` by the given prefixes."""
     for size, prefix in prefixes:
         if abs(value) >= size * 0.9995:
-            return f"{significant(value / size)} {prefix}"
+            return f"{significant(value / (size or 1.0))} {prefix}"
     return significant(value)
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits: us, ms, s, min, h, days."""
-    if seconds == 0:
-        return "0 s"
-    for least, size, unit in _TIMES:
-        if abs(seconds) >= least * 0.9995:
-            return f"{significant(seconds / size)} {unit}"
-    return f"{significant(seconds * 1e9)} ns"
+    """Seconds in the unit that suits, from ns to days."""
+    if 0 < abs(seconds) < 1e-9:
+        return f"{significant(seconds * 1e9)} ns"
+    return scaled(seconds, _TIMES) if seconds else "0 s"
 
 
 def size(value: float | None) -> str:
     """Bytes in binary units."""
-    if value is None:
-        return UNKNOWN
-    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if abs(value) >= 1024.0**power:
-            return f"{significant(value / 1024.0**power)} {unit}"
-    return f"{significant(value)} B"
+    return UNKNOWN if value is None else scaled(value, _BYTES)
 
 
 def count(value: float) -> str:
@@ -119,7 +111,8 @@ def shown(value: float | None, unit: str) -> str:
 
 def interval(bounds: Sequence[float] | None, unit: str) -> str:
     """``3.1x to 3.7x``; empty where there is none."""
-    return "" if bounds is None else f"{shown(bounds[0], unit)} to {shown(bounds[1], unit)}"
+    ends = [shown(end, unit) for end in bounds or ()]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def gain(document: Document, point: Point) -> float | None:
@@ -149,33 +142,39 @@ def gain_interval(document: Document, point: Point) -> tuple[float, float] | Non
     return float(bounds["speedup"][0]), float(bounds["speedup"][1])
 
 
+def aim(document: Document, sense: str) -> Objective:
+    """The objective the study has for ``maximize`` or ``minimize``."""
+    return objective(document, document["objectives"][sense])
+
+
 def show_gain(document: Document, point: Point) -> str:
     """The gain with its unit."""
-    return shown(gain(document, point), objective(document, document["objectives"]["maximize"]).unit)
+    return shown(gain(document, point), aim(document, "maximize").unit)
 
 
 def show_cost(document: Document, point: Point) -> str:
     """The cost with its unit."""
-    return shown(cost(document, point), objective(document, document["objectives"]["minimize"]).unit)
+    return shown(cost(document, point), aim(document, "minimize").unit)
 
 
 def describe(point: Point) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision."""
     config = point["config"]
-    if config.get("accelerator"):
-        parts = [f"{count(point['gpus'])} x {config['accelerator']}"]
-    elif config.get("node"):
-        parts = [f"{count(point['gpus'])} GPUs in {count(point['nodes'])} x {config['node']}"]
-    else:
-        parts = [f"{count(point['gpus'])} {'GPU' if point['gpus'] == 1 else 'GPUs'}"]
-    parts += [phrase.format(config[axis]) for axis, phrase in _PHRASES.items() if config.get(axis)]
+    gpus, alone = count(point["gpus"]), point["nodes"] == 1
+    parts = [f"{gpus} x {config.get('accelerator')}"]
+    if not config.get("accelerator"):
+        parts = [f"{gpus} GPUs in {count(point['nodes'])} x {config.get('node') or 'nodes'}"]
+    elif alone and point["gpus"] > 1:
+        parts.append("in one node")
+    parts += [phrase.format(config[axis]) for axis, phrase in _PHRASES.items()
+              if config.get(axis) and not (alone and "node" in axis)]  # fmt: skip
     return ", ".join(parts)
 
 
 def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind a point's numbers."""
     if point.get("comm_s") == 0:
-        return "no communication", "Nothing is communicated, so nothing here needs calibration."
+        return "no communication", "Nothing is communicated; computing is priced by assumption."
     if not point.get("interval"):
         return "not measured", "Its transport was never measured; catalogue values stand in."
     if point["extrapolated"]:
@@ -186,25 +185,19 @@ def says_who(point: Point) -> tuple[str, str]:
 def answer(document: Document) -> list[str]:
     """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
     best, base = document["recommended"], document["baseline"]
-    sentences = [f"Recommended: {describe(best)}."]
+    worth = f"{_gains(document, best)} and {_against(document, best, base)}."
     if best["config"] == base["config"]:
-        sentences.append(
-            f"That is the baseline itself: it {_costs(document, best)}, and no feasible point is a "
-            "better deal."
-        )
-    else:
-        sentences.append(f"{_gains(document, best)} and {_against(document, best, base)}.")
-    return [*sentences, _nearly(document), _how_sure(document)]
+        worth = f"That is the baseline itself, which {_costs(document, best)}."
+    return [f"Recommended: {describe(best)}.", worth, _nearly(document), _how_sure(document)]
 
 
 def _costs(document: Document, point: Point) -> str:
-    how = objective(document, document["objectives"]["minimize"])
+    how = aim(document, "minimize")
     return f"{how.verb} {show_cost(document, point)} {how.tail}".strip()
 
 
 def _gains(document: Document, point: Point) -> str:
-    base = describe(document["baseline"])
-    times = shown(point["speedup"], "x")
+    base, times = describe(document["baseline"]), shown(point["speedup"], "x")
     if document["objectives"]["maximize"] == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
     return f"It runs {times} as fast as the baseline ({base})"
@@ -212,25 +205,20 @@ def _gains(document: Document, point: Point) -> str:
 
 def _against(document: Document, point: Point, base: Point) -> str:
     mine, theirs = cost(document, point), cost(document, base)
-    if mine is None or theirs is None or theirs <= 0:
-        return f"{_costs(document, point)}; the baseline's {_cost_title(document)} is unknown"
+    if mine is None or not theirs:
+        return f"{_costs(document, point)}; that of the baseline is unknown"
     ratio = mine / theirs
+    change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
     if ratio >= 1.995:
         change = f"{significant(ratio, 2)} times as much"
     elif abs(ratio - 1) < 0.005:
         change = "the same"
-    else:
-        change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
     return f"{_costs(document, point)} against {show_cost(document, base)}, {change}"
-
-
-def _cost_title(document: Document) -> str:
-    return objective(document, document["objectives"]["minimize"]).title
 
 
 def _nearly(document: Document) -> str:
     cheap, fast = document["cheapest_within_5_percent"], document["fastest"]
-    least = objective(document, document["objectives"]["minimize"]).least
+    least = aim(document, "minimize").least
     if cheap["config"] == fast["config"]:
         if fast["config"] == document["recommended"]["config"]:
             return "It is also the fastest point, and nothing for less comes within 5 % of it."
@@ -251,13 +239,17 @@ def _nearly(document: Document) -> str:
 
 
 def _how_sure(document: Document) -> str:
-    point = document["recommended"]
+    point, base = document["recommended"], document["baseline"]
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
-    unit = objective(document, document["objectives"]["maximize"]).unit
-    if bounds is None:
+    if bounds is None or name == "no communication":
         return f"How sure: no interval can be given. {sentence}"
-    within = f"How sure: the calibration puts it at {interval(bounds, unit)}"
+    unit = aim(document, "maximize").unit
+    text = f"How sure: {interval(bounds, unit)}, a {INTERVAL} of its communication as calibrated"
     if name == "extrapolated":
-        return f"{within}, but the point lies outside the measured range, where it is only a guide."
-    return f"{within}, inside the measured range."
+        text += ", but outside the measured range, where that is only a guide"
+    own = base.get("interval")
+    # Where every draw prices the baseline too, its own speedup is one in each of them.
+    if own and any(abs(end - 1) > 0.005 for end in own["speedup"]):
+        text += f"; the baseline's own step is uncertain besides, {interval(own['step_s'], 's')}"
+    return f"{text}. Computing is not calibrated, but priced by assumption."

@@ -23,7 +23,9 @@ from dse.study import Axis, Value
 Point: TypeAlias = tuple[Value | None, ...]  # one value per axis, in the order of Guided.axes
 
 POPULATION = 128  # NSGA-II's generation, and one call of the model
-FEW_TRIALS = 1_000  # below, TPE learns more from each trial than NSGA-II's few generations would
+FEW_TRIALS = 200  # below, TPE learns more from a trial than NSGA-II's two generations would
+MOST_PROPOSALS = 3_000  # Optuna's time per proposal grows with all before it
+STALE = 3  # generations without a new point: the sampler has converged
 NUDGES = (-0.1, -0.01, 0.01, 0.1)  # of a continuous axis' range, for the neighbourhood
 
 
@@ -89,11 +91,13 @@ class Guided:
         else:
             sampler = optuna.samplers.NSGAIISampler(population_size=POPULATION, seed=self.seed)
         study = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler)
-        # Two thirds propose; the rest is for the neighbourhood of what was found.
-        proposals = max(1, self.budget * 2 // 3)
-        stale = 0
-        asked = 0
-        while len(self.points) < proposals and stale < 5 and asked < 4 * self.budget:
+        # Two thirds propose, the rest is for the neighbourhood of what was found; and proposing
+        # more than half of a finite space would be a slow way to enumerate it.
+        proposals = max(1, min(self.budget * 2 // 3, MOST_PROPOSALS))
+        if self.problem.points is not None:
+            proposals = min(proposals, max(1, self.problem.points // 2))
+        stale = asked = 0
+        while len(self.points) < proposals and stale < STALE and asked < 1.5 * proposals:
             generation = min(POPULATION, max(1, proposals - len(self.points)))
             trials = [study.ask() for _ in range(generation)]
             before = len(self.points)

@@ -26,6 +26,7 @@ from dse.study.space import Box, Space
 # et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
 DEFAULT_EFFICIENCY = 0.7
 
+LOCAL_TRANSPORT = "nccl"  # sums the gradients of one node for parameter-server workers
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_P90 = 1.645  # its 90th percentile
 OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
@@ -324,25 +325,37 @@ class _Setting:
             gamma,
         )
 
+    @cached_property
+    def local_transport(self) -> catalog.Transport:
+        """What sums inside a node: of parameter-server workers, the accelerators' own links."""
+        if self.algorithm != step.PARAMETER_SERVER:
+            return self.transport
+        found: catalog.Transport = self.problem.remember(
+            ("transport", LOCAL_TRANSPORT), lambda: catalog.transport(LOCAL_TRANSPORT)
+        )
+        return found
+
     def _software(self) -> tuple[StepCost, StepCost, float]:
         if self.profile is not None:
             read = self.profile.draws if self.problem.draws else self.profile.software
             measured = read(self.algorithm)
-            return measured, measured, self.profile.gamma_s_per_byte
-        within, across = self.transport.within, self.transport.across
-        return (
-            StepCost(within.latency_s, (within.s_per_byte,)),
-            StepCost(across.latency_s, (across.s_per_byte,)),
-            self.transport.gamma_s_per_byte,
-        )
+            local = measured if self.local_transport is self.transport else self._local_software()
+            return local, measured, self.profile.gamma_s_per_byte
+        across = self.transport.across
+        assumed = StepCost(across.latency_s, (across.s_per_byte,))
+        return self._local_software(), assumed, self.transport.gamma_s_per_byte
+
+    def _local_software(self) -> StepCost:
+        within = self.local_transport.within
+        return StepCost(within.latency_s, (within.s_per_byte,))
 
     def _intra(self) -> Link:
-        if not self.transport.reaches_device:
+        if not self.local_transport.reaches_device:
             return NO_WIRE  # ranks of a node meet in host memory, which the software cost contains
         found = self.at("intra_node")
         if found is not None:
             rows = [
-                tables.wiring(v, self.transport, self.problem.prices)
+                tables.wiring(v, self.local_transport, self.problem.prices)
                 for v in found.values
                 if v is not None
             ]
@@ -350,7 +363,7 @@ class _Setting:
                 self.attribute("intra_node", rows, lambda w: w.latency_s),
                 self.attribute("intra_node", rows, lambda w: w.bytes_per_s),
             )
-        efficiency = self.transport.link_efficiency
+        efficiency = self.local_transport.link_efficiency
         return Link(0.0, self.machine(lambda m: m.intra_bytes_per_s * efficiency))
 
     @cached_property
@@ -419,7 +432,7 @@ class _Setting:
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             return (
                 passes,
-                overlap.ready_s(self.buckets, passes.layer_backward_s),
+                overlap.ready_s(self.buckets, passes.layer_done_s),
                 compute.input_s(layers, device, self.batch),
                 compute.optimizer_s(layers, device, self.precision, self.state_bytes),
             )

@@ -63,8 +63,8 @@ class Axis:
 class Condition:
     """``axis`` takes ``values`` only where every axis of ``requires`` has one of its values.
 
-    Elsewhere the axis has its default, or does not apply. No axis has two conditions, a condition
-    never hangs on another, and its axis is not in the space.
+    Elsewhere it does not apply. Its axis is not in the space, those of ``requires`` are; of
+    several conditions on one axis the first that holds counts.
     """
 
     axis: str

@@ -47,7 +47,7 @@ def read_baseline(
     at = top.at("baseline")
     given = at.value if top.has("baseline") and at.value is not None else {}
     listed = {axis.name: axis for axis in (*axes, *defaults)}
-    conditional = {c.axis: Axis(c.axis, c.values, c.labels, False) for c in conditions}
+    conditional = {c.axis: Axis(c.axis, c.values, c.labels, False) for c in reversed(conditions)}
     values: dict[str, Value] = {}
     labels: dict[str, str] = {}
     for name in given:

@@ -32,7 +32,6 @@ def _one_or_list(item: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
 Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 _TEXTS = _one_or_list({"type": "string"})
 _QUANTITY = {"type": ["string", "number"]}
@@ -126,8 +125,8 @@ class SearchFile(_Section):
     """How the space is searched."""
 
     engine: Literal["auto", "exhaustive", "guided"] = "auto"
-    budget: Annotated[Whole, Field(ge=1, le=10**9)] = 20_000
-    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
+    budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(_whole)] = 20_000
+    seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(_whole)] = 0
 
 
 class ExecutorFile(_Section):

@@ -54,8 +54,8 @@ def test_a_network_without_parameters_has_no_buckets() -> None:
 
 
 def test_a_bucket_is_ready_when_its_earliest_layer_is_done() -> None:
-    layer_backward = np.array([1.0, 2.0, 4.0, 8.0])  # forward order; backward runs 8, 4, 2, 1
+    layer_done = np.array([15.0, 14.0, 12.0, 8.0])  # the backward pass takes 8, 4, 2, 1
     buckets = overlap.fuse(np.array([10.0, 0.0, 10.0, 10.0]), 20.0)
     assert [b.first for b in buckets] == [2, 0]
-    ready = overlap.ready_s(buckets, layer_backward)
+    ready = overlap.ready_s(buckets, layer_done)
     assert [float(r) for r in ready] == [12.0, 15.0]

@@ -9,7 +9,7 @@ from typing import Any
 ACCELERATORS = {"p100-pcie-16gb": (1.0, 5000.0), "v100-sxm2-16gb": (3.0, 9000.0),
                 "a100-sxm4-80gb": (7.0, 15000.0)}  # fmt: skip
 FABRICS = {"25 Gbps": (3.1e9, 400.0), "100 Gbps": (12.5e9, 1500.0)}
-AGGREGATIONS = {"ps-grpc": 3.0, "ring-mpi": 1.2, "halving-doubling-mpi": 1.0, "tree-nccl": 0.8}
+AGGREGATIONS = {"ps-grpc": 3.0, "ring-mpi": 1.2, "halving-doubling-mpi": 1.0, "tree-nccl": 0.9}
 AXES = {
     "accelerator": list(ACCELERATORS),
     "gpus": ["1", "2", "4", "8", "12", "16", "24", "32", "48", "64", "96", "128"],
@@ -35,7 +35,7 @@ def point(config: dict[str, str], ties: int = 0) -> dict[str, Any]:
     nodes = math.ceil(gpus / int(config["gpus_per_node"]))
     half = config["precision"] == "fp16"
     forward = batch * 2.4e-3 / flops / (1.6 if half else 1.0)
-    comm = AGGREGATIONS[config["aggregation"]] * (1.0e8 / link + gpus * 2e-5) * (0.5 if half else 1)
+    comm = AGGREGATIONS[config["aggregation"]] * (2.0e8 / link + gpus * 6e-4) * (0.5 if half else 1)
     comm *= (gpus - 1) / gpus
     if config["bucket"] == "1 MiB":
         comm *= 1.3
@@ -134,47 +134,78 @@ def document(gain: str = "speedup", cost: str = "capital") -> dict[str, Any]:
     return {
         "schema_version": 1,
         "created": "2026-11-21T12:00:00Z",
-        "study": {"name": "resnet50-ethernet-upgrade", "path": "search_spaces/example.yaml",
-                  "description": "Is 100 Gbps Ethernet worth it for eight more P100s?",
-                  "workload": "resnet50", "workload_title": "ResNet-50 v1.5, 224x224"},
+        "study": {
+            "name": "resnet50-ethernet-upgrade",
+            "path": "search_spaces/example.yaml",
+            "description": "Is 100 Gbps Ethernet worth it for eight more P100s?",
+            "workload": "resnet50",
+            "workload_title": "ResNet-50 v1.5, 224x224",
+        },
         "command": "dse run search_spaces/example.yaml",
         "versions": {"dse": "0.1.0", "python": "3.11.9", "numpy": "2.4.1", "optuna": "5.0.0"},
-        "hashes": {"study": "a1b2c3d4e5f60718", "catalogue": "0f1e2d3c4b5a6978",
-                   "calibration": "1234567890abcdef"},
+        "hashes": {
+            "study": "a1b2c3d4e5f60718",
+            "catalogue": "0f1e2d3c4b5a6978",
+            "calibration": "1234567890abcdef",
+        },
         "seed": 0,
         "engine": "exhaustive",
         "engine_reason": "960 points take about 0.1 s on one core",
         "executor": "local",
-        "counts": {"points": len(points), "feasible": len(feasible), "front": len(front),
-                   "ties": sum(p["ties"] for p in front)},
-        "rejected": {"capital <= 1.2 MUSD": len(points) - len(feasible), "fits_memory": 12,
-                     "whole nodes": 0},
+        "counts": {
+            "points": len(points),
+            "feasible": len(feasible),
+            "front": len(front),
+            "ties": sum(p["ties"] for p in front),
+        },
+        "rejected": {
+            "capital <= 1.2 MUSD": len(points) - len(feasible),
+            "fits_memory": 12,
+            "whole nodes": 0,
+        },
         "timings": {"search_s": 0.031, "total_s": 1.42},
         "objectives": {"maximize": gain, "minimize": cost},
         "units": dict(UNITS),
         "axes": [
-            {"name": name, "values": values, "default": name == "gpus_per_node",
-             "conditional": "only where aggregation is ps-grpc" if name == "ps_servers" else ""}
+            {
+                "name": name,
+                "values": values,
+                "default": name == "gpus_per_node",
+                "conditional": "only where aggregation is ps-grpc" if name == "ps_servers" else "",
+            }
             for name, values in AXES.items()
         ],
         "constraints": ["fits_memory", "capital <= 1.2 MUSD"],
         "baseline": {**base, "assumed": ["bucket", "ps_servers"]},
-        "recommended": {**recommended, "rule": "knee",
-                        "why": "Beyond it, each further dollar buys less than half the speed."},
+        "recommended": {
+            **recommended,
+            "rule": "knee",
+            "why": "Beyond it, each further dollar buys less than half the speed.",
+        },
         "cheapest_within_5_percent": min(near, key=lambda p: value(p, cost)),
         "fastest": fastest,
         "front": front,
-        "sample": {"cost": [value(p, cost) for p in sample],
-                   "gain": [value(p, gain) for p in sample],
-                   "aggregation": [p["config"]["aggregation"] for p in sample],
-                   "gpus": [p["gpus"] for p in sample]},
+        "sample": {
+            "cost": [value(p, cost) for p in sample],
+            "gain": [value(p, gain) for p in sample],
+            "aggregation": [p["config"]["aggregation"] for p in sample],
+            "gpus": [p["gpus"] for p in sample],
+        },
         "calibration": [calibration()],
         "transports": [
             {"name": "mpi", "title": "MPI on host memory", "calibrated": True, "note": ""},
-            {"name": "nccl", "title": "NCCL", "calibrated": False,
-             "note": "latency and efficiency from the catalogue"},
-            {"name": "grpc", "title": "gRPC", "calibrated": False,
-             "note": "latency and copies from the catalogue"},
+            {
+                "name": "nccl",
+                "title": "NCCL",
+                "calibrated": False,
+                "note": "latency and efficiency from the catalogue",
+            },
+            {
+                "name": "grpc",
+                "title": "gRPC",
+                "calibrated": False,
+                "note": "latency and copies from the catalogue",
+            },
         ],
         "extrapolated": {
             "front": sum(p["extrapolated"] for p in front),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ from typing import Any
 
 from dse.errors import MeasurementError
 
+WORKER = Path(__file__).with_name("mpi_worker.py")
 GRACE_S = 30.0  # the ranks may overrun their share by this before they are taken for hung
 
 
@@ -32,12 +34,17 @@ def find_mpirun(path: str | None = None) -> str:
 
 
 def run_ranks(
-    mpirun: str, ranks: int, task: dict[str, Any], share_s: float
+    mpirun: str, ranks: int, task: dict[str, Any], share_s: float, worker: Path = WORKER
 ) -> list[dict[str, Any]]:
-    """One mpirun of the worker; its JSON lines. MeasurementError if it fails or hangs."""
-    worker = Path(__file__).with_name("mpi_worker.py")
+    """One mpirun of the worker, given ``task`` as JSON; the JSON lines of its rank 0.
+
+    MeasurementError if it fails or hangs.
+    """
+    limit_s = 3 * share_s + GRACE_S
     command = [
         *(mpirun, "--oversubscribe", "-n", str(ranks)),
+        # Should this process be killed outright, mpirun still ends by itself.
+        *("--timeout", str(math.ceil(limit_s) + 10)),
         # Ranks that share a core must yield it, else latencies come in scheduler quanta.
         *("--mca", "mpi_yield_when_idle", "1"),
         # These components do not go through 'tuned', so they would ignore the forced algorithm.
@@ -46,7 +53,6 @@ def run_ranks(
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
         *(sys.executable, "-P", str(worker), json.dumps(task)),
     ]
-    limit_s = 3 * share_s + GRACE_S
     with _session(command) as (process, stderr):
         try:
             output, _ = process.communicate(timeout=limit_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ MIN_REPETITIONS = 5
 START_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
 STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
 PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
+LEAST_SHARE = 0.75  # of the budget that the starts may take where no rank count can be dropped
 MAX_PASSES = 5
 FLOAT_BYTES = 4
 
@@ -138,7 +140,7 @@ def affordable(plan: MeasurePlan, budget_s: float, cores: int) -> tuple[tuple[in
     """The rank counts to measure and how often.
 
     What does not fit STARTS_SHARE loses rank counts, the largest first; three always stay, one of
-    them no power of two if the plan has one.
+    them no power of two if the plan has one. MeasurementError if those do not fit LEAST_SHARE.
     """
     counts = sorted(set(plan.ranks))
 
@@ -148,6 +150,10 @@ def affordable(plan: MeasurePlan, budget_s: float, cores: int) -> tuple[tuple[in
     while len(counts) > 3 and starts() > STARTS_SHARE * budget_s:
         odd = [ranks for ranks in counts if ranks & (ranks - 1)]
         counts.remove(max(ranks for ranks in counts if odd != [ranks]))
+    if starts() > LEAST_SHARE * budget_s:
+        needed = starts() / LEAST_SHARE
+        problem = f"{budget_s:g} s do not hold the starts of {len(counts)} rank counts"
+        raise MeasurementError(f"{problem}; give --budget {math.ceil(needed)} or more")
     passes = int(PASSES_SHARE * budget_s / starts())
     return tuple(counts), min(max(passes, 1), MAX_PASSES)
 

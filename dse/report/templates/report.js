@@ -2,13 +2,26 @@
 (() => {
   // Charts: drawn from the JSON in the page, redrawn to the paper's width for printing.
   const PAPER = 680;
+  const NARROW = 560;
+  // On a telephone: no words beside markers (the legend has them), and shorter names of bars.
+  const shorten = (figure) => {
+    for (const trace of figure.data) {
+      if (trace.mode === "markers+text") trace.mode = "markers";
+      if (trace.type !== "bar") continue;
+      figure.layout.yaxis.tickvals = trace.y;
+      figure.layout.yaxis.ticktext = trace.y.map((name) => name.split(" · ").slice(0, 2).join(" · "));
+    }
+  };
   const charts = [...document.querySelectorAll(".chart")];
   for (const chart of charts) {
     const figure = JSON.parse(document.getElementById(chart.dataset.figure).textContent);
+    const narrow = chart.clientWidth < NARROW;
+    if (narrow) shorten(figure);
     Plotly.newPlot(chart, figure.data, figure.layout, {
       responsive: true,
       displaylogo: false,
-      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+      displayModeBar: narrow ? false : "hover",
+      modeBarButtons: [chart.dataset.tools.split(" ")],
       toImageButtonOptions: { scale: 2 },
     });
   }

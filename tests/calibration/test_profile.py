@@ -1,0 +1,200 @@
+"""Profiles: the fit's results, prediction, files, and what bad files get."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from dse.calibration import (
+    Profile,
+    fit_measurements,
+    predict,
+    profile_data,
+    read_profile,
+    show_profile,
+)
+from dse.calibration.design import on_cores_s
+from dse.calibration.experiment import read_experiment, sha256_of, write_experiment
+from dse.errors import MeasurementError, OutputError, OutsideCalibration, StudyError
+from tests.calibration import synthetic
+from tests.calibration.synthetic import GAMMA, PLANTED, SWITCH_S
+
+
+def test_profile_states_what_it_was_fitted_on(profile: Profile, measurements_file: Path) -> None:
+    assert profile.measurements_sha256 == sha256_of(measurements_file)
+    assert profile.ranks == (2, 8)
+    assert profile.message_bytes == (synthetic.SIZES[0], synthetic.SIZES[-1])
+    assert profile.step_bytes == (8, synthetic.SIZES[-1])
+    assert profile.max_nodes == 1
+    assert profile.split == "assumed"
+    assert profile.measured_algorithms == synthetic.ALGORITHMS
+    assert profile.gamma_s_per_byte == GAMMA
+
+
+def test_every_algorithm_has_held_out_errors(profile: Profile) -> None:
+    for algorithm in (*synthetic.ALGORITHMS, "tree"):
+        assert 0 < profile.error(algorithm) <= profile.error_p90(algorithm) < 1
+    points = len(synthetic.ALGORITHMS) * 4 * len(synthetic.SIZES)
+    assert len(profile.points) == points
+
+
+def test_unmeasured_algorithms_get_the_pooled_cost(profile: Profile) -> None:
+    assert profile.software("tree") == profile.software("hierarchical")
+    assert profile.software("ring") != profile.software("tree")
+
+
+def test_draws_broadcast_against_sizes(profile: Profile) -> None:
+    sizes = np.array([1e3, 1e5, 1e7])
+    drawn = profile.draws("ring")(sizes)
+    assert drawn.shape == (100, 3)
+    assert np.median(drawn, axis=0) == pytest.approx(profile.software("ring")(sizes), rel=0.2)
+
+
+@pytest.mark.parametrize("algorithm", synthetic.ALGORITHMS)
+def test_predictions_meet_the_planted_machine(profile: Profile, algorithm: str) -> None:
+    sizes = np.array([512, 32768, 2**20, 2**23])
+    for ranks in (2, 4, 6):
+        truth = on_cores_s(algorithm, ranks, sizes, 4, PLANTED, GAMMA, SWITCH_S)
+        seconds, low, high, inside = predict(profile, algorithm, ranks, sizes)
+        assert seconds == pytest.approx(truth, rel=0.15)
+        assert ((low <= truth) & (truth <= high)).all()
+        assert inside.all()
+
+
+def test_predictions_broadcast_and_grow_with_the_message(profile: Profile) -> None:
+    sizes = 2.0 ** np.arange(6, 24)
+    seconds, *_ = predict(profile, "ring", np.array([[2], [4]]), sizes)
+    assert seconds.shape == (2, sizes.size)
+    assert (np.diff(seconds, axis=1) >= 0).all()
+
+
+def test_outside_the_range_is_flagged_and_wider(profile: Profile) -> None:
+    ranks = np.array([8, 64, 1024])
+    seconds, low, high, inside = predict(profile, "ring", ranks, 2**20)
+    assert inside.tolist() == [True, False, False]
+    assert (np.diff(high / low) > 0).all()
+    assert (seconds > 0).all()
+    assert not predict(profile, "tree", 4, 2**20)[3]
+
+
+def test_an_unknown_algorithm_is_refused(profile: Profile) -> None:
+    with pytest.raises(OutsideCalibration, match="butterfly"):
+        predict(profile, "butterfly", 2, 64)
+
+
+def test_files_round_trip(profile: Profile, profile_file: Path, measurements_file: Path) -> None:
+    again = read_profile(profile_file)
+    assert again == profile
+    assert again.content_hash == profile.content_hash
+    made = synthetic.experiment(noise=0.02, runs=2)
+    assert read_experiment(measurements_file) == made
+
+
+def test_content_hash_follows_the_content(profile: Profile) -> None:
+    assert replace(profile, gamma_s_per_byte=2e-10).content_hash != profile.content_hash
+
+
+BROKEN = {
+    "format: dse-profile/1": ("format: dse-profile/2", r":1:9: format 'dse-profile/2' is another"),
+    "gamma_s_per_byte: 1.0e-10": ("gamma_s_per_byte: -1", r"gamma_s_per_byte: .*greater than"),
+    "ranks: [2, 8]": ("ranks: [8, 2]", r"ranks: the range 8 .. 2 is inverted"),
+    "cores: 4\n": ("cores: four\n", r"cores: .*integer"),
+    "split: assumed\n": ("", r"the key 'split' is missing"),
+    "transport: mpi\n": ("transport: mpi\ncolour: red\n", r":\d+:1: unknown key 'colour'; remove"),
+    "  any:\n": ("  other:\n", r"has no fit 'any'"),
+    "max_nodes: 1\n": ("max_nodes: 1\nmax_nodes: 1\n", r"duplicate key 'max_nodes'"),
+    "message_bytes: [": ("message_bytes: [.nan, ", r"message_bytes"),
+}
+
+
+@pytest.mark.parametrize("old", BROKEN)
+def test_a_bad_profile_gets_one_clear_line(profile_file: Path, tmp_path: Path, old: str) -> None:
+    new, expected = BROKEN[old]
+    text = profile_file.read_text()
+    assert old in text
+    path = tmp_path / "bad.yaml"
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(StudyError, match=expected) as caught:
+        read_profile(path)
+    assert re.match(re.escape(str(path)) + r":\d+:\d+: \S", str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "- 1\n", "hello\n", "a: [1\n", "\tx: 1\n", "format: other/1\n"]
+)
+def test_not_a_profile_at_all(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(StudyError):
+        read_profile(path)
+    with pytest.raises(StudyError):
+        fit_measurements([path])
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no such file"):
+        read_profile(tmp_path / "none.yaml")
+
+
+def test_files_of_different_machines_are_not_mixed(measurements_file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    write_experiment(synthetic.experiment(cores=2), other)
+    with pytest.raises(MeasurementError, match="different machines"):
+        fit_measurements([measurements_file, other])
+
+
+def test_two_files_of_one_machine_are_more_runs(measurements_file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    write_experiment(synthetic.experiment(noise=0.02, seed=2), other)
+    both = fit_measurements([measurements_file, other], "both")
+    assert both.name == "both"
+    assert both.measurements_sha256 == sha256_of(measurements_file, other)
+
+
+def test_too_little_to_fit(tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    write_experiment(synthetic.experiment(ranks=(2,)), path)
+    with pytest.raises(MeasurementError, match="two rank counts"):
+        fit_measurements([path])
+
+
+def test_a_folder_that_cannot_be_written_leaves_nothing(profile: Profile, tmp_path: Path) -> None:
+    from dse.calibration import write_profile
+
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError):
+        write_profile(profile, tmp_path / "file" / "p.yaml")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_show_prints_what_a_reader_needs(profile: Profile) -> None:
+    console = Console(record=True, width=120, file=open("/dev/null", "w"))  # noqa: SIM115
+    show_profile(replace(profile, background_cores=0.7), console)
+    console.file.close()
+    text = console.export_text()
+    for wanted in (
+        "planted",
+        "2-8 ranks",
+        "assumed",
+        "latency",
+        "textbook",
+        "ring",
+        "quiet",
+        "any",
+    ):
+        assert wanted in text
+
+
+def test_show_as_data_is_json_with_intervals(profile: Profile) -> None:
+    data = json.loads(json.dumps(profile_data(profile)))
+    low, high = data["fits"]["ring"]["intervals_90"]["latency_s"]
+    assert low <= data["fits"]["ring"]["latency_s"] * 1.05
+    assert high > low
+    assert "draws" not in data["fits"]["ring"]

@@ -1,0 +1,56 @@
+"""report.md: the same answer as text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dse.report import markdown, words
+from tests.report.documents import COSTS, document
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_the_answer_comes_first_and_the_questions_in_order(cost: str) -> None:
+    run = document("speedup", cost)
+    text = markdown.render_markdown(run)
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert [head.split()[0] for head in heads] == [
+        "What", "The", "Where", "What", "How", "Inputs,", "How",
+    ]  # fmt: skip
+    at = [text.index(markdown.escaped(sentence)) for sentence in words.answer(run)]
+    assert at == sorted(at)
+    assert at[-1] < text.index("## The front")
+
+
+def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
+    run = document()
+    run["front"][0]["config"]["aggregation"] = "a | b"
+    width = None
+    for line in markdown.render_markdown(run).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+        if cells and width:
+            assert cells == width, line
+        width = cells
+
+
+def test_texts_of_a_study_are_no_markup() -> None:
+    run = document()
+    run["study"].update(name="<script>x</script> *a* [b](c)", description="# no head\n\n# none")
+    run["study_text"] = "```\n# escaped?\n````\n"
+    text = markdown.render_markdown(run)
+    assert "<script>" not in text.replace("\\<", "")
+    assert not re.search(r"^# n", text, re.MULTILINE)
+    assert "`````\n```\n# escaped?\n````\n`````" in text
+
+
+def test_a_long_front_is_cut_and_says_so() -> None:
+    run = document()
+    run["front"] = [run["front"][0]] * 500
+    assert "440 more are in front.csv" in markdown.render_markdown(run)
+
+
+def test_nothing_calibrated_is_said() -> None:
+    run = document()
+    run["calibration"] = []
+    assert "Nothing was calibrated" in markdown.render_markdown(run)

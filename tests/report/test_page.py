@@ -1,0 +1,232 @@
+"""The page: its order, what it says, and that it loads nothing and executes nothing foreign."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.report import page
+from tests.report import browser
+from tests.report.documents import AXES, document, point
+
+SECTIONS = ["buy", "front", "time", "binds", "calibration", "inputs", "reproduce"]
+EVIL = "<script>alert(1)</script>"
+
+
+class Reader(HTMLParser):
+    """What a browser would see: sections, scripts, everything that is loaded, and text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.scripts: list[str] = []
+        self.text = ""
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = {name: value or "" for name, value in attrs}
+        self._inside = tag
+        if tag == "section":
+            self.sections.append(known["id"])
+        if tag == "script":
+            self.scripts.append("")
+        for name, value in known.items():
+            assert not name.startswith("on"), f"{tag} has a handler"
+            if name in ("src", "srcset", "data", "poster", "action"):
+                self.loads.append(value)
+            if name == "href":
+                (self.links if tag == "a" else self.loads).append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = "" if tag in ("script", "style") else self._inside
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside != "style":
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def run() -> dict[str, Any]:
+    return document()
+
+
+@pytest.fixture(scope="module")
+def seen(run: dict[str, Any]) -> Reader:
+    return Reader(page.render_page(run))
+
+
+def test_sections_stand_in_the_order_of_the_questions(seen: Reader) -> None:
+    assert seen.sections == SECTIONS
+
+
+def test_nothing_is_loaded_from_anywhere(seen: Reader) -> None:
+    assert all(load.startswith("data:") for load in seen.loads)
+    assert all(link.startswith(("#", "https://images.nvidia.com/")) for link in seen.links)
+    assert "default-src 'none'" in page.POLICY
+
+
+def test_plotly_is_inlined_once(run: dict[str, Any]) -> None:
+    assert page.render_page(run).count("plotly.js v") == 1
+
+
+def test_figures_are_valid_json(seen: Reader) -> None:
+    assert [len(json.loads(text)["data"]) > 0 for text in seen.scripts[:2]] == [True, True]
+    assert len(seen.scripts) == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["resnet50-ethernet-upgrade", "USD", "capital <= 1.2 MUSD", "this-machine", "ring-mpi",
+     "Efficiency 0.7 of peak is recalled", "NVIDIA V100 data sheet", "2026-08-21", "1 unverified",
+     "1 unknown", "dse run search_spaces/example.yaml --seed 0", "a1b2c3d4e5f60718",
+     "only where aggregation is ps-grpc", "Each further", "assumed", "numpy 2.4.1"],
+)  # fmt: skip
+def test_the_page_says(run: dict[str, Any], seen: Reader, text: str) -> None:
+    run["recommended"]["why"] = "Each further dollar buys less"
+    if text == "Each further":
+        assert text in Reader(page.render_page(run)).text
+    else:
+        assert text in seen.text
+
+
+def poison(value: Any) -> Any:
+    """The document with markup in every text that a user or a file may have written."""
+    kept = {"status", "calibrated", "created", "objectives", "units", "engine", "executor", "rule"}
+    if isinstance(value, dict):
+        return {key: item if key in kept else poison(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [poison(item) for item in value]
+    return f"{value}{EVIL}" if isinstance(value, str) else value
+
+
+def test_no_text_of_a_study_becomes_markup() -> None:
+    run = poison(document())
+    for axis, name in zip(run["axes"], AXES, strict=True):
+        axis["name"] = name
+    run["axes"].append({**run["axes"][0], "name": EVIL})
+    for at, item in enumerate([run["baseline"], *run["front"]]):
+        item["config"][EVIL] = f"{EVIL}{at}"
+    run["front"][0]["config"]["accelerator"] = "]]></script><!--<script>alert(2)"
+    html = page.render_page(run)
+    own = html.replace(page._plotly(), "")
+    assert EVIL not in own
+    assert "alert(2)" in own
+    assert own.count("<script") == 4
+    assert "<!--" not in own
+    seen = Reader(html)
+    assert seen.sections == SECTIONS
+    assert [len(json.loads(text)["data"]) > 0 for text in seen.scripts[:2]] == [True, True]
+
+
+def test_only_web_addresses_become_links() -> None:
+    run = document()
+    run["sources"][0]["url"] = "javascript:alert(1)"
+    assert not any(link.startswith("javascript") for link in Reader(page.render_page(run)).links)
+
+
+def single(run: dict[str, Any]) -> None:
+    only = run["front"][-1]
+    run.update(front=[only], fastest=only, cheapest_within_5_percent=only)
+    run["recommended"] = {**only, "rule": "knee", "why": ""}
+
+
+def bare(run: dict[str, Any]) -> None:
+    run["sample"] = {"cost": [], "gain": [], "aggregation": [], "gpus": []}
+    run.update(calibration=[], sources=[], assumptions=[], transports=[], rejected={})
+    run["extrapolated"]["front"] = 0
+    for item in [*run["front"], run["baseline"], run["recommended"]]:
+        item.update(interval=None, ties=0, tied=[])
+        item["costs"] = {**item["costs"], "hourly": None, "tco": None}
+
+
+def wide(run: dict[str, Any]) -> None:
+    for at in range(8):
+        name = f"axis_with_a_rather_long_name_{at}"
+        run["axes"].append({"name": name, "values": ["x", "y" * 60], "default": False,
+                            "conditional": ""})  # fmt: skip
+        for turn, item in enumerate([run["baseline"], run["recommended"], *run["front"]]):
+            item["config"] = {**item["config"], name: "y" * 60 if turn % 2 else "x"}
+
+
+def long(run: dict[str, Any]) -> None:
+    run["front"] = [point({**run["front"][0]["config"], "gpus": str(at + 1)}) for at in range(500)]
+
+
+@pytest.mark.parametrize("change", [single, bare, wide, long])
+def test_unusual_runs_render(change: Any) -> None:
+    run = document()
+    change(run)
+    assert Reader(page.render_page(run)).sections == SECTIONS
+
+
+def test_what_binds_names_front_points_near_a_bound() -> None:
+    run = document()
+    run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
+    run["constraints"] += ["capital / gpus <= 50 kUSD", "gpus >= 1", "no constraint at all"]
+    found = page.bounds(run)
+    assert [text for text, _, _ in found] == ["capital <= 1.2 MUSD"]
+    assert len(run["front"]) in found[0][2]
+
+
+def test_rejections_are_sorted_and_relative_to_the_space(run: dict[str, Any]) -> None:
+    rows = page.rejected(run)
+    assert rows[0][0] == "capital <= 1.2 MUSD"
+    assert rows[0][2] == pytest.approx(rows[0][1] / run["counts"]["points"])
+
+
+def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
+    run = document()
+    run["fastest"]["config"]["gpus"] = "128"
+    assert "GPUs = 128" in page.edges(run)
+
+
+SCRIPT = """
+const chart = document.getElementById("front-chart");
+const curve = chart.data.findIndex((trace) => trace.name === "Recommended");
+Plotly.Fx.hover(chart, [{ curveNumber: curve, pointNumber: 0 }]);
+const heads = [...document.querySelectorAll("#front-table thead button")];
+heads[1].click(); heads[1].click();
+const more = document.querySelector(".more"); more.click();
+return {
+  hover: chart.querySelector(".hovertext").textContent,
+  charts: document.querySelectorAll(".chart .main-svg").length,
+  bars: document.querySelectorAll("#time-chart .bars .point").length,
+  first: document.querySelector("#front-table tbody").id,
+  open: !more.closest("tbody").rows[1].hidden,
+  wide: document.documentElement.scrollWidth,
+  requests: performance.getEntriesByType("resource").map((entry) => entry.name),
+  title: document.title,
+};
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browser.chromium() is None, reason="no chromium on PATH")
+@pytest.mark.parametrize("width", [1200, 400])
+def test_the_page_works_in_a_browser(tmp_path: Path, width: int) -> None:
+    run = document()
+    run["study"]["name"] = EVIL
+    wide(run)
+    found, console = browser.run(page.render_page(run), SCRIPT, tmp_path, width)
+    assert console == []
+    assert found["title"] == f"{EVIL}: what to buy"
+    assert found["charts"] >= 4
+    assert found["bars"] >= len(run["front"])
+    assert found["requests"] == []
+    assert found["wide"] <= width
+    assert found["open"]
+    assert found["first"] == f"point-{len(run['front'])}"
+    best = run["recommended"]
+    assert "Recommended" in found["hover"]
+    assert best["config"]["accelerator"] in found["hover"]
+    assert re.search(rf"gpus?\s+{best['config']['gpus']}", found["hover"], re.IGNORECASE)

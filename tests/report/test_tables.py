@@ -1,0 +1,95 @@
+"""The rows of front.csv, the named points side by side, the table of the front."""
+
+from __future__ import annotations
+
+import pytest
+
+from dse.report import tables
+from tests.report.documents import AXES, COSTS, document
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
+    run = document("speedup", cost)
+    header, rows = tables.front_rows(run)
+    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated"]
+    assert header == [*AXES, *results]
+    assert len(rows) == len(run["front"])
+    for row, item in zip(rows, run["front"], strict=True):
+        assert row[: len(AXES)] == [item["config"][axis] for axis in AXES]
+        assert row[len(AXES)] == item["speedup"]
+        assert row[-1] == ("true" if item["extrapolated"] else "false")
+        assert None not in row
+
+
+def test_csv_leaves_an_unknown_cost_empty() -> None:
+    run = document()
+    first = run["front"][0]
+    first["capital"] = first["costs"]["capital"] = None
+    header, rows = tables.front_rows(run)
+    assert rows[0][header.index("capital")] == ""
+
+
+def test_comparison_marks_what_differs_from_the_baseline() -> None:
+    run = document()
+    table = tables.comparison(run)
+    rows = dict(table.rows)
+    assert table.heads[:2] == ("Baseline", "Recommended")
+    base, best = rows["Accelerator"][:2]
+    assert (base.text, base.changed) == ("p100-pcie-16gb", False)
+    assert best.changed == (best.text != base.text)
+    assert "Purchase price" in rows
+    assert rows["Basis"][0].text == "Not measured"
+    assert not rows["Speedup"][0].note
+
+
+def test_comparison_gives_equal_points_one_column() -> None:
+    run = document()
+    run["cheapest_within_5_percent"] = run["fastest"]
+    assert tables.comparison(run).heads == ("Baseline", "Recommended", "Fastest")
+    run["recommended"] = {**run["fastest"], "rule": "fastest", "why": ""}
+    assert tables.comparison(run).heads == ("Baseline", "Recommended and fastest")
+
+
+def test_comparison_says_which_values_of_the_baseline_were_assumed() -> None:
+    run = document()
+    run["recommended"]["config"] = {**run["recommended"]["config"], "bucket": "1 MiB"}
+    assert dict(tables.comparison(run).rows)["Bucket"][0].note == "assumed"
+
+
+def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None:
+    run = document()
+    for item in run["front"]:
+        item["config"]["precision"] = "fp16"
+    table = tables.front_table(run)
+    heads = [head for head, _ in table.heads]
+    assert ("precision", "fp16") in table.constant
+    assert "Precision" not in heads
+    assert {"Speedup", "Purchase price", "Accelerator"} <= set(heads)
+    assert all(len(row.cells) + 1 == len(heads) for row in table.rows)
+
+
+def test_front_table_sorts_by_numbers_not_by_text() -> None:
+    table = tables.front_table(document())
+    at = [head for head, _ in table.heads].index("Speedup")
+    keys = [row.cells[at][0] for row in table.rows]
+    assert keys == sorted(keys)
+    assert all(isinstance(key, float) for key in keys)
+
+
+def test_equals_are_listed_and_counted() -> None:
+    run = document()
+    item = next(p for p in run["front"] if p["ties"] == 3)
+    row = tables.front_table(run).rows[run["front"].index(item)]
+    assert row.ties == 3
+    assert len(row.listed) == 2
+    assert row.more == 1
+    assert "batch per GPU 16" in row.listed[0]
+    assert dict(row.axes)["batch per GPU"] == "16, 128"
+
+
+def test_no_ties() -> None:
+    run = document()
+    for item in run["front"]:
+        item.update(ties=0, tied=[])
+    assert all(not row.listed and not row.more for row in tables.front_table(run).rows)

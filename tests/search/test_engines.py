@@ -1,0 +1,147 @@
+"""Both engines, against pricing every point on its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.errors import DseError, NoFeasiblePoint
+from dse.search import exhaustive, feasibility, pareto
+from dse.search.load import load
+from dse.search.problem import Problem
+from dse.search.run import Outcome, choose_engine, run
+from tests.search import studies
+
+
+def brute_front(problem: Problem) -> set[tuple[float, float]]:
+    """Price points one at a time; keep what no other dominates."""
+    rows = []
+    for index in range(problem.space.size):
+        evaluation = problem.point(problem.space.point(index))
+        checks = feasibility.checks(evaluation, problem.study.constraints)
+        if all(bool(mask.all()) for _, mask in checks):
+            gain = float(np.ravel(evaluation["speedup"])[0])
+            rows.append((gain, float(np.ravel(evaluation["capital"])[0])))
+    return {
+        (g, c)
+        for g, c in rows
+        if not any(g2 >= g and c2 <= c and (g2 > g or c2 < c) for g2, c2 in rows)
+    }
+
+
+def search(problem: Problem, engine: str = "exhaustive") -> Outcome:
+    return run(problem, engine, None, None, lambda *_: None, problem.study.search.budget, 0)
+
+
+def objectives(outcome: Outcome) -> set[tuple[float, float]]:
+    return {(point.gain, point.cost) for point in outcome.front}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Problem:
+    return load(studies.written(tmp_path))
+
+
+@pytest.mark.parametrize("text", [studies.SMALL, studies.CONDITIONAL_BUCKET])
+def test_both_engines_find_the_brute_force_front(tmp_path: Path, text: str) -> None:
+    problem = load(studies.written(tmp_path, text))
+    expected = brute_front(problem)
+    assert len(expected) > 5
+    assert objectives(search(problem)) == expected
+    assert objectives(search(problem, "guided")) == expected
+
+
+def test_engines_agree_on_points_and_ties(small: Problem) -> None:
+    whole, guided = search(small), search(small, "guided")
+    assert guided.tally.points == whole.tally.points == small.space.size
+    assert guided.tally.feasible == whole.tally.feasible
+    assert guided.tally.rejected == whole.tally.rejected
+    assert [p.ties for p in guided.front] == [p.ties for p in whole.front]
+
+
+def test_box_size_does_not_matter(small: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = search(small)
+    for size in (1, 7, 100, 10**9):
+        monkeypatch.setattr(exhaustive, "BOX_POINTS", size)
+        monkeypatch.setattr(exhaustive, "CHUNK_POINTS", 3 * size)
+        found = search(small)
+        assert objectives(found) == objectives(expected)
+        assert [p.ties for p in found.front] == [p.ties for p in expected.front]
+        assert found.tally.feasible == expected.tally.feasible
+        assert dict(found.tally.rejected) == dict(expected.tally.rejected)
+
+
+def test_boxes_number_every_point_once(small: Problem) -> None:
+    for size in (1, 5, 64, 10**6):
+        boxes = list(small.space.boxes(size))
+        ends = [box.first + box.size for box in boxes]
+        assert [box.first for box in boxes] == [0, *ends[:-1]]
+        assert ends[-1] == small.space.size
+
+
+def test_a_point_prices_the_same_alone_and_in_its_grid(small: Problem) -> None:
+    for box in list(small.space.boxes(100))[::3]:
+        evaluation = small.box(box)
+        for name in ("speedup", "capital", "step", "memory_slack"):
+            grid = np.broadcast_to(evaluation[name], box.shape).ravel()
+            for offset in range(0, box.size, 17):
+                alone = small.point(small.space.point(box.first + offset))[name]
+                assert float(np.ravel(alone)[0]) == grid[offset]
+
+
+def test_speedup_of_the_baseline_is_one(small: Problem) -> None:
+    evaluation = small.point(small.study.baseline.values)
+    assert float(np.ravel(evaluation["speedup"])[0]) == pytest.approx(1.0)
+
+
+def test_conditional_axis_does_not_multiply_other_points(small: Problem) -> None:
+    plain = 2 * 2 * 2 * (2 * 6 * 2 * 2 * 3)  # precision, two aggregations, bucket x grid
+    assert small.space.size == plain + 2 * 2 * (2 * 6 * 2 * 2 * 3) * 2
+    labels = [small.space.labels(i) for i in range(0, small.space.size, 5)]
+    assert all((row["ps_servers"] == "") == (row["aggregation"] != "ps-grpc") for row in labels)
+
+
+def test_nothing_feasible_names_the_constraint_and_the_nearest_point(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.IMPOSSIBLE))
+    for engine in ("exhaustive", "guided"):
+        with pytest.raises(NoFeasiblePoint, match="capital <= 1 USD") as caught:
+            search(problem, engine)
+        assert caught.value.exit_status == 3
+        assert "gpus=1," in str(caught.value)
+        assert "accelerator=p100" in str(caught.value)
+
+
+def test_continuous_axis_needs_the_guided_engine(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.CONTINUOUS))
+    assert choose_engine(problem, "auto") == ("guided", "an axis is continuous")
+    with pytest.raises(DseError, match="finite"):
+        choose_engine(problem, "exhaustive")
+    found = run(problem, "auto", None, None, lambda *_: None, 1500, 0)
+    assert found.tally.points <= 1500
+    # Money does not depend on the link's speed here, so every front point has the fastest link.
+    several = [p for p in found.front if int(p.labels["gpus"]) > int(p.labels["gpus_per_node"])]
+    assert several
+    assert all(p.values["inter_node"].bytes_per_s == 12.5e9 for p in several)  # type: ignore[union-attr]
+
+
+def test_same_seed_same_front(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.CONTINUOUS))
+    fronts = [
+        objectives(run(problem, "guided", None, None, lambda *_: None, 600, 7)) for _ in range(2)
+    ]
+    assert fronts[0] == fronts[1]
+
+
+def test_engine_is_chosen_by_size(small: Problem) -> None:
+    engine, reason = choose_engine(small, "auto")
+    assert engine == "exhaustive"
+    assert "points" in reason
+
+
+def test_dominated_ties_are_never_on_the_front(small: Problem) -> None:
+    front = search(small).tally.front
+    assert np.all(np.diff(front.cost) > 0)
+    assert np.all(np.diff(front.gain) > 0)
+    assert pareto.merge([front, front]).gain.tolist() == front.gain.tolist()

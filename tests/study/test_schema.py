@@ -1,0 +1,120 @@
+"""The schema for editors, the documentation page and the reader tell the same story."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse.study
+from dse import units
+from dse.study import AXES, QUANTITIES, study_schema
+from dse.study.names import Names, alternatives, suggest
+from dse.study.schema import BaselinePoint, Space, StudyFile
+from dse.study.values import default_axis
+from dse.yaml_source import parse_yaml
+
+from .conftest import NAMES, VALID, Reader
+
+PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_public_names_exist() -> None:
+    for name in dse.study.__all__:
+        assert getattr(dse.study, name) is not None
+
+
+def test_schema_describes_every_axis() -> None:
+    schema = study_schema()
+    json.dumps(schema)
+    assert set(schema["$defs"]["Space"]["properties"]) == set(AXES)
+    for found in schema["$defs"]["Space"]["properties"].values():
+        assert found["description"]
+    assert set(Space.model_fields) == set(BaselinePoint.model_fields) == set(AXES)
+    assert schema["required"] == ["study", "workload", "space", "objectives"]
+
+
+@pytest.mark.parametrize(
+    "text", [VALID, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)[0]]
+)
+def test_schema_accepts_what_the_reader_accepts(text: str, read: Reader) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(parse_yaml(text, "f").data, study_schema())
+    read(text=text)
+
+
+def _broken() -> list[tuple[str, str]]:
+    return [
+        ("objectives:", "objetives:"),
+        ("fp16", "fp12"),
+        ("gpus_per_node", "gpu_per_node"),
+        ("latency:", "latenci:"),
+        ("maximize: speedup", "maximize: capital"),
+        ("budget: 20000", "budget: 0"),
+        ("[1, 4, 8]", "[]"),
+        ("[1, 4, 8]", "[0]"),
+        ("axis: ps", "axes: ps"),
+    ]
+
+
+@pytest.mark.parametrize(("old", "new"), _broken())
+def test_schema_refuses_what_the_reader_refuses(old: str, new: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    data: Any = parse_yaml(VALID.replace(old, new, 1), "f").data
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, study_schema())
+
+
+def test_defaults_are_valid_values() -> None:
+    for name, spec in AXES.items():
+        if spec.default is None:
+            continue
+        (value,) = default_axis(name).values
+        if spec.choices:
+            assert value in spec.choices
+        elif isinstance(spec.default, str):
+            assert spec.number is not None
+            assert value == units.parse(spec.default, spec.number.dimension)
+
+
+def test_page_names_every_key_axis_and_quantity() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    keys = {field.alias or name for name, field in StudyFile.model_fields.items()}
+    for name in (*keys, *AXES, *QUANTITIES):
+        assert f"`{name}`" in page, name
+    for spec in AXES.values():
+        for choice in spec.choices if spec.kind == "choice" else ():
+            assert f"`{choice}`" in page, choice
+    for word in (*Names().algorithms, *Names().transports):
+        assert f"`{word}`" in page, word
+    for name, quantity in QUANTITIES.items():
+        if quantity.objective:
+            assert re.search(rf"\| `{name}` \| [^|]*\({quantity.objective[:3]}\)", page), name
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("resnet5O", "resnet50"),
+        ("ResNet50", "resnet50"),
+        ("resnet-50", "resnet50"),
+        ("restnet50", "resnet50"),
+        ("resnet1O1", "resnet101"),
+        ("bert_large_s128", "bert-large-s128"),
+        ("bert-large", "bert-large-s128"),
+        ("vggl6", "vgg16"),
+    ],
+)
+def test_suggestions(name: str, known: str) -> None:
+    assert suggest(name, NAMES.workloads) == f"did you mean {known}?"
+
+
+def test_no_far_fetched_suggestion() -> None:
+    assert suggest("zzz", NAMES.workloads) == f"use {alternatives(NAMES.workloads)}"
+    assert suggest("zzz", NAMES.workloads, "look there") == "look there"
+    assert suggest("x" * 10_000, NAMES.workloads, "look there") == "look there"
+    assert suggest("zzz", [str(n) for n in range(100)]).startswith("see `dse catalog`")
