@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from math import ceil, floor, log10
 from typing import Any
@@ -37,8 +37,8 @@ def front_figure(document: Document) -> str:
     """Gain over cost: sampled feasible points, the front with its intervals, the named points."""
     import plotly.graph_objects as go
 
-    figure = go.Figure(layout=_layout(height=560, hovermode="closest"))
     front = [p for p in document["front"] if _known(document, p)]
+    figure = go.Figure(layout=_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
     figure.add_scatter(
         x=[words.cost(document, p) for p in front], y=[words.gain(document, p) for p in front],
@@ -53,19 +53,16 @@ def front_figure(document: Document) -> str:
             marker = {"symbol": symbol, "size": 9, "color": ACCENT,
                       "line": {"width": 2, "color": ACCENT}}  # fmt: skip
             _points(document, figure, points, titles, f"Front, {behind}", marker)
-    base, best = document["baseline"], document["recommended"]
+    base, best, edge = document["baseline"], document["recommended"], {"color": "white", "width": 1}
     if _known(document, best):
-        marker = {"symbol": "star", "size": 19, "color": MARK,
-                  "line": {"color": "white", "width": 1}}  # fmt: skip
+        marker = {"symbol": "star", "size": 19, "color": MARK, "line": edge}
         at = [numbers[id(p)] for p in document["front"] if p["config"] == best["config"]]
         title = "Recommended" + "".join(f" (front point {number})" for number in at)
-        _points(document, figure, [best], [title], "Recommended", marker, "top left")
+        _points(document, figure, [best], [title], "Recommended", marker, _side(document, best))
     if _known(document, base):
-        marker = {"symbol": "diamond", "size": 13, "color": INK,
-                  "line": {"color": "white", "width": 1}}  # fmt: skip
+        marker = {"symbol": "diamond", "size": 13, "color": INK, "line": edge}
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
-    shown = [*front, *(p for p in (base,) if _known(document, p))]
-    sample = document.get("sample") or {}
+    shown, sample = [*front, base], document.get("sample") or {}
     gains = [words.gain(document, p) for p in shown]
     gains += [end[1] for p in front if (end := words.gain_interval(document, p))]
     prices = [words.cost(document, p) for p in shown]
@@ -80,7 +77,7 @@ def time_figure(document: Document) -> str:
     import plotly.graph_objects as go
 
     rows = [*reversed(bars(document))]
-    figure = go.Figure(layout=_layout(height=130 + 27 * len(rows), barmode="stack"))
+    figure = go.Figure(layout=_layout(height=130 + 27 * len(rows), barmode="stack", bargap=0.28))
     labels = [label for label, _ in rows]
     for term, name, color, pattern in TERMS:
         values = [point["terms"].get(term) or 0.0 for _, point in rows]
@@ -104,7 +101,6 @@ def time_figure(document: Document) -> str:
                         tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True, gridcolor=GRID,
                         title="Share of the step")  # fmt: skip
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
-    figure.update_layout(bargap=0.28)
     return str(figure.to_json())
 
 
@@ -149,8 +145,7 @@ def hover(document: Document, title: str, point: Point) -> str:
     return "<br>".join(lines)
 
 
-def _aligned(rows: Iterable[tuple[str, str]]) -> list[str]:
-    rows = list(rows)
+def _aligned(rows: Sequence[tuple[str, str]]) -> list[str]:
     width = max((len(_short(name, 18)) for name, _ in rows), default=0)
     return [escape(f"{_short(name, 18):<{width}}  {_short(text, WIDEST_LABEL)}".rstrip())
             for name, text in rows]  # fmt: skip
@@ -160,19 +155,18 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def _side(document: Document, best: Point) -> str:
+    """Where the word beside the star has room: above the front, unless that is off the chart."""
+    costs = sorted(words.cost(document, p) or 0.0 for p in (*document["front"], best))
+    return "bottom right" if (words.cost(document, best) or 0.0) < 1.3 * costs[0] else "top left"
+
+
 def _known(document: Document, point: Point) -> bool:
     return words.cost(document, point) is not None and words.gain(document, point) is not None
 
 
-def _points(
-    document: Document,
-    figure: Any,
-    points: Sequence[Point],
-    titles: Sequence[str],
-    name: str,
-    marker: dict[str, Any],
-    label: str = "",
-) -> None:
+def _points(document: Document, figure: Any, points: Sequence[Point], titles: Sequence[str],
+            name: str, marker: dict[str, Any], label: str = "") -> None:  # fmt: skip
     gains = [words.gain(document, p) or 0.0 for p in points]
     bounds = [words.gain_interval(document, p) for p in points]
     above = [max(0.0, b[1] - g) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
@@ -245,10 +239,11 @@ def _layout(**more: Any) -> dict[str, Any]:
     return {
         "template": "none", "autosize": True, "paper_bgcolor": "white", "plot_bgcolor": "white",
         "font": {"family": FONT, "size": 13, "color": INK},
-        "margin": {"l": 62, "r": 26, "t": 12, "b": 56},
+        "margin": {"l": 62, "r": 40, "t": 12, "b": 56},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
                    "traceorder": "normal", "itemsizing": "constant"},
         "hoverlabel": {"font": {"family": MONO, "size": 12, "color": INK}, "align": "left",
                        "bgcolor": "rgba(255,255,255,.97)", "bordercolor": QUIET},
+        "modebar": {"orientation": "v", "bgcolor": "rgba(255,255,255,0)"},
         "dragmode": "zoom", **more,
     }  # fmt: skip

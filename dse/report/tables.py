@@ -123,22 +123,18 @@ def front_rows(document: Document) -> tuple[list[str], list[list[object]]]:
 def comparison(document: Document) -> Comparison:
     """Baseline, recommended, cheapest within 5 %, fastest; equal points share a column."""
     least = capital(words.aim(document, "minimize").least)
-    heads: list[str] = []
-    points: list[Point] = []
+    heads, points = list[str](), list[Point]()
     for key, title in NAMED:
         point, title = document[key], title.replace("{Least}", least)
-        same = [at for at, other in enumerate(points) if other["config"] == point["config"]]
-        if same:
-            heads[same[0]] = _both(heads[same[0]], title)
+        configs = [other["config"] for other in points]
+        if point["config"] in configs:
+            at = configs.index(point["config"])
+            heads[at] = _both(heads[at], title)
         else:
-            heads.append(title)
-            points.append(point)
+            heads, points = [*heads, title], [*points, point]
     varying, constant = split_axes(document, points)
-    rows = [
-        *_measures(document, points),
-        *(_axis(document, name, points) for name in varying if name != "gpus"),
-    ]
-    return Comparison(tuple(heads), tuple(rows), tuple(constant))
+    axes = [_axis(document, name, points) for name in varying if name != "gpus"]
+    return Comparison(tuple(heads), (*_measures(document, points), *axes), tuple(constant))
 
 
 def _both(first: str, second: str) -> str:

@@ -57,7 +57,7 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0:
         return "0"
     places = max(0, digits - 1 - floor(log10(abs(value))))
-    text = f"{value:,.{min(places, 12)}f}"
+    text = f"{value:,.{places}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -97,10 +97,8 @@ def shown(value: float | None, unit: str) -> str:
     """A number with its unit, for people: ``USD 1.23 M``, ``3.4x``, ``42 ms``, ``12 kW``."""
     if value is None or not isfinite(value):
         return UNKNOWN
-    if unit == "x":
-        return f"{significant(value)}x"
-    if unit == "s":
-        return duration(value)
+    if unit in ("x", "s"):
+        return f"{significant(value)}x" if unit == "x" else duration(value)
     if unit.startswith("USD"):
         return f"USD {scaled(value, _COUNTS)}{unit[3:].replace('hour', 'h')}"
     if unit in ("W", "J"):
@@ -125,20 +123,17 @@ def gain(document: Document, point: Point) -> float | None:
 def cost(document: Document, point: Point) -> float | None:
     """What the study minimizes, at one point; None where it is unknown."""
     name = document["objectives"]["minimize"]
-    value = point.get(name)
-    if value is None:
-        value = point["step_s"] if name == "step" else point["costs"].get(name)
+    value = point.get(name, point["step_s"] if name == "step" else point["costs"].get(name))
     return None if value is None else float(value)
 
 
-def gain_interval(document: Document, point: Point) -> tuple[float, float] | None:
+def gain_interval(document: Document, point: Point) -> tuple[float, ...] | None:
     """The interval of what is maximized; throughput's follows from that of the step."""
     bounds = point.get("interval")
     if not bounds:
         return None
     if document["objectives"]["maximize"] == "throughput":
-        low, high = bounds["step_s"]
-        return point["global_batch"] / high, point["global_batch"] / low
+        return tuple(point["global_batch"] / end for end in reversed(bounds["step_s"]))
     return float(bounds["speedup"][0]), float(bounds["speedup"][1])
 
 
@@ -226,10 +221,9 @@ def _nearly(document: Document) -> str:
             f"The fastest point reaches {show_gain(document, fast)} and {_costs(document, fast)}: "
             f"{describe(fast)}; nothing for less comes within 5 % of it."
         )
-    saved, whole = cost(document, cheap), cost(document, fast)
-    less = ""
-    if saved is not None and whole:
-        less = f", {percent(1 - saved / whole)} less than the fastest ({show_gain(document, fast)})"
+    price, whole, less = cost(document, cheap), cost(document, fast), ""
+    if price is not None and whole:
+        less = f", {percent(1 - price / whole)} less than the fastest ({show_gain(document, fast)})"
     if cheap["config"] == document["recommended"]["config"]:
         return f"It is also the {least} point within 5 % of the fastest{less}."
     return (
@@ -244,8 +238,8 @@ def _how_sure(document: Document) -> str:
     bounds = gain_interval(document, point)
     if bounds is None or name == "no communication":
         return f"How sure: no interval can be given. {sentence}"
-    unit = aim(document, "maximize").unit
-    text = f"How sure: {interval(bounds, unit)}, a {INTERVAL} of its communication as calibrated"
+    ends = interval(bounds, aim(document, "maximize").unit)
+    text = f"How sure: {ends}, a {INTERVAL} of its communication as calibrated"
     if name == "extrapolated":
         text += ", but outside the measured range, where that is only a guide"
     own = base.get("interval")

@@ -60,6 +60,7 @@ class RayExecutor:
     ATTEMPTS = 5
 
     def __init__(self, address: str | None) -> None:
+        _reachable(address)  # Ray itself tries for minutes
         import ray
 
         self._ray = ray
@@ -100,6 +101,23 @@ class RayExecutor:
         """Leave the cluster, or stop the one that was started here."""
         if self._owned:
             self._ray.shutdown()
+
+
+CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address
+
+
+def _reachable(address: str | None) -> None:
+    """Raise unless something listens at ``host:port`` or ``ray://host:port``."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon:
+        return  # none, or a word such as "auto"
+    import socket
+
+    remedy = "start a cluster there with 'ray start --head', or leave --address out"
+    try:
+        socket.create_connection((host, int(port)), CONNECT_S).close()
+    except (OSError, ValueError, OverflowError) as cause:
+        raise DseError(f"no Ray on {address}: {cause}; {remedy}") from cause
 
 
 _WORK: dict[str, tuple[Problem, list[list[Any]]]] = {}
