@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,17 +47,43 @@ StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+# What the command line itself is misused with; typer passes it on without exporting its name.
+_UsageError: Any = typer.BadParameter.__base__
+
+
 def main() -> None:
     """Run the command line; every known error is one line and its exit status."""
     try:
-        app()
+        status = app(prog_name="dse", standalone_mode=False)
+        sys.stdout.flush()
     except DseError as error:
-        print(f"dse: {error}" if not _has_place(error) else str(error), file=sys.stderr)
-        raise SystemExit(error.exit_status) from None
+        status = _fail(str(error) if getattr(error, "line", 0) else f"dse: {error}", error)
+    except _UsageError as error:
+        status = _misused(error)
+    except OSError as error:
+        status = _fail(f"dse: output cannot be written: {error.strerror}")
+        _silence_stdout()
+    raise SystemExit(status)
 
 
-def _has_place(error: DseError) -> bool:
-    return bool(getattr(error, "line", 0))
+def _fail(line: str, error: DseError | None = None) -> int:
+    print(line, file=sys.stderr)
+    return (error or DseError).exit_status
+
+
+def _misused(error: Any) -> int:
+    """One line for a wrong command, option or argument; the help where nothing was asked."""
+    if error.ctx is not None and error.format_message() == error.ctx.get_help():
+        error.show()
+        return int(error.exit_code)
+    said = " ".join(error.format_message().split()).rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "dse"
+    return _fail(f"dse: {said[:1].lower()}{said[1:]}; see {command} --help")
+
+
+def _silence_stdout() -> None:
+    """Spare the interpreter a second failure when it flushes what is left on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _version(wanted: bool) -> None:
@@ -83,8 +110,12 @@ def run(
     engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
     executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Points the guided engine may price.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Points the guided engine may price.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**63 - 1, help="Of everything random.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
     json: Json = False,
 ) -> None:

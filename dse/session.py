@@ -6,14 +6,15 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.errors import StudyError
+from dse.errors import NoFeasiblePoint, StudyError
 
 if TYPE_CHECKING:
+    from dse.search.problem import Problem
     from dse.search.run import Progress
 
 ENGINES = ("auto", "exhaustive", "guided")
@@ -40,7 +41,7 @@ def run_study(
 ) -> dict[str, Any]:
     """Search a study, write its report, print the answer; returns the run document."""
     from dse.report import document, words
-    from dse.report.write import write_report
+    from dse.report.write import check_writable, write_report
     from dse.search import load
     from dse.search import run as searching
     from dse.search.executors import executor
@@ -54,38 +55,36 @@ def run_study(
     engine = options.engine or asked.engine
     kind = options.executor or ("ray" if options.address else place.kind)
     seed = asked.seed if options.seed is None else options.seed
-    budget = options.budget or asked.budget
+    budget = asked.budget if options.budget is None else options.budget
     folder = options.out or Path("reports") / problem.study.name
     say = (lambda *_: None) if quiet else print
     chosen, reason = searching.choose_engine(problem, engine)
     say(f"{problem.study.name}: {chosen} search, {reason}")
+    check_writable(folder)
     log = None
     if chosen == "exhaustive":
         header = searching.header(problem, document.calibration_hash(problem))
         log = RunLog(folder / RUN_LOG, header, options.resume)
         if log.done:
             say(f"resuming: {len(log.done)} units of work are done")
-    where = executor(kind, options.address or place.address)
     try:
-        with _progress(quiet) as progress:
-            outcome = searching.run(problem, engine, where, log, progress, budget, seed)
+        with closing(executor(kind, options.address or place.address)) as where:
+            with _progress(quiet) as progress:
+                outcome = searching.run(problem, engine, where, log, progress, budget, seed)
+            total_s = time.perf_counter() - started
+            found = document.build(outcome, command, seed, total_s, _profile_paths(problem))
+            page = write_report(found, folder)
     except KeyboardInterrupt:
         kept = "; go on with --resume" if log else ""
         print(f"\ninterrupted{kept}", file=sys.stderr)
         raise
+    except NoFeasiblePoint:
+        if log:
+            log.discard()  # complete: there is nothing to resume
+        raise
     finally:
-        where.close()
         if log:
             log.close()
-    profiles = {
-        profile.transport: load.profile_path(problem.study, name, at)
-        for at, name in enumerate(problem.study.calibration)
-        for profile in problem.profiles.values()
-        if profile.name == Path(name).stem
-    }
-    total_s = time.perf_counter() - started
-    found = document.build(outcome, command, seed, total_s, profiles)
-    page = write_report(found, folder)
     if log:
         log.discard()
     if show_json:
@@ -94,6 +93,18 @@ def run_study(
     for sentence in words.answer(found):
         say(sentence)
     say(f"Report: {page}")
+    return found
+
+
+def _profile_paths(problem: Problem) -> dict[str, Path]:
+    """Transport -> file of the profile that prices it."""
+    from dse.calibration import read_profile
+    from dse.search.load import profile_path
+
+    found: dict[str, Path] = {}
+    for position, name in enumerate(problem.study.calibration):
+        path = profile_path(problem.study, name, position)
+        found.setdefault(read_profile(path).transport, path)
     return found
 
 

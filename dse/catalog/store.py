@@ -67,7 +67,12 @@ def names(kind: str) -> tuple[str, ...]:
     if kind not in KINDS:
         near = tuple(difflib.get_close_matches(kind, KINDS, n=1))
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
-    return tuple(sorted(path.stem for path in (models_dir() / kind).glob("*.yaml")))
+    return _names(models_dir() / kind)
+
+
+@cache
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
 
 
 def find(kind: str, name: str) -> Path:

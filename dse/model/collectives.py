@@ -56,11 +56,9 @@ def recursive_doubling(
     power = largest_power_of_two(n)
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _pair_step(network, m, 1.0, n, g) + reduce_s
-    total = np.where(n > power, folded, 0.0)
-    for distance in _distances(power):
-        step = _pair_step(network, m, distance, n, g) + reduce_s
-        total = total + np.where(2 * distance <= power, step, 0.0)
-    return np.asarray(total)
+    distance = _distances(power, np.broadcast(n, g, m).ndim)
+    steps = _pair_step(network, m, distance, n, g) + reduce_s
+    return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
 def halving_doubling(
@@ -80,12 +78,10 @@ def halving_doubling(
         + _pair_step(network, m, 1.0, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
-    total = np.where(n > power, folded, 0.0)
-    for distance in _distances(power):
-        half = m / (2 * distance)
-        step = 2 * _pair_step(network, half, distance, n, g) + half * network.gamma_s_per_byte
-        total = total + np.where(2 * distance <= power, step, 0.0)
-    return np.asarray(total)
+    distance = _distances(power, np.broadcast(n, g, m).ndim)
+    half = m / (2 * distance)
+    steps = 2 * _pair_step(network, half, distance, n, g) + half * network.gamma_s_per_byte
+    return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
 def tree(
@@ -152,13 +148,28 @@ def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
 
 
-def _distances(power: Array) -> list[float]:
-    """1, 2, 4, ... below the largest of ``power`` (powers of two)."""
-    return [2.0**k for k in range(int(np.max(ceil_log2(power), initial=0)))]
+def _distances(power: Array, ndim: int) -> Array:
+    """1, 2, 4, ... below the largest of ``power`` (powers of two), along a new first axis.
+
+    All steps of an algorithm are priced in one call: few large operations, not many small ones.
+    """
+    steps = int(np.max(ceil_log2(power), initial=0))
+    return np.ldexp(1.0, np.arange(steps)).reshape((-1,) + (1,) * ndim)
+
+
+def _added(total: Array, steps: Array) -> Array:
+    """``total`` plus the steps, one after the other: the same rounding in a grid as at a point."""
+    for step in steps:
+        total = total + step
+    return np.asarray(total)
 
 
 def _pair_step(
-    network: Network, message_bytes: ArrayLike, distance: float, ranks: Array, ranks_per_node: Array
+    network: Network,
+    message_bytes: ArrayLike,
+    distance: ArrayLike,
+    ranks: Array,
+    ranks_per_node: Array,
 ) -> Array:
     """One step in which rank r exchanges with r XOR ``distance``, over all ranks at once.
 

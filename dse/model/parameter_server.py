@@ -20,10 +20,10 @@ def parameter_server(
 ) -> Array:
     """Seconds to aggregate ``message_bytes`` over all ranks through P servers, push plus pull.
 
-    The ranks of a node sum first, over ``network.within`` (``2(g-1) f_in(m/g)``, ring), so that the
-    M workers are nodes. Then each worker sends P messages of x = imbalance*m/P bytes and each server takes M of them, at the
-    same time; the busier side paces, and the wire's latency is paid once because the messages
-    follow one another::
+    The ranks of a node sum first (``(g-1) (2 f_in(m/g) + m/g gamma)``, ring), so that the M workers
+    are nodes. Then each worker sends P messages of x = imbalance*m/P bytes and each server takes M
+    of them, at the same time; the busier side paces, and the wire's latency is paid once because
+    the messages follow one another::
 
         push = max(P, M) * (software(x) + x / bandwidth) + latency + M * x * gamma
         pull = the same without the reduction
@@ -38,7 +38,8 @@ def parameter_server(
     local = np.minimum(n, ranks_per_node)
     workers = node_count(n, ranks_per_node)
     gamma = network.gamma_s_per_byte
-    inside = 2 * (local - 1) * network.within(m / local)
+    local_share = m / local
+    inside = (local - 1) * (2 * network.within(local_share) + local_share * gamma)
 
     count = np.where(colocated, np.minimum(servers, workers), servers)
     shard = np.asarray(imbalance) * m / count

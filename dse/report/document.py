@@ -265,12 +265,10 @@ def assumptions(problem: Problem) -> list[str]:
         )
     if np.isnan(problem.workload.layer_output_elems).any():
         lines.append(
-            f"The layer table of {problem.workload.name} has no activation sizes; memory traffic is "
-            "spread over its layers in proportion to their FLOPs."
+            f"The layer table of {problem.workload.name} has no activation sizes; memory traffic "
+            "is spread over its layers in proportion to their FLOPs."
         )
-    lines.append(
-        "Switches form a full-bisection fat tree; the switch share of power is not priced."
-    )
+    lines.append("Switches form a full-bisection fat tree; their power is not priced.")
     return lines
 
 

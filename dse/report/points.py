@@ -56,17 +56,18 @@ def describe(
 def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any] | None:
     """90 % interval from the profile's draws and its held-out error; None if nothing is measured.
 
-    Every draw prices the whole step. The error that the draws do not show, that of rank counts the
-    fit has not seen, multiplies the communication of each draw (see Problem.draws).
+    Every draw prices the whole step of the point and of the baseline, so that what both have in
+    common cancels in the speedup. The error that the draws do not show, that of rank counts the fit
+    has not seen, multiplies the communication of each draw (see Problem.draws).
     """
     sampled = replace(problem, draws=True)
-    sampled.__dict__["baseline_samples_per_s"] = problem.baseline_samples_per_s
-    evaluation = sampled.point(values)
+    evaluation = sampled.point(values, speedup=False)
     alone = bool(np.all(evaluation.gpus <= 1))
     if not problem.is_measured(values) and not alone:
         return None
-    speedup, step = np.ravel(evaluation["speedup"]), np.ravel(evaluation.step.step_s)
-    return {"speedup": _percentiles(speedup), "step_s": _percentiles(step)}
+    baseline = np.ravel(sampled.baseline["throughput"])
+    speedup = np.ravel(evaluation["throughput"]) / baseline
+    return {"speedup": _percentiles(speedup), "step_s": _percentiles(evaluation.step.step_s)}
 
 
 def _percentiles(draws: Array) -> list[float]:

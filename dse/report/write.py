@@ -15,6 +15,12 @@ from typing import Any
 from dse.errors import OutputError, StudyError
 from dse.report import markdown, page, tables
 
+NEEDED = frozenset(
+    """study command versions hashes seed engine engine_reason executor counts rejected timings
+    objectives units axes constraints baseline recommended cheapest_within_5_percent fastest front
+    sample calibration transports extrapolated assumptions sources reproduce study_text
+    created""".split()
+)
 FILES = ("run.json", "front.csv", "report.md", "report.html")
 
 
@@ -51,6 +57,15 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     return folder / "report.html"
 
 
+def check_writable(folder: Path) -> None:
+    """Raise :class:`OutputError` where a report plainly cannot go; before hours are spent on it."""
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not place.is_dir():
+        raise OutputError(f"{folder}: {place} is not a folder; choose another --out")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise OutputError(f"{folder}: {place} cannot be written; choose another --out")
+
+
 def front_csv(document: Mapping[str, Any]) -> str:
     """The front as CSV: a column per axis, then the objectives and what a planner asks next."""
     header, rows = tables.front_rows(document)
@@ -62,7 +77,7 @@ def front_csv(document: Mapping[str, Any]) -> str:
 
 
 def read_document(folder: Path) -> dict[str, Any]:
-    """The run.json of a finished run. Raises :class:`StudyError` if there is none or it is not one."""
+    """The run.json of a finished run. Raises :class:`StudyError` where there is none."""
     path = folder / "run.json" if folder.is_dir() else folder
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -80,4 +95,7 @@ def read_document(folder: Path) -> dict[str, Any]:
         ) from cause
     if not isinstance(found, dict) or found.get("schema_version") != 1:
         raise StudyError(str(path), 0, 0, "has another schema_version", "run the study again")
+    missing = sorted(NEEDED - set(found))
+    if missing:
+        raise StudyError(str(path), 0, 0, f"has no '{missing[0]}'", "run the study again")
     return found

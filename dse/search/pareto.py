@@ -99,16 +99,23 @@ def merge(fronts: list[Front]) -> Front:
     indices = [entry for front in fronts for entry in front.indices]
     keep = nondominated(gain, cost)
     starts = _group_starts(gain[keep], cost[keep])
-    groups = np.split(keep, starts[1:])
+    stops = [*starts[1:].tolist(), len(keep)]
+    members = keep.tolist()
     return Front(
         gain[keep[starts]],
         cost[keep[starts]],
-        np.array([ties[group].sum() for group in groups], dtype=np.int64),
+        np.add.reduceat(ties[keep], starts),
         tuple(
-            np.sort(np.concatenate([indices[position] for position in group]))[:KEPT_TIES]
-            for group in groups
+            _lowest([indices[position] for position in members[start:stop]])
+            for start, stop in zip(starts.tolist(), stops, strict=True)
         ),
     )
+
+
+def _lowest(parts: list[Indices]) -> Indices:
+    if len(parts) == 1:  # nearly always: nothing to sort or cut
+        return parts[0]
+    return np.sort(np.concatenate(parts))[:KEPT_TIES]
 
 
 def box_front(gain: Array, cost: Array, mask: Mask, first: int, rival: Front) -> Front:

@@ -16,7 +16,7 @@ from dse.calibration import Profile
 from dse.model import compute, money, overlap, parameter_server, precision, step
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
-from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from dse.search import tables
 from dse.search.columns import Evaluation
 from dse.study import Study, Value, split_aggregation
@@ -26,7 +26,6 @@ from dse.study.space import Box, Space
 # et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
 DEFAULT_EFFICIENCY = 0.7
 
-LOCAL_TRANSPORT = "nccl"  # sums the gradients of one node for parameter-server workers
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_P90 = 1.645  # its 90th percentile
 OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
@@ -325,37 +324,29 @@ class _Setting:
             gamma,
         )
 
-    @cached_property
-    def local_transport(self) -> catalog.Transport:
-        """What sums inside a node: of parameter-server workers, the accelerators' own links."""
-        if self.algorithm != step.PARAMETER_SERVER:
-            return self.transport
-        found: catalog.Transport = self.problem.remember(
-            ("transport", LOCAL_TRANSPORT), lambda: catalog.transport(LOCAL_TRANSPORT)
-        )
-        return found
-
     def _software(self) -> tuple[StepCost, StepCost, float]:
         if self.profile is not None:
             read = self.profile.draws if self.problem.draws else self.profile.software
-            measured = read(self.algorithm)
-            local = measured if self.local_transport is self.transport else self._local_software()
-            return local, measured, self.profile.gamma_s_per_byte
-        across = self.transport.across
-        assumed = StepCost(across.latency_s, (across.s_per_byte,))
-        return self._local_software(), assumed, self.transport.gamma_s_per_byte
-
-    def _local_software(self) -> StepCost:
-        within = self.local_transport.within
-        return StepCost(within.latency_s, (within.s_per_byte,))
+            across = read(self.algorithm)
+            within, gamma = across, self.profile.gamma_s_per_byte
+        else:
+            assumed = self.transport
+            within = StepCost(assumed.within.latency_s, (assumed.within.s_per_byte,))
+            across = StepCost(assumed.across.latency_s, (assumed.across.s_per_byte,))
+            gamma = assumed.gamma_s_per_byte
+        if self.algorithm == step.PARAMETER_SERVER and not self.transport.reaches_device:
+            # The accelerators of a worker meet in the memory of its one process: the copies there
+            # are counted as staging, so only the sum is left, a share of it per accelerator.
+            within = FREE
+        return within, across, gamma
 
     def _intra(self) -> Link:
-        if not self.local_transport.reaches_device:
+        if not self.transport.reaches_device:
             return NO_WIRE  # ranks of a node meet in host memory, which the software cost contains
         found = self.at("intra_node")
         if found is not None:
             rows = [
-                tables.wiring(v, self.local_transport, self.problem.prices)
+                tables.wiring(v, self.transport, self.problem.prices)
                 for v in found.values
                 if v is not None
             ]
@@ -363,7 +354,7 @@ class _Setting:
                 self.attribute("intra_node", rows, lambda w: w.latency_s),
                 self.attribute("intra_node", rows, lambda w: w.bytes_per_s),
             )
-        efficiency = self.local_transport.link_efficiency
+        efficiency = self.transport.link_efficiency
         return Link(0.0, self.machine(lambda m: m.intra_bytes_per_s * efficiency))
 
     @cached_property

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from dse.errors import DseError, OutputError
 from dse.search.tally import Tally, from_record
@@ -23,6 +26,7 @@ class RunLog:
 
     def __init__(self, path: Path, header: Mapping[str, Any], resume: bool) -> None:
         self.path = path
+        self._made_folder = not path.parent.exists()
         self.header = {"format": FORMAT, **header}
         self.done: dict[int, Tally] = {}
         kept = b""
@@ -56,38 +60,48 @@ class RunLog:
                     "run without --resume to start afresh"
                 )
 
-    def _open(self, kept: bytes) -> TextIO:
+    def _open(self, kept: bytes) -> FileIO:
+        content = kept or _line(self.header)
+        temporary = self.path.with_suffix(".tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = self.path.with_suffix(".tmp")
-            temporary.write_bytes(kept)
+            temporary.write_bytes(content)
             os.replace(temporary, self.path)
-            file = self.path.open("a", encoding="utf-8")
-            if not kept:
-                self._write(file, self.header)
+            return self.path.open("ab", buffering=0)
         except OSError as cause:
-            raise OutputError(f"{self.path}: cannot be written: {cause.strerror}") from cause
-        return file
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise self._unwritable(cause) from cause
 
     def append(self, unit: int, tally: Tally) -> None:
         """Record a finished unit, on the disk when this returns."""
         self.done[unit] = tally
+        line = _line({"unit": unit, **tally.record()})
         try:
-            self._write(self._file, {"unit": unit, **tally.record()})
+            if self._file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file.fileno())
         except OSError as cause:
-            raise OutputError(f"{self.path}: cannot be written: {cause.strerror}") from cause
+            raise self._unwritable(cause) from cause
 
-    @staticmethod
-    def _write(file: TextIO, record: Mapping[str, Any]) -> None:
-        file.write(json.dumps(record, separators=(",", ":")) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
+    def _unwritable(self, cause: OSError) -> OutputError:
+        return OutputError(
+            f"{self.path}: cannot be written: {cause.strerror}; free some space and go on with "
+            "--resume, or choose another --out"
+        )
 
     def close(self) -> None:
         """Close the file; it stays for --resume."""
         self._file.close()
 
     def discard(self) -> None:
-        """The run is complete and reported: nothing is left to resume."""
+        """The run is complete: nothing is left to resume. A folder made for the log goes if empty."""
         self.close()
         self.path.unlink(missing_ok=True)
+        if self._made_folder:
+            with suppress(OSError):
+                self.path.parent.rmdir()
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"

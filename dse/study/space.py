@@ -78,7 +78,7 @@ class Space:
         conditional = {condition.axis for condition in conditions}
         decisive = {name for condition in conditions for name, _ in condition.requires}
         given = [a for a in axes if a.name not in conditional]
-        given.extend(_placeholders(axes, conditions))
+        given.extend(_placeholders(conditions))
         looped = [a for a in given if a.name in STRUCTURAL or a.name in decisive]
         # Conditional ones last: their values follow from those before them.
         looped.sort(key=lambda a: (a.name in conditional, (*STRUCTURAL, *_ORDER).index(a.name)))
@@ -171,7 +171,7 @@ class Space:
         return cells
 
 
-def _placeholders(axes: Sequence[Axis], conditions: Sequence[Condition]) -> list[Axis]:
+def _placeholders(conditions: Sequence[Condition]) -> list[Axis]:
     """One axis without values per conditional axis; :func:`_applied` gives it its values."""
     names = dict.fromkeys(condition.axis for condition in conditions)
     return [Axis(name, (), (), True) for name in names]
