@@ -16,6 +16,7 @@ from dse.errors import NoFeasiblePoint, StudyError
 if TYPE_CHECKING:
     from dse.search.problem import Problem
     from dse.search.run import Progress
+    from dse.search.runlog import RunLog
 
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
@@ -61,32 +62,19 @@ def run_study(
     chosen, reason = searching.choose_engine(problem, engine)
     say(f"{problem.study.name}: {chosen} search, {reason}")
     check_writable(folder)
-    log = None
-    if chosen == "exhaustive":
-        header = searching.header(problem, document.calibration_hash(problem))
-        log = RunLog(folder / RUN_LOG, header, options.resume)
-        if log.done:
-            say(f"resuming: {len(log.done)} units of work are done")
-    try:
-        with closing(executor(kind, options.address or place.address)) as where:
+    with closing(executor(kind, options.address or place.address)) as where:
+        log = None
+        if chosen == "exhaustive":
+            header = searching.header(problem, document.calibration_hash(problem))
+            log = RunLog(folder / RUN_LOG, header, options.resume)
+            if log.done:
+                say(f"resuming: {len(log.done)} units of work are done")
+        with _kept_for_resume(log):
             with _progress(quiet) as progress:
                 outcome = searching.run(problem, engine, where, log, progress, budget, seed)
             total_s = time.perf_counter() - started
             found = document.build(outcome, command, seed, total_s, _profile_paths(problem))
             page = write_report(found, folder)
-    except KeyboardInterrupt:
-        kept = "; go on with --resume" if log else ""
-        print(f"\ninterrupted{kept}", file=sys.stderr)
-        raise
-    except NoFeasiblePoint:
-        if log:
-            log.discard()  # complete: there is nothing to resume
-        raise
-    finally:
-        if log:
-            log.close()
-    if log:
-        log.discard()
     if show_json:
         print(json.dumps(found, indent=1))
     say("")
@@ -94,6 +82,25 @@ def run_study(
         say(sentence)
     say(f"Report: {page}")
     return found
+
+
+@contextmanager
+def _kept_for_resume(log: RunLog | None) -> Iterator[None]:
+    """A run that was stopped leaves its log; one that is complete has no use for it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"\ninterrupted{'; go on with --resume' if log else ''}", file=sys.stderr)
+        raise
+    except NoFeasiblePoint:
+        if log:
+            log.discard()
+        raise
+    finally:
+        if log:
+            log.close()
+    if log:
+        log.discard()
 
 
 def _profile_paths(problem: Problem) -> dict[str, Path]:
