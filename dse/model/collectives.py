@@ -56,7 +56,7 @@ def recursive_doubling(
     power = largest_power_of_two(n)
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _pair_step(network, m, 1.0, n, g) + reduce_s
-    distance = _distances(power, np.broadcast(n, g, m).ndim)
+    distance = _distances(power, _axes(network, n, g, m))
     steps = _pair_step(network, m, distance, n, g) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
@@ -78,7 +78,7 @@ def halving_doubling(
         + _pair_step(network, m, 1.0, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
-    distance = _distances(power, np.broadcast(n, g, m).ndim)
+    distance = _distances(power, _axes(network, n, g, m))
     half = m / (2 * distance)
     steps = 2 * _pair_step(network, half, distance, n, g) + half * network.gamma_s_per_byte
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
@@ -155,6 +155,12 @@ def _distances(power: Array, ndim: int) -> Array:
     """
     steps = int(np.max(ceil_log2(power), initial=0))
     return np.ldexp(1.0, np.arange(steps)).reshape((-1,) + (1,) * ndim)
+
+
+def _axes(network: Network, ranks: Array, ranks_per_node: Array, message_bytes: Array) -> int:
+    """How many axes a cost has: those of the arguments, and those of the network's own arrays."""
+    prices = network.within(message_bytes), network.across(message_bytes, ranks_per_node)
+    return max(ranks.ndim, *(price.ndim for price in prices))
 
 
 def _added(total: Array, steps: Array) -> Array:

@@ -157,7 +157,9 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
             point = points[int(where[row])]
             columns["aggregation"].append(str(point["aggregation"]))
             columns["gpus"].append(point["gpus"])
-    return {name: values[:SAMPLED] for name, values in columns.items()}
+    # Points come grouped by structure: thin them at random, not by cutting off the last groups.
+    kept = np.sort(generator.permutation(len(columns["gain"]))[:SAMPLED])
+    return {name: [values[row] for row in kept] for name, values in columns.items()}
 
 
 def _no_sample() -> dict[str, list[Any]]:

@@ -15,12 +15,13 @@ from typing import Any
 from dse.errors import OutputError, StudyError
 from dse.report import markdown, page, tables
 
+# Every key the page needs, so that a document of another origin is refused in one line.
 NEEDED = frozenset(
-    """study command versions hashes seed engine engine_reason executor counts rejected timings
-    objectives units axes constraints baseline recommended cheapest_within_5_percent fastest front
-    sample calibration transports extrapolated assumptions sources reproduce study_text
-    created""".split()
-)
+    ("study", "command", "versions", "hashes", "seed", "engine", "engine_reason", "executor",
+     "counts", "rejected", "timings", "objectives", "units", "axes", "constraints", "baseline",
+     "recommended", "cheapest_within_5_percent", "fastest", "front", "sample", "calibration",
+     "transports", "extrapolated", "assumptions", "sources", "reproduce", "study_text", "created")
+)  # fmt: skip
 FILES = ("run.json", "front.csv", "report.md", "report.html")
 
 

@@ -95,7 +95,7 @@ class RunLog:
         self._file.close()
 
     def discard(self) -> None:
-        """The run is complete: nothing is left to resume. A folder made for the log goes if empty."""
+        """Nothing is left to resume; a folder that was made for the log goes with it if empty."""
         self.close()
         self.path.unlink(missing_ok=True)
         if self._made_folder:

@@ -152,3 +152,15 @@ def test_parameter_server_saturates_where_the_servers_do() -> None:
         assert found == pytest.approx(expected)
     colocated = parameter_server(8, 1, m, network, 8, True)
     assert colocated == pytest.approx(2 * 7 / 8 * m / wire)  # the volume of a ring
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_may_be_arrays_of_draws(name: str) -> None:
+    """Bootstrap draws of the software cost ride along a first axis."""
+    draws = StepCost(np.array([[1e-6], [2e-6]]), (np.array([[1e-9], [3e-9]]),))
+    sizes = np.array([10.0, 1e4, 1e7])
+    together = EVERY[name](6, 1, sizes, single_tier(draws))
+    assert together.shape == (2, 3)
+    for row, (latency, slope) in enumerate([(1e-6, 1e-9), (2e-6, 3e-9)]):
+        alone = EVERY[name](6, 1, sizes, single_tier(StepCost(latency, (slope,))))
+        assert together[row] == pytest.approx(alone)
