@@ -7,7 +7,9 @@ worker cuts the space itself, so no arrays of points travel.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from dse.errors import DseError
@@ -61,6 +63,7 @@ class RayExecutor:
 
     def __init__(self, address: str | None) -> None:
         _reachable(address)  # Ray itself tries for minutes
+        _authenticate(address)
         import ray
 
         self._ray = ray
@@ -101,6 +104,21 @@ class RayExecutor:
         """Leave the cluster, or stop the one that was started here."""
         if self._owned:
             self._ray.shutdown()
+
+
+TOKEN_FILE = Path.home() / ".ray" / "auth_token"  # where `ray start` leaves it
+
+
+def _authenticate(address: str | None) -> None:
+    """Settings Ray reads when it is imported; the user's own come first.
+
+    A cluster started with Ray's defaults wants its token, which a client only sends in token mode;
+    a cluster without authentication ignores it. Nothing is reported to anybody.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & set(os.environ)
+    if address and (given or TOKEN_FILE.exists()):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address

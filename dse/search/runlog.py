@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Mapping
@@ -78,8 +77,8 @@ class RunLog:
         self.done[unit] = tally
         line = _line({"unit": unit, **tally.record()})
         try:
-            if self._file.write(line) != len(line):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            while line:  # a disk may take a part, and only then say why not all
+                line = line[self._file.write(line) :]
             os.fsync(self._file.fileno())
         except OSError as cause:
             raise self._unwritable(cause) from cause

@@ -1,0 +1,243 @@
+"""What survives Ctrl-C, kill -9, a disk that fills and a folder that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.search.studies import SMALL, written
+
+REPORT = {"report.html", "report.md", "front.csv", "run.json"}
+LOG = "run.log.jsonl"
+# 39 million points: seconds of work in some twenty units, so that a signal lands in the midst.
+LARGE = (
+    SMALL.replace("study: small", "study: large")
+    .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: {from: 1, to: 400, step: 1}")
+    .replace("gpus_per_node: [1, 4]", "gpus_per_node: [1, 2, 4, 8]")
+    .replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: {from: 1, to: 256, step: 1}")
+    .replace("bucket: [4 MiB, 25 MiB]", "bucket: [1 MiB, 4 MiB, 25 MiB]")
+)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """front.csv of the large study, run in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    written(folder, LARGE)
+    done = dse("run", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert set(files(folder / "reports" / "large")) == REPORT
+    return (folder / "reports" / "large" / "front.csv").read_bytes()
+
+
+def stopped_midway(folder: Path, how: signal.Signals, *options: str) -> tuple[int, str, str]:
+    """Send the signal once a record is in the log; (status, stdout, stderr)."""
+    written(folder, LARGE)
+    log = folder / "reports" / "large" / LOG
+    log.unlink(missing_ok=True)
+    running = start("run", "study.yaml", *options, cwd=folder)
+    deadline = time.monotonic() + DEADLINE_S
+    while not (log.exists() and log.read_bytes().count(b"\n") >= 2):
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    running.send_signal(how)
+    out, err = running.communicate(timeout=DEADLINE_S)
+    return running.returncode, out, err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=("ctrl-c", "kill -9"))
+def test_a_run_that_was_stopped_goes_on(
+    how: signal.Signals, uninterrupted: bytes, tmp_path: Path
+) -> None:
+    status, out, err = stopped_midway(tmp_path, how)
+    folder = tmp_path / "reports" / "large"
+    assert "Traceback" not in err
+    assert "Report:" not in out
+    if how is signal.SIGINT:
+        assert status == 130
+        assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    else:
+        assert status == -signal.SIGKILL
+    assert set(files(folder)) == {LOG}
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: " in done.stdout
+    assert set(files(folder)) == REPORT
+    assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "reports/large", cwd=tmp_path).returncode == 0
+    before = files(tmp_path / "reports" / "large")
+    assert stopped_midway(tmp_path, signal.SIGINT)[0] == 130
+    after = files(tmp_path / "reports" / "large")
+    assert after.pop(LOG)
+    assert after == before
+
+
+def test_json_after_ctrl_c_is_nothing(tmp_path: Path) -> None:
+    status, out, err = stopped_midway(tmp_path, signal.SIGINT, "--json")
+    assert (status, out) == (130, "")
+    assert "--resume" in err
+
+
+def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    written(tmp_path, LARGE.replace("200 kUSD", "100 kUSD"))
+    before = files(tmp_path)
+    line = refused(dse("run", "study.yaml", "--resume", cwd=tmp_path))
+    assert "run.log.jsonl" in line
+    assert "another study" in line
+    assert files(tmp_path) == before
+
+
+def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--resume", cwd=tmp_path).returncode == 0
+    assert set(files(tmp_path / "reports" / "small")) == REPORT
+
+
+@pytest.mark.slow
+def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
+    status, _, err = stopped_midway(tmp_path, signal.SIGINT, "--executor", "ray")
+    assert status == 130
+    assert "Traceback" not in err
+    assert "interrupted; go on with --resume" in err
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reports" / "large" / "front.csv").read_bytes() == uninterrupted
+
+
+def limited(largest_file: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run dse where no file can grow beyond so many bytes, as on a disk that is full."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file},) * 2)"
+    code = f"{limit}; import sys; sys.argv[0] = 'dse'; from dse.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-B", "-c", code, *arguments], cwd=cwd, env=environment(),
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on file sizes")
+@pytest.mark.parametrize(
+    ("largest_file", "engine"),
+    [(64, "exhaustive"), (10_000, "exhaustive"), (1_000_000, "exhaustive"), (10_000, "guided")],
+    ids=("the log's first line", "the document", "the page", "the document, guided"),
+)
+def test_a_file_that_cannot_grow_leaves_the_previous_report(
+    largest_file: int, engine: str, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    before = files(tmp_path)
+    done = limited(largest_file, "run", "study.yaml", "--engine", engine, cwd=tmp_path)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert "cannot be written: File too large" in lines[-1]
+    assert "Traceback" not in done.stderr
+    assert "Report:" not in done.stdout
+    after = files(tmp_path)
+    after.pop(f"reports/small/{LOG}", None)  # a run that is done but not reported may be resumed
+    assert after == before
+
+
+def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Path) -> None:
+    written(tmp_path, LARGE)
+    line = refused(limited(1500, "run", "study.yaml", cwd=tmp_path))
+    assert "run.log.jsonl: cannot be written: File too large; " in line
+    assert "--resume" in line
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(files(tmp_path / "reports" / "large")) == REPORT
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB: room for one report, not for two."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root may mount a small file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("fill", [False, True], ids=("in the report", "from the start"))
+def test_a_full_disk_leaves_the_previous_report(
+    fill: bool, small_disk: Path, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
+    before = files(small_disk / "small")
+    if fill:
+        room = shutil.disk_usage(small_disk).free
+        (small_disk / "other").write_bytes(b"x" * room)
+    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
+    assert "disk/small" in line
+    assert "cannot be written: No space left on device" in line
+    after = files(small_disk / "small")
+    after.pop(LOG, None)
+    assert after == before
+    (small_disk / "other").unlink(missing_ok=True)
+    assert dse("report", "disk/small", cwd=tmp_path).returncode in (0, 2)  # may need two at once
+
+
+def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
+    before = files(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
+    assert line.startswith("dse: disk/small: ")
+    assert "cannot be written" in line
+    assert files(small_disk) == before
+
+
+@pytest.mark.parametrize("out", ["taken", "taken/below", "study.yaml", "dangling"])
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    done = dse("run", "study.yaml", "--engine", engine, "--out", out, cwd=tmp_path)
+    line = refused(done)
+    assert line.startswith(f"dse: {out}: ")
+    assert "not a folder; choose another --out" in line
+    assert (tmp_path / "taken").read_text() == "a file"
+    assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "reports").mkdir(mode=0o500)
+    line = refused(dse("run", "study.yaml", cwd=tmp_path))
+    assert "cannot be written; choose another --out" in line
+
+
+@pytest.mark.parametrize("command", [("schema",), ("catalog",), ("run", "study.yaml", "--json")])
+def test_output_that_goes_nowhere_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    written(tmp_path)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dse.cli", *command], cwd=tmp_path, env=environment(),
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "dse: output cannot be written: No space left on device\n"
