@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -13,7 +13,11 @@ import typer.core
 from dse import __version__
 from dse.errors import DseError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 EXIT_INTERRUPTED = 130
+PIPED_WIDTH = 160
 
 
 class Commands(typer.core.TyperGroup):
@@ -173,9 +177,7 @@ def catalog(
             data = show.kind_data(kind) if name is None else show.entry_data(kind, name)
         _print_json(data)
         return
-    from rich.console import Console
-
-    console = Console()
+    console = _console()
     if kind is None:
         show.render_kinds(console)
     elif name is None:
@@ -227,9 +229,14 @@ def calibrate_show(
     if json:
         _print_json(profile_data(found))
         return
+    show_profile(found, _console())
+
+
+def _console() -> Console:
+    """As wide as the terminal; wide where there is none, so that a pipe gets whole lines."""
     from rich.console import Console
 
-    show_profile(found, Console())
+    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
 def _print_json(data: Any) -> None:

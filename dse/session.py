@@ -16,6 +16,7 @@ from dse.errors import NoFeasiblePoint, StudyError
 if TYPE_CHECKING:
     from dse.search.problem import Problem
     from dse.search.run import Progress
+    from dse.study import Value
     from dse.search.runlog import RunLog
 
 ENGINES = ("auto", "exhaustive", "guided")
@@ -150,10 +151,11 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     from dse.study.assign import assigned
 
     problem = load.load(study)
-    values = dict(problem.study.baseline.values)
+    values: dict[str, Value | None] = dict(problem.study.baseline.values)
     for text in assignments:
         axis, value = assigned(problem.study, text, load.known_names())
         values[axis] = value
+    values = problem.applicable(values)
     point = describe(problem, values)
     checks = feasibility.checks(problem.point(values), problem.study.constraints)
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}

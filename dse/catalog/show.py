@@ -133,12 +133,14 @@ def render_kind(console: Console, kind: str) -> None:
 
 def render_entry(console: Console, kind: str, name: str) -> None:
     """Print one entry: each value with its unit, source, date and status."""
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     title, notes, facts = _entry(kind, name)
     console.print(Text(title, "bold"))
-    table = Table("", "value", "source", "date", "status", "detail", box=None)
+    headings = ("", "value", "source", "date", "status", "detail")
+    # fold: in a narrow terminal a name goes on in the next line, it is never cut
+    table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
     for fact in facts:
         cells = (fact.name, _wording(fact), fact.source, fact.date, fact.status, fact.detail)
         table.add_row(*(Text(cell, _STYLES[fact.status]) for cell in cells))

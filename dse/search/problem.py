@@ -145,6 +145,17 @@ class Problem:
         setting = _Setting(self, fixed, coordinates, rank)
         return setting.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
 
+    def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
+        """The point with conditional axes blank where their condition does not hold."""
+        point = dict(values)
+        for axis in {condition.axis for condition in self.study.conditions}:
+            mine = [c for c in self.study.conditions if c.axis == axis]
+            if not any(
+                all(point.get(name) in allowed for name, allowed in c.requires) for c in mine
+            ):
+                point[axis] = None
+        return point
+
     def is_measured(self, values: Mapping[str, Value | None]) -> bool:
         """Whether a profile covers the transport of this point."""
         aggregation = str(values["aggregation"])

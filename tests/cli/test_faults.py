@@ -142,7 +142,9 @@ def test_a_file_that_cannot_grow_leaves_the_previous_report(
     written(tmp_path)
     assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
     before = files(tmp_path)
-    done = limited(largest_file, "run", "study.yaml", "--engine", engine, cwd=tmp_path)
+    done = limited(
+        largest_file, "run", "study.yaml", "--engine", engine, "--budget", "300", cwd=tmp_path
+    )
     lines = done.stderr.splitlines()
     assert done.returncode == 2
     assert "cannot be written: File too large" in lines[-1]
@@ -194,8 +196,6 @@ def test_a_full_disk_leaves_the_previous_report(
     after = files(small_disk / "small")
     after.pop(LOG, None)
     assert after == before
-    (small_disk / "other").unlink(missing_ok=True)
-    assert dse("report", "disk/small", cwd=tmp_path).returncode in (0, 2)  # may need two at once
 
 
 def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:

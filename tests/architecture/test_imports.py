@@ -1,0 +1,144 @@
+"""The rooms of the package and the doors between them (docs: DESIGN, sections 1 and 2)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dse
+
+PACKAGE = Path(dse.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 300
+
+EDGE = {"dse.errors", "dse.units", "dse.yaml_source"}
+# room -> the rooms it may import from, besides itself
+DOORS: dict[str, set[str]] = {
+    "dse.errors": set(),
+    "dse.units": {"dse.errors"},
+    "dse.yaml_source": {"dse.errors"},
+    "dse.catalog": EDGE,
+    "dse.study": EDGE,
+    "dse.model": set(),
+    "dse.calibration": EDGE | {"dse.model"},
+    "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration"},
+    "dse.report": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration", "dse.search"},
+    "dse.session": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
+                           "dse.report"},
+    "dse.cli": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search", "dse.report",
+                       "dse.session"},
+    "dse": EDGE | {"dse.study", "dse.model", "dse.calibration", "dse.search", "dse.report",
+                   "dse.session"},
+}  # fmt: skip
+# What a room may take from outside the standard library, where that is a matter of design.
+TAKES = {
+    "dse.errors": set(),
+    "dse.units": {"pint"},
+    "dse.yaml_source": {"yaml"},
+    "dse.catalog": {"numpy", "yaml", "rich"},
+    "dse.study": {"numpy", "pydantic", "yaml"},
+    "dse.model": {"numpy"},
+    "dse.session": {"rich"},
+    "dse.cli": {"typer", "rich"},
+}
+IO_MODULES = {"io", "os", "pathlib", "json", "csv", "subprocess", "socket", "tempfile", "shutil",
+              "logging", "urllib"}  # fmt: skip
+IO_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
+HEAVY = {"numpy", "scipy", "pint", "pydantic", "ray", "optuna", "plotly", "jinja2", "moocore",
+         "mpi4py"}  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module a file imports, wherever in it; ``from dse import x`` counts as ``dse.x``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import; write it out"
+            assert node.module is not None
+            if node.module == "dse":
+                yield from (f"dse.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def own_rooms(path: Path) -> set[str]:
+    found = {room_of(module) for module in imports(path) if module.split(".")[0] == "dse"}
+    return found - {"dse.__version__", room_of(name_of(path))}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
+    room = room_of(name_of(path))
+    assert room in DOORS, f"{room} has no place in the design: give it one in DOORS"
+    assert own_rooms(path) <= DOORS[room]
+
+
+def test_there_is_no_way_round() -> None:
+    """Rooms can be put in one line so that each imports only from those before it."""
+    left = dict(DOORS)
+    while left:
+        free = [room for room, below in left.items() if not below & set(left)]
+        assert free, f"a circle among {sorted(left)}"
+        left = {room: below for room, below in left.items() if room not in free}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_takes_from_outside_only_what_its_room_may(path: Path) -> None:
+    room = room_of(name_of(path))
+    if room not in TAKES:
+        return
+    foreign = {module.split(".")[0] for module in imports(path)} - {"dse"}
+    assert foreign - set(sys.stdlib_module_names) <= TAKES[room]
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "model").rglob("*.py")), ids=name_of)
+def test_the_model_does_no_io(path: Path) -> None:
+    assert not {module.split(".")[0] for module in imports(path)} & IO_MODULES
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in IO_CALLS, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_for_and_stays_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.count("\n") <= LONGEST
+    assert ast.get_docstring(ast.parse(text)), "a module says in its first line what it is for"
+
+
+@pytest.mark.parametrize("module", ["dse", "dse.cli", "dse.session"])
+def test_what_starts_the_command_line_imports_nothing_heavy(module: str, tmp_path: Path) -> None:
+    code = f"import sys, {module}; print(*sorted({HEAVY!r} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == ""
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys\nsys.argv = ['dse', '--help']\nfrom dse.cli import main\n"
+        f"try:\n    main()\nfinally:\n    print('heavy:', *sorted({HEAVY!r} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        check=True,
+    )  # fmt: skip
+    assert "Commands:" in done.stdout
+    assert done.stdout.splitlines()[-1].strip() == "heavy:"
