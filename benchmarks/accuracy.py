@@ -16,7 +16,8 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.model import compute, precision
-from dse.search.problem import DEFAULT_EFFICIENCY, model_layers
+from dse.search.placement import DEFAULT_EFFICIENCY
+from dse.search.problem import model_layers
 
 HERE = Path(__file__).parent
 PROFILE = Path("calibrations/this-machine.yaml")

@@ -130,6 +130,7 @@ def calibrate(
 def rebuild_report(folder: File) -> Path:
     """Write the report of a finished run again, from its run.json; returns the page's path.
 
+    >>> document = run("ps-vs-allreduce", out="my-report")
     >>> rebuild_report("my-report").name
     'report.html'
     """

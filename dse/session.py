@@ -16,8 +16,8 @@ from dse.errors import NoFeasiblePoint, StudyError
 if TYPE_CHECKING:
     from dse.search.problem import Problem
     from dse.search.run import Progress
-    from dse.study import Value
     from dse.search.runlog import RunLog
+    from dse.study import Value
 
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")

@@ -142,7 +142,8 @@ def render_entry(console: Console, kind: str, name: str) -> None:
     # fold: in a narrow terminal a name goes on in the next line, it is never cut
     table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
     for fact in facts:
-        cells = (fact.name, _wording(fact), fact.source, fact.date, fact.status, fact.detail)
+        when = fact.date or fact.accessed
+        cells = (fact.name, _wording(fact), fact.source, when, fact.status, fact.detail)
         table.add_row(*(Text(cell, _STYLES[fact.status]) for cell in cells))
     console.print(table)
     if notes:

@@ -182,9 +182,8 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert point["config"]["aggregation"] == "ps-grpc"  # the baseline's
     assert point["nodes"] == 2
     assert sum(point["terms"].values()) == pytest.approx(point["step_s"])
-    assert point["constraints"] == {
-        "fits_memory": True, "capital <= 200 kUSD": True, "global_batch <= 2048": True,
-    } | {k: True for k in point["constraints"]}  # fmt: skip
+    assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
+    assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
     assert f"{point['step_s'] * 1e3:.3f} ms" in printed
     assert list(files(tmp_path)) == ["study.yaml"]

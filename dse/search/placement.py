@@ -1,0 +1,173 @@
+"""Where points lie in a space, as the arrays the model wants; nothing is priced here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse import catalog
+from dse.model import compute, precision
+from dse.model.arrays import Array, Mask
+from dse.search import tables
+from dse.study import Value, split_aggregation
+
+if TYPE_CHECKING:
+    from dse.search.problem import Problem
+
+# Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang
+# et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
+DEFAULT_EFFICIENCY = 0.7
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Where points lie on one axis: its values, and positions in them, in any shape."""
+
+    values: tuple[Value | None, ...]
+    at: NDArray[np.int64]
+    key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
+
+
+def listed(values: Sequence[Value | None]) -> Coordinate:
+    """Values given per point, as distinct values and positions in them."""
+    distinct = tuple(dict.fromkeys(values))
+    place = {value: position for position, value in enumerate(distinct)}
+    return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
+
+
+class Placement:
+    """Points of one structure: their coordinates as the arrays of the model.
+
+    fixed: values of the looped axes. coordinates: of the data axes. rank: axes of the points.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> None:
+        self.problem, self.rank = problem, rank
+        self.fixed = fixed
+        self.coordinates = dict(coordinates)
+        for name, value in fixed.items():  # a looped axis may also be one the model sees as data
+            if value is not None:
+                at = np.zeros((1,) * rank, dtype=np.int64)
+                self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
+        self.precision = precision.PRECISIONS[str(fixed.get("precision", "fp32"))]
+        self.algorithm, transport = split_aggregation(str(fixed["aggregation"]))
+        self.transport: catalog.Transport = problem.remember(
+            ("transport", transport), lambda: catalog.transport(transport)
+        )
+        self.profile = problem.profiles.get(transport)
+
+    # -- coordinates -> arrays ---------------------------------------------------------------
+
+    def at(self, name: str) -> Coordinate | None:
+        found = self.coordinates.get(name)
+        return None if found is None or found.values == (None,) else found
+
+    def numbers(self, name: str, default: float) -> Array:
+        """A numeric axis, in the points' shape."""
+        found = self.at(name)
+        if found is None:
+            return np.full((1,) * self.rank, default)
+        values = [default if value is None else value for value in found.values]
+        return np.array(values, dtype=np.float64)[found.at]
+
+    def attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
+        """An attribute of the rows of axis ``name``, in the points' shape."""
+        return tables.column(rows, read)[self.coordinates[name].at]
+
+    @cached_property
+    def machine_axis(self) -> str:
+        return "node" if "node" in self.coordinates else "accelerator"
+
+    @cached_property
+    def machines(self) -> tuple[tables.Machine, ...]:
+        values = self.coordinates[self.machine_axis].values
+        return self.problem.remember(  # type: ignore[no-any-return]
+            ("machines", values),
+            lambda: tables.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
+        )
+
+    def machine(self, read: Callable[[tables.Machine], float]) -> Array:
+        return self.attribute(self.machine_axis, self.machines, read)
+
+    @cached_property
+    def device(self) -> compute.Device:
+        efficiency = self.problem.study.efficiency
+        peak = self.precision.name
+        nan = float("nan")
+        return compute.Device(
+            self.machine(lambda m: m.accelerator.peak_flops_per_s.get(peak, nan)),
+            self.machine(lambda m: tables.number(m.accelerator.memory_bytes_per_s)),
+            self.machine(lambda m: tables.number(m.accelerator.memory_bytes)),
+            self.machine(lambda m: m.host_bytes_per_s),
+            efficiency.compute or DEFAULT_EFFICIENCY,
+            efficiency.memory or DEFAULT_EFFICIENCY,
+        )
+
+    @cached_property
+    def gpus(self) -> Array:
+        return self.numbers("gpus", 1.0)
+
+    @cached_property
+    def batch(self) -> Array:
+        return self.numbers("batch_per_gpu", 1.0)
+
+    @cached_property
+    def gpus_per_node(self) -> Array:
+        if self.at("gpus_per_node") is None and self.machine_axis == "node":
+            return self.machine(lambda m: float(m.node.accelerators if m.node else 1))
+        return self.numbers("gpus_per_node", 1.0)
+
+    @cached_property
+    def rails(self) -> Array:
+        if self.at("nics_per_node") is None and self.machine_axis == "node":
+            return self.machine(lambda m: float(m.node.nics or 1) if m.node else 1.0)
+        return self.numbers("nics_per_node", 1.0)
+
+    @cached_property
+    def state_bytes(self) -> Array:
+        found = self.at("optimizer")
+        if found is None:
+            return np.full((1,) * self.rank, precision.OPTIMIZER_STATE_BYTES["momentum"])
+        return tables.lookup(precision.OPTIMIZER_STATE_BYTES, found.values)[found.at]  # type: ignore[arg-type]
+
+    @cached_property
+    def wiring(self) -> tuple[str, tuple[tables.Wiring, ...]]:
+        """The axis that decides the inter-node link, and one link per value of it."""
+        prices, transport = self.problem.prices, self.transport
+        found = self.at("inter_node")
+        if found is not None:
+            values = found.values
+            return "inter_node", self.problem.remember(
+                ("wiring", transport.name, values),
+                lambda: tuple(tables.wiring(v, transport, prices) for v in values if v is not None),
+            )
+        own = [m.node.inter_node if m.node else None for m in self.machines]
+        return self.machine_axis, tuple(
+            tables.wiring(name, transport, prices) if name else tables.UNWIRED for name in own
+        )
+
+    def wire(self, read: Callable[[tables.Wiring], float]) -> Array:
+        axis, rows = self.wiring
+        return self.attribute(axis, rows, read)
+
+    @cached_property
+    def servers(self) -> Array:
+        return self.numbers("ps_servers", 1.0)
+
+    @cached_property
+    def colocated(self) -> Mask:
+        found = self.at("ps_placement")
+        if found is None:
+            return np.zeros((1,) * self.rank, dtype=bool)
+        return np.array([value == "colocated" for value in found.values])[found.at]

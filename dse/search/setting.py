@@ -1,0 +1,243 @@
+"""The model at given points: the network they see, the terms of their step, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dse.model import compute, money, overlap, parameter_server, step
+from dse.model.arrays import Array, Mask
+from dse.model.collectives import node_count
+from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
+from dse.search import tables
+from dse.search.columns import Evaluation
+from dse.search.placement import Placement
+
+NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
+NORMAL_P90 = 1.645  # its 90th percentile
+OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
+DEFAULT_BUCKET_BYTES = 25 * 2.0**20
+
+_COMPUTE_AXES = ("node", "accelerator", "batch_per_gpu", "optimizer")
+
+
+class Setting(Placement):
+    """Points of one structure, priced."""
+
+    @cached_property
+    def network(self) -> Network:
+        within, across, gamma = self._software()
+        return Network(
+            within,
+            across,
+            self._intra(),
+            Link(self.wire(lambda w: w.latency_s), self.wire(lambda w: w.bytes_per_s)),
+            self.rails,
+            self.transport.multirail,
+            gamma,
+        )
+
+    def _software(self) -> tuple[StepCost, StepCost, float]:
+        if self.profile is not None:
+            read = self.profile.draws if self.problem.draws else self.profile.software
+            across = read(self.algorithm)
+            within, gamma = across, self.profile.gamma_s_per_byte
+        else:
+            assumed = self.transport
+            within = StepCost(assumed.within.latency_s, (assumed.within.s_per_byte,))
+            across = StepCost(assumed.across.latency_s, (assumed.across.s_per_byte,))
+            gamma = assumed.gamma_s_per_byte
+        if self.algorithm == step.PARAMETER_SERVER and not self.transport.reaches_device:
+            # The accelerators of a worker meet in the memory of its one process: the copies there
+            # are counted as staging, so only the sum is left, a share of it per accelerator.
+            within = FREE
+        return within, across, gamma
+
+    def _intra(self) -> Link:
+        if not self.transport.reaches_device:
+            return NO_WIRE  # ranks of a node meet in host memory, which the software cost contains
+        found = self.at("intra_node")
+        if found is not None:
+            rows = [
+                tables.wiring(v, self.transport, self.problem.prices)
+                for v in found.values
+                if v is not None
+            ]
+            return Link(
+                self.attribute("intra_node", rows, lambda w: w.latency_s),
+                self.attribute("intra_node", rows, lambda w: w.bytes_per_s),
+            )
+        efficiency = self.transport.link_efficiency
+        return Link(0.0, self.machine(lambda m: m.intra_bytes_per_s * efficiency))
+
+    @cached_property
+    def imbalance(self) -> Array:
+        if self.algorithm != step.PARAMETER_SERVER:
+            return np.ones((1,) * self.rank)
+        found = self.at("ps_servers")
+        counts = found.values if found is not None else (1,)
+        tensors = self.problem.layers.params
+        worst = self.problem.remember(
+            ("imbalance", counts),
+            lambda: np.array(
+                [parameter_server.shard_imbalance(tensors, int(c or 1)) for c in counts]  # type: ignore[arg-type]
+            ),
+        )
+        return np.asarray(worst[found.at] if found is not None else worst.reshape((1,) * self.rank))
+
+    @cached_property
+    def cluster(self) -> step.Cluster:
+        staged = not self.transport.reaches_device
+        return step.Cluster(
+            self.gpus,
+            self.gpus_per_node,
+            self.servers,
+            self.colocated,
+            self.imbalance,
+            self.device.host_bytes_per_s if staged else np.inf,
+        )
+
+    # -- terms -------------------------------------------------------------------------------
+
+    @cached_property
+    def bucket_bytes(self) -> float:
+        return float(self.fixed.get("bucket") or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+
+    @cached_property
+    def buckets(self) -> tuple[overlap.Bucket, ...]:
+        layer_bytes = self.problem.layers.params * self.precision.gradient_bytes
+        key = ("buckets", self.precision.gradient_bytes, self.bucket_bytes)
+        return self.problem.remember(  # type: ignore[no-any-return]
+            key, lambda: overlap.fuse(layer_bytes, self.bucket_bytes)
+        )
+
+    def _key(self, names: Sequence[str]) -> tuple[Any, ...] | None:
+        """The coordinates of these axes as a key, if they are slices of the study's own axes."""
+        parts = [(n, c.values, c.key) for n in names if (c := self.coordinates.get(n)) is not None]
+        return None if any(key is None for _, _, key in parts) else tuple(parts)
+
+    def _passes(self) -> tuple[compute.Compute, list[Array], Array, Array]:
+        where = self._key(_COMPUTE_AXES)
+        key = where and ("passes", self.precision.name, self.bucket_bytes, self.rank, where)
+        layers, device = self.problem.layers, self.device
+
+        def make() -> tuple[compute.Compute, list[Array], Array, Array]:
+            passes = compute.forward_backward(layers, device, self.batch, self.precision)
+            return (
+                passes,
+                overlap.ready_s(self.buckets, passes.layer_done_s),
+                compute.input_s(layers, device, self.batch),
+                compute.optimizer_s(layers, device, self.precision, self.state_bytes),
+            )
+
+        return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _costs(self) -> list[Array]:
+        names = [name for name in self.coordinates if name not in ("batch_per_gpu", "optimizer")]
+        where = self._key(names)
+        key = where and (
+            "costs",
+            self.algorithm,
+            self.transport.name,
+            self.problem.draws,
+            self.precision.gradient_bytes,
+            self.bucket_bytes,
+            self.rank,
+            where,
+        )
+        rank = self.rank + (1 if self.problem.draws else 0)
+
+        def make() -> list[Array]:
+            costs = step.bucket_costs_s(
+                self.algorithm, self.cluster, self.buckets, self.network, rank
+            )
+            if not self.problem.draws:
+                return costs
+            error = self._held_out_error()
+            return [seconds * error for seconds in costs]
+
+        return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _held_out_error(self) -> Array:
+        """One factor per draw for the error on what the fit has not seen; shape (draws, ...).
+
+        Log-normal, as wide as the profile's held-out error (the wider reading of its median and its
+        90th percentile), and twice as wide outside the measured range. One factor for the whole
+        step: its messages err together. 1 where nothing is measured.
+        """
+        if self.profile is None:
+            return np.ones((1,) * (self.rank + 1))
+        median_width = self.profile.error(self.algorithm) / NORMAL_MEDIAN
+        width = max(median_width, self.profile.error_p90(self.algorithm) / NORMAL_P90)
+        draws = len(np.ravel(self.profile.draws(self.algorithm).latency_s))
+        normal = np.random.default_rng(0).standard_normal(draws).reshape((-1,) + (1,) * self.rank)
+        spread = np.where(self.in_range(), 1.0, OUTSIDE_WIDENING) * width
+        return np.exp(normal * spread)
+
+    def step_time(self) -> step.StepTime:
+        passes, ready, loading, update = self._passes()
+        overlapped = self.fixed.get("overlap", "bucketed") != "none"
+        return step.combine(passes, ready, self._costs(), loading, update, overlapped)
+
+    def cost(self) -> money.Cost:
+        node = self.machine_axis == "node"
+        prices = self.problem.prices
+        dedicated = self.algorithm == step.PARAMETER_SERVER
+        return money.cost(
+            self.gpus,
+            self.gpus_per_node,
+            self.rails,
+            np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
+            money.Prices(
+                self.machine(lambda m: m.accelerator_usd),
+                self.machine(lambda m: m.host_usd),
+                0.0 if node else self.wire(lambda w: w.nic_usd),
+                self.wire(lambda w: w.switch_port_usd),
+                self.wire(lambda w: w.cable_usd),
+                self.wire(lambda w: w.switch_radix),
+                self.machine(lambda m: m.usd_per_hour),
+                tables.number(prices.host_usd.value),
+                self.machine(lambda m: tables.number(m.accelerator.power_w)),
+                self.problem.host_power_ratio,
+                tables.number(prices.electricity_usd_per_kwh.value),
+                tables.number(prices.pue.value),
+                tables.number(prices.amortisation_years.value),
+            ),
+        )
+
+    def in_range(self) -> Mask:
+        """Whether the aggregation was measured like this; one accelerator aggregates nothing."""
+        alone = np.asarray(self.gpus <= 1)
+        if self.profile is None:
+            return alone
+        sizes = [bucket.message_bytes for bucket in self.buckets]
+        low, high = self.profile.message_bytes
+        if not sizes or min(sizes) < low or max(sizes) > high:
+            return alone
+        few, many = self.profile.ranks
+        nodes = node_count(self.gpus, self.gpus_per_node)
+        measured = (self.gpus >= few) & (self.gpus <= many) & (nodes <= self.profile.max_nodes)
+        named = self.algorithm in self.profile.measured_algorithms
+        return np.asarray(alone | (measured & named))
+
+    def evaluation(self, baseline_samples_per_s: float) -> Evaluation:
+        layers, target = self.problem.layers, self.problem.study.target
+        return Evaluation(
+            step=self.step_time(),
+            cost=self.cost(),
+            gpus=self.gpus,
+            gpus_per_node=self.gpus_per_node,
+            batch_per_gpu=self.batch,
+            nics_per_node=self.rails,
+            servers=self.servers,
+            bucket_bytes=self.bucket_bytes,
+            memory_slack_bytes=step.memory_slack_bytes(
+                layers, self.device, self.batch, self.precision, self.state_bytes
+            ),
+            in_range=self.in_range(),
+            target_samples=target.samples if target and target.samples else float("nan"),
+            baseline_samples_per_s=baseline_samples_per_s,
+        )
