@@ -129,7 +129,7 @@ def test_a_path_that_is_no_file(given: str, words: str, tmp_path: Path) -> None:
         ("dse-profile/1", "dse-measurements/1", ("another kind of file",)),
         ("\nranks: [2, 8]", "\nranks: [8, 2]", ("inverted",)),
         ("\nranks: [2, 8]", "\nranks: [.nan, 2]", ("ranks",)),
-        ("\nlink: ", "\nlinkk: ", ("unknown key 'linkk'",)),
+        ("\nlink: ", "\nlinkk: x\nlink: ", ("unknown key 'linkk'",)),
     ],
     ids=("version", "kind", "range", "nan", "key"),
 )

@@ -1,0 +1,115 @@
+"""dse.report.document, points and explain: what run.json says of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.calibration import Profile, fit_measurements
+from dse.calibration.experiment import write_experiment
+from dse.report import document
+from dse.report.explain import lines
+from dse.report.points import describe
+from dse.search.load import load
+from dse.search.problem import Problem
+from dse.search.run import FrontPoint, run
+from tests.calibration import synthetic
+from tests.search import studies
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    measured = tmp_path_factory.mktemp("measured") / "measured.json"
+    write_experiment(synthetic.experiment(noise=0.1), measured)
+    return fit_measurements([measured], "planted")
+
+
+@pytest.fixture
+def problem(tmp_path: Path, profile: Profile) -> Problem:
+    found = load(studies.written(tmp_path))
+    found.profiles = {"mpi": profile}
+    return found
+
+
+def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    found = document.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("planted.yaml")})
+    again = json.loads(json.dumps(found, allow_nan=False))
+    assert again["counts"]["points"] == problem.space.size
+    assert again["counts"]["front"] == len(again["front"])
+    assert again["counts"]["ties"] == sum(point["ties"] for point in again["front"])
+    assert again["baseline"]["speedup"] == pytest.approx(1.0)
+    assert {row["status"] for row in again["sources"]} <= {
+        "sourced", "derived", "unverified", "unknown"
+    }  # fmt: skip
+    assert {row["name"]: row["calibrated"] for row in again["transports"]} == {
+        "mpi": True, "gloo": False, "grpc": False
+    }  # fmt: skip
+    assert 0 < len(again["sample"]["gain"]) <= document.SAMPLED
+    for point in again["front"]:
+        assert sum(point["terms"].values()) == pytest.approx(point["step_s"], rel=1e-6)
+        if point["interval"]:
+            low, high = point["interval"]["step_s"]
+            assert low <= point["step_s"] * (1 + 1e-9)
+            assert high >= point["step_s"] * (1 - 1e-9)
+
+
+def at(problem: Problem, **values: object) -> dict[str, object]:
+    point = problem.applicable({**problem.study.baseline.values, **values})  # type: ignore[arg-type]
+    return describe(problem, point)
+
+
+def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
+    measured = {"aggregation": "ring-mpi", "bucket": 4 * 2.0**20}
+    assert at(problem, gpus=4, gpus_per_node=4, **measured)["extrapolated"] is False
+    assert at(problem, gpus=8, gpus_per_node=4, **measured)["extrapolated"] is True  # two nodes
+    assert at(problem, gpus=16, gpus_per_node=16, **measured)["extrapolated"] is True  # more ranks
+    large = {**measured, "bucket": 64 * 2.0**20}
+    assert at(problem, gpus=4, gpus_per_node=4, **large)["extrapolated"] is True
+    other = {**measured, "aggregation": "halving-doubling-gloo"}
+    assert at(problem, gpus=4, gpus_per_node=4, **other)["extrapolated"] is True
+    assert at(problem, gpus=1, gpus_per_node=4, **other)["extrapolated"] is False
+
+
+def test_intervals_are_wider_outside_the_measured_range(problem: Problem) -> None:
+    def width(gpus: int) -> float:
+        values = {"aggregation": "ring-mpi", "overlap": "none", "gpus": gpus, "gpus_per_node": 4}
+        interval = at(problem, **values)["interval"]
+        low, high = interval["step_s"]  # type: ignore[index]
+        comm = at(problem, **values)["comm_s"]
+        return (high - low) / comm  # type: ignore[no-any-return,operator]
+
+    assert 0 < width(4) < width(8)
+
+
+def test_no_interval_where_nothing_was_measured(problem: Problem) -> None:
+    assert at(problem, aggregation="halving-doubling-gloo", gpus=4)["interval"] is None
+
+
+def front(*rows: tuple[float, float]) -> list[FrontPoint]:
+    return [FrontPoint({}, {}, gain, cost, 0, ()) for gain, cost in rows]
+
+
+def test_the_knee_stands_highest_above_the_chord() -> None:
+    points = front((1, 1), (8, 2), (9, 4), (16, 16))
+    assert document.recommended(points, "knee") == 1
+    assert document.recommended(points, "fastest") == 3
+
+
+def test_cheapest_within_five_per_cent() -> None:
+    points = front((1, 1), (94, 2), (95, 3), (99, 4), (100, 5))
+    assert document.recommended(points, "cheapest-within-5%") == 2
+    assert document.recommended(front((3, 7)), "cheapest-within-5%") == 0
+
+
+def test_explain_shows_every_term(problem: Problem) -> None:
+    point = at(problem, gpus=8, aggregation="ring-mpi")
+    text = "\n".join(lines({**point, "constraints": {"fits_memory": True, "x <= 1": False}}))
+    assert "forward pass" in text
+    assert "not met: x <= 1" in text
+    assert "ps_servers" not in text
+    total = sum(point["terms"].values())  # type: ignore[attr-defined]
+    assert np.isclose(total, point["step_s"])

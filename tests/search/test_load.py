@@ -1,0 +1,93 @@
+"""dse.search.load: what a study may not leave unknown, and what it may override."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.errors import StudyError
+from dse.search.load import load, study_path
+from dse.search.problem import Problem
+from tests.search import studies
+
+
+def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
+    text = studies.SMALL
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    return load(studies.written(folder, text))
+
+
+def capital(problem: Problem, **values: object) -> float:
+    point = {**problem.study.baseline.values, **values}
+    return float(np.ravel(problem.point(point)["capital"])[0])  # type: ignore[arg-type]
+
+
+def test_an_unknown_purchase_price_is_refused_where_money_counts(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="b300-sxm has no known purchase price") as caught:
+        changed(tmp_path, ("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, b300-sxm]"))
+    assert caught.value.line == 4
+
+
+def test_its_price_in_the_study_mends_that(tmp_path: Path) -> None:
+    problem = changed(
+        tmp_path,
+        ("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, b300-sxm]"),
+        ("search:", "prices: {accelerators: {b300-sxm: {purchase: 50000 USD}}}\nsearch:"),
+    )
+    plain = capital(problem)
+    assert capital(problem, accelerator="b300-sxm") - plain == 4 * (50_000 - 7_400)
+
+
+def test_own_host_and_fabric_prices_count(tmp_path: Path) -> None:
+    before = capital(changed(tmp_path), gpus=8)
+    prices = "prices: {host: 10000 USD, fabrics: {10gbe: {nic: 1000 USD}}}\nsearch:"
+    after = capital(changed(tmp_path, ("search:", prices)), gpus=8)
+    assert before - after == 2 * (20_000 - 10_000) + (2 + 1) * (400 - 1_000) + 10_000
+
+
+def test_an_unknown_fabric_price_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"aws-efa-v2 has no known price"):
+        changed(tmp_path, ("    - 10gbe\n", "    - aws-efa-v2\n"), ("inter_node: 10gbe,", ""))
+
+
+def test_unknown_activations_cannot_be_judged(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="activations of gnmt-v2 are unknown"):
+        changed(tmp_path, ("workload: resnet50", "workload: gnmt-v2"))
+
+
+def test_a_run_needs_a_length(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="target"):
+        changed(tmp_path, ("minimize: capital", "minimize: per_run"))
+
+
+def test_a_missing_profile_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="dse calibrate run --name elsewhere"):
+        changed(tmp_path, ("workload: resnet50", "workload: resnet50\ncalibration: [elsewhere]"))
+
+
+def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
+    inline = (
+        "workload: {name: mine, params: 1e8, forward_flops: 1e10, activation_bytes: 50 MB,"
+        " input_bytes: 600 kB}"
+    )
+    problem = changed(tmp_path, ("workload: resnet50", inline))
+    assert problem.workload.name == "mine"
+    assert problem.layers.total_params == 1e8
+    assert problem.baseline_samples_per_s > 0
+
+
+def test_a_bare_name_is_a_study_that_ships() -> None:
+    assert study_path("example").name == "example.yaml"
+    assert study_path("./example.yaml") == Path("example.yaml")
+
+
+def test_a_node_brings_its_accelerators_network_and_price() -> None:
+    problem = load("gpu-generations")
+    evaluation = problem.point({**problem.study.baseline.values, "gpus": 16})
+    assert float(np.ravel(evaluation.gpus_per_node)[0]) == 8
+    hourly = float(np.ravel(evaluation["hourly"])[0])
+    assert hourly == pytest.approx(2 * 24.48)  # aws-p3.16xlarge, DAWNBench 2018
