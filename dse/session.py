@@ -91,7 +91,9 @@ def _kept_for_resume(log: RunLog | None) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"\ninterrupted{'; go on with --resume' if log else ''}", file=sys.stderr)
+        # A guided search is a function of its seed: run again, it makes the same choices.
+        how = "go on with --resume" if log else "the same command searches the same points again"
+        print(f"\ninterrupted; {how}", file=sys.stderr)
         raise
     except NoFeasiblePoint:
         if log:

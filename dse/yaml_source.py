@@ -62,6 +62,11 @@ class Source:
     _root: _Node = field(repr=False)
     _lines: tuple[str, ...] = field(repr=False)
 
+    @property
+    def text(self) -> str:
+        """The file as it was read."""
+        return "\n".join(self._lines) + "\n"
+
     def mark(self, loc: Loc, *, key: bool = False) -> tuple[int, int]:
         """Line and column, from 1, of the value at ``loc``, or of its key.
 

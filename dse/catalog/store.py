@@ -30,7 +30,9 @@ class UnknownName(DseError):
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = ()) -> None:
         self.kind, self.name, self.suggestions = kind, name, suggestions
-        hint = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
+        hint = f"; see dse catalog {kind}" if kind in KINDS else ""
+        if suggestions:
+            hint = f"; did you mean {' or '.join(suggestions)}?"
         super().__init__(f"{name}: no such {KINDS.get(kind, kind)}{hint}")
 
 

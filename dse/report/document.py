@@ -102,7 +102,7 @@ def build(
         "sources": provenance.sources(problem),
         "reproduce": ["dse calibrate run --name " + Path(p).stem for p in profiles.values()]
         + [command],
-        "study_text": Path(study.path).read_text(encoding="utf-8"),
+        "study_text": study.source.text,
     }
 
 

@@ -42,6 +42,8 @@ class Guided:
     cost: list[float] = field(default_factory=list)
     violation: list[float] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
+    position: dict[int, int] = field(default_factory=dict)
+    _index: list[int] = field(default_factory=list)
     _known: dict[Point, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -56,19 +58,24 @@ class Guided:
         return "TPE" if self.budget < FEW_TRIALS else "NSGA-II"
 
     def run(self) -> Front:
-        """Search until the budget is spent or nothing is left; the front, by position in points."""
+        """Search until the budget is spent or nothing is left."""
         self._optimize()
         self._polish()
         self._sweep_rest()
         return self.front()
 
     def front(self) -> Front:
-        """Front of the feasible points priced so far; indices are positions in ``points``."""
+        """Front of the feasible points priced so far.
+
+        Indices are those of the space, so that ties are named as the exhaustive engine names them;
+        ``position`` leads back to ``points``. In a space without indices they are positions.
+        """
         feasible = np.flatnonzero(np.array(self.violation) == 0)
         gain, cost = np.array(self.gain), np.array(self.cost)
         if len(feasible) == 0:
             return pareto.empty_front()
-        return pareto.front_of(gain[feasible], cost[feasible], feasible)
+        index = np.array(self._index, dtype=np.int64)
+        return pareto.front_of(gain[feasible], cost[feasible], index[feasible])
 
     @property
     def feasible(self) -> int:
@@ -136,6 +143,7 @@ class Guided:
             for offset, point in enumerate(fresh):
                 self._known[point] = start + offset
             self.points.extend(fresh)
+            self._number(fresh, start)
             rows = [dict(zip(self.names, point, strict=True)) for point in fresh]
             gain, cost, past = np.zeros(len(fresh)), np.zeros(len(fresh)), np.zeros(len(fresh))
             most, least = by_goal(self.problem.study.objectives)
@@ -157,13 +165,22 @@ class Guided:
             self.progress(len(self.points))
         return [self._known[point] for point in points]
 
+    def _number(self, fresh: Sequence[Point], start: int) -> None:
+        finite = self.problem.points is not None
+        for at, point in enumerate(fresh, start):
+            values = dict(zip(self.names, point, strict=True))
+            index = self.problem.space.index(values) if finite else at
+            self._index.append(index)
+            self.position[index] = at
+
     # -- after the proposals -----------------------------------------------------------------
 
     def _polish(self) -> None:
         """Try every single-axis change of every front point until the front stays."""
         tried: set[Point] = set()
         while len(self.points) < self.budget:
-            centres = [self.points[i] for i in self.front().best if self.points[i] not in tried]
+            best = [self.points[self.position[int(index)]] for index in self.front().best]
+            centres = [point for point in best if point not in tried]
             if not centres:
                 return
             tried.update(centres)

@@ -163,7 +163,7 @@ def _profiles(study: Study) -> Mapping[str, Profile]:
 
 def profile_path(study: Study, name: str, position: int) -> Path:
     """Where a profile lies: a path, ./calibrations, or those that come with dse."""
-    if os.sep in name or name.endswith(".yaml"):
+    if os.sep in name or name.endswith((".yaml", ".yml", ".json")):
         return Path(name)
     places = (CALIBRATIONS, catalog.models_dir() / "calibrations")
     for folder in places:

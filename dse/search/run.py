@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
-from dse import catalog
-from dse.calibration import Profile
-from dse.errors import NoFeasiblePoint
+from dse import __version__, catalog
+from dse.errors import DseError, NoFeasiblePoint
 from dse.search import exhaustive, feasibility, pareto
-from dse.search.executors import Executor, LocalExecutor, executor
+from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Guided
 from dse.search.problem import Problem
 from dse.search.runlog import RunLog
@@ -69,8 +67,6 @@ def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
     """(engine, why)."""
     seconds = estimate_s(problem)
     if wanted == "exhaustive" and seconds is None:
-        from dse.errors import DseError
-
         raise DseError("engine exhaustive needs finite axes; use guided, or list the values")
     if wanted != "auto":
         return wanted, "as asked"
@@ -142,7 +138,7 @@ def _guided(
         raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
     found = []
     for at in range(len(front)):
-        members = [search.values(int(index)) for index in front.indices[at]]
+        members = [search.values(search.position[int(i)]) for i in front.indices[at]]
         found.append(_described(problem, front, at, members))
     return tally, found
 
@@ -213,24 +209,10 @@ def _nothing_feasible(
 def header(problem: Problem, calibration_hash: str) -> dict[str, object]:
     """What a run log must agree on before it may be resumed."""
     return {
+        "dse": __version__,
         "study": problem.study.content_hash,
         "catalogue": catalog.catalogue_hash(),
         "calibration": calibration_hash,
         "unit_points": exhaustive.CHUNK_POINTS,
         "box_points": exhaustive.BOX_POINTS,
     }
-
-
-__all__ = [
-    "FrontPoint",
-    "Outcome",
-    "Path",
-    "Profile",
-    "Progress",
-    "choose_engine",
-    "estimate_s",
-    "executor",
-    "header",
-    "labels_of",
-    "run",
-]

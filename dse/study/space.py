@@ -152,6 +152,17 @@ class Space:
         position = np.unravel_index(index - slab.first, slab.shape)
         return number, tuple(int(p) for p in position)
 
+    def index(self, values: Mapping[str, Value | None]) -> int:
+        """The number of a design point, the inverse of :meth:`point`."""
+        slab = self._slab_of[tuple(values[axis.name] for axis in self.looped)]
+        position = [axis.values.index(values[axis.name]) for axis in slab.axes]
+        offset = np.ravel_multi_index(position, slab.shape) if position else 0
+        return slab.first + int(offset)
+
+    @cached_property
+    def _slab_of(self) -> dict[tuple[Value | None, ...], Slab]:
+        return {tuple(slab.fixed[a.name] for a in self.looped): slab for slab in self.slabs}
+
     def point(self, index: int) -> dict[str, Value | None]:
         """The design point: axis -> value (``None`` where the axis does not apply)."""
         return {name: value for name, (value, _) in self._cells(index).items()}

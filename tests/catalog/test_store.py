@@ -39,7 +39,7 @@ def test_the_message_is_one_clear_line() -> None:
 def test_a_name_like_no_other_gets_no_suggestion() -> None:
     with pytest.raises(UnknownName) as caught:
         accelerator("zzzz")
-    assert str(caught.value) == "zzzz: no such accelerator"
+    assert str(caught.value) == "zzzz: no such accelerator; see dse catalog accelerators"
 
 
 @pytest.mark.parametrize("name", ["../sources", "", ".", "h100-sxm.yaml"])

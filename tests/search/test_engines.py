@@ -145,3 +145,14 @@ def test_dominated_ties_are_never_on_the_front(small: Problem) -> None:
     assert np.all(np.diff(front.cost) > 0)
     assert np.all(np.diff(front.gain) > 0)
     assert pareto.merge([front, front]).gain.tolist() == front.gain.tolist()
+
+
+def test_every_point_has_its_number_back(small: Problem) -> None:
+    for index in range(0, small.space.size, 11):
+        assert small.space.index(small.space.point(index)) == index
+
+
+def test_both_engines_name_the_same_points(small: Problem) -> None:
+    whole, guided = search(small), search(small, "guided")
+    assert [p.labels for p in guided.front] == [p.labels for p in whole.front]
+    assert [p.tied for p in guided.front] == [p.tied for p in whole.front]
