@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 RUN_LOG = "run.log.jsonl"
+BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
 PLAIN_PROGRESS_S = 2.0  # between progress lines where there is no terminal
 
 
@@ -70,6 +71,8 @@ def run_study(
             log = RunLog(folder / RUN_LOG, header, options.resume)
             if log.done:
                 say(f"resuming: {len(log.done)} units of work are done")
+        if options.resume and not (log and log.done):
+            say("nothing to resume: starting afresh")
         with _kept_for_resume(log):
             with _progress(quiet) as progress:
                 outcome = searching.run(problem, engine, where, log, progress, budget, seed)
@@ -159,7 +162,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
         values[axis] = value
     values = problem.applicable(values)
     point = describe(problem, values)
-    checks = feasibility.checks(problem.point(values), problem.study.constraints)
+    checks = feasibility.checks(problem.point(values), problem.study)
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
     if as_json:
         print(json.dumps(point, indent=1))
@@ -179,6 +182,8 @@ def calibrate_machine(out: Path, name: str, budget_s: float, ranks: str) -> None
         raise StudyError(
             "--ranks", 0, 0, f"'{ranks}' is not a list of counts", "write for example --ranks 2,3,4"
         ) from None
+    if (out / f"{name}.yaml").exists():
+        print(f"replaces {out / name}.yaml; give --name to keep it")
     print(f"measuring allreduce on this machine for {budget_s:g} s", flush=True)
     measured, profile = calibrate_here(
         out, budget_s, counts, name, progress=lambda done, total, text: print(
@@ -188,6 +193,9 @@ def calibrate_machine(out: Path, name: str, budget_s: float, ranks: str) -> None
     for algorithm in found.measured_algorithms:
         print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
               "it was not fitted on")  # fmt: skip
+    if found.background_cores > BUSY_CORES:
+        print(f"  this machine was busy: other processes kept {found.background_cores:.1f} of its "
+              f"{found.cores} cores; measure again when it is quiet")  # fmt: skip
     print(f"wrote {measured}\nwrote {profile}")
 
 

@@ -39,7 +39,10 @@ def _validate(kind: type[T], source: Source, remedy: str) -> T:
     try:
         return TypeAdapter(kind).validate_python(source.data)
     except ValidationError as cause:
-        error = cause.errors()[0]
+        # A misspelt key is also a missing one: say the first, which the user can see.
+        found = cause.errors()
+        strange = (e for e in found if e["type"] == "unexpected_keyword_argument")
+        error = next(strange, found[0])
     loc: Loc = tuple(error["loc"])
     name = ".".join(str(part) for part in loc)
     if error["type"] == "unexpected_keyword_argument":

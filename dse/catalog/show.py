@@ -119,11 +119,15 @@ def render_kinds(console: Console) -> None:
 
 def render_kind(console: Console, kind: str) -> None:
     """Print the entries of one kind; yellow is recalled and unchecked, blank is not known."""
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     rows = _rows(kind)
-    table = Table("name", *(heading for heading, _ in COLUMNS[kind]), box=None)
+    table = Table(
+        Column("name", no_wrap=True, min_width=max(len(name) for name, *_ in rows)),
+        *(heading for heading, _ in COLUMNS[kind]),
+        box=None,
+    )
     for name, _, cells in rows:
         table.add_row(name, *(Text(*_cell(cells[key])) for _, key in COLUMNS[kind]))
     console.print(table)

@@ -14,6 +14,7 @@ which some pairs sit in one node and some do not ends when its slowest pair does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -55,9 +56,10 @@ def recursive_doubling(
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
     power = largest_power_of_two(n)
     reduce_s = m * network.gamma_s_per_byte
-    folded = 2 * _pair_step(network, m, 1.0, n, g) + reduce_s
+    folded = 2 * _fold_step(network, m, n, g) + reduce_s
     distance = _distances(power, _axes(network, n, g, m))
-    steps = _pair_step(network, m, distance, n, g) + reduce_s
+    flows = _flows(distance, n, g, kept=1)
+    steps = _paced(network, m, flows > 0, flows) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
@@ -74,13 +76,14 @@ def halving_doubling(
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
     power = largest_power_of_two(n)
     folded = (
-        2 * _pair_step(network, m / 2, 1.0, n, g)
-        + _pair_step(network, m, 1.0, n, g)
+        2 * _fold_step(network, m / 2, n, g)
+        + _fold_step(network, m, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
     distance = _distances(power, _axes(network, n, g, m))
+    flows = _flows(distance, n, g, kept=0)
     half = m / (2 * distance)
-    steps = 2 * _pair_step(network, half, distance, n, g) + half * network.gamma_s_per_byte
+    steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
@@ -170,20 +173,67 @@ def _added(total: Array, steps: Array) -> Array:
     return np.asarray(total)
 
 
-def _pair_step(
-    network: Network,
-    message_bytes: ArrayLike,
-    distance: ArrayLike,
-    ranks: Array,
-    ranks_per_node: Array,
+def _fold_step(
+    network: Network, message_bytes: ArrayLike, ranks: Array, ranks_per_node: Array
 ) -> Array:
-    """One step in which rank r exchanges with r XOR ``distance``, over all ranks at once.
+    """One message between ranks 2i and 2i+1, for every i < n - p at once.
 
-    Pairs stay inside a node if 2*distance divides g; else up to min(distance, g) flows leave it.
+    A node border parts a pair only at an odd rank. The first such border is at rank g, if g is odd,
+    and no two follow one another, so one flow at most leaves a node.
     """
-    apart = node_count(ranks, ranks_per_node) > 1
-    leaves = apart & (np.mod(ranks_per_node, 2 * distance) != 0)
-    return _paced(network, message_bytes, leaves, np.minimum(distance, ranks_per_node))
+    extra = ranks - largest_power_of_two(ranks)
+    parted = (np.mod(ranks_per_node, 2) != 0) & (ranks_per_node < 2 * extra)
+    return _paced(network, message_bytes, parted, 1.0)
+
+
+def _flows(distance: Array, ranks: Array, ranks_per_node: Array, kept: int) -> Array:
+    """:func:`_leaving` for every step, shape of ``distance`` and the ranks broadcast together.
+
+    Counted once for each value of n and of g, however many points share them.
+    """
+    counts, count_at = np.unique(ranks, return_inverse=True)
+    widths, width_at = np.unique(ranks_per_node, return_inverse=True)
+    table = np.zeros((len(distance), counts.size, widths.size))
+    for i, n in enumerate(counts):
+        for j, g in enumerate(widths):
+            flows = _leaving(float(n), float(g), kept)
+            table[: len(flows), i, j] = flows
+    found = table[:, count_at.reshape(ranks.shape), width_at.reshape(ranks_per_node.shape)]
+    missing = (1,) * (distance.ndim - found.ndim)
+    return found.reshape(found.shape[:1] + missing + found.shape[1:])
+
+
+@lru_cache(maxsize=65536)
+def _leaving(ranks: float, ranks_per_node: float, kept: int) -> tuple[float, ...]:
+    """The most flows that leave one node in step 0, 1, ... lg p - 1, exactly; empty for one node.
+
+    Of the first n - p pairs (2i, 2i+1) rank 2i + ``kept`` goes on. Those that go on are renumbered
+    in order, so a node holds consecutive numbers low <= v < high, and v exchanges with v XOR d,
+    d = 2^step (Open MPI, coll_base_allreduce.c). v and v + d share the node if v has bit d clear
+    and low <= v < high - d; whoever is left sends outside. Arrays over the nodes.
+    """
+    if not ranks > ranks_per_node:
+        return ()
+    power = float(largest_power_of_two(ranks))
+    nodes = float(node_count(ranks, ranks_per_node))
+    border = np.minimum(np.arange(nodes + 1) * ranks_per_node, ranks)
+    in_pairs = np.minimum(border, 2 * (ranks - power))
+    number = np.floor((in_pairs + 1 - kept) / 2) + (border - in_pairs)
+    low, high = number[:-1], number[1:]
+
+    def bit_clear_below(end: Array, d: float) -> Array:
+        return np.floor(end / (2 * d)) * d + np.minimum(np.mod(end, 2 * d), d)
+
+    most = float(np.max(high - low))
+    flows = []
+    for step in range(int(ceil_log2(power))):
+        d = 2.0**step
+        if d >= most:  # no node is wide enough for a pair
+            flows.append(most)
+            continue
+        pairs = np.maximum(bit_clear_below(high - d, d) - bit_clear_below(low, d), 0.0)
+        flows.append(float(np.max(high - low - 2 * pairs)))
+    return tuple(flows)
 
 
 def _paced(

@@ -98,6 +98,14 @@ def forward_backward(
     return Compute(np.cumsum(forward, axis=0)[-1], done[-1], done[::-1])
 
 
+def scaled(passes: Compute, factor: ArrayLike) -> Compute:
+    """The same passes, ``factor`` times as long; factor may add leading axes to shape S."""
+    factor = np.asarray(factor)
+    done = passes.layer_done_s
+    layers = done.reshape(done.shape[:1] + (1,) * (factor.ndim - done.ndim + 1) + done.shape[1:])
+    return Compute(passes.forward_s * factor, passes.backward_s * factor, layers * factor)
+
+
 def optimizer_s(
     layers: Layers, device: Device, precision: Precision, state_bytes: ArrayLike
 ) -> Array:

@@ -17,11 +17,12 @@ WATT_PER_KILOWATT = 1000.0
 class Prices:
     """Prices of the parts, in USD of the price list's date; arrays that broadcast.
 
-    accelerator_usd: one accelerator (or its share of a node, then host_usd is 0). host_usd: a node
-    without accelerators. nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node
-    fabric. accelerator_usd_per_hour: rental of one accelerator with its share of the node.
-    server_usd: a host that serves parameters. power_w: one accelerator's. host_power_ratio: watts
-    of everything else in the node per watt of accelerator. NaN where a price is not known.
+    accelerator_usd, accelerator_usd_per_hour: one accelerator. host_usd, host_usd_per_hour: the
+    rest of a node, or all of it where nodes are bought or rented whole (then the accelerator's are
+    0). nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node fabric. nics_included:
+    whether a node's price contains its NICs. server_usd: a host that serves parameters. power_w:
+    one accelerator's. host_power_ratio: watts of everything else in the node per watt of
+    accelerator. network_power_share: of all watts. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -30,10 +31,13 @@ class Prices:
     switch_port_usd: ArrayLike
     cable_usd: ArrayLike
     switch_radix: ArrayLike
+    nics_included: bool
     accelerator_usd_per_hour: ArrayLike
+    host_usd_per_hour: ArrayLike
     server_usd: float
     power_w: ArrayLike
     host_power_ratio: float
+    network_power_share: float
     electricity_usd_per_kwh: float
     pue: float
     amortisation_years: float
@@ -70,25 +74,26 @@ def cost(
 
     capital = accelerators + hosts + (two or more nodes) NICs, ``2 t - 1`` switch ports and ``t``
     cables per NIC in t tiers + dedicated parameter servers, each with one NIC.
-    power = accelerators and hosts, times PUE. tco per hour = capital / amortisation + power *
-    electricity price.
+    power = accelerators, hosts and network, times PUE.
+    tco per hour = capital / amortisation + power * electricity price.
     """
     nodes = node_count(gpus, gpus_per_node)
     several = nodes > 1
     extra = np.where(several, servers, 0.0)
     endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
     tiers = fat_tree_tiers(endpoints, prices.switch_radix)
-    per_endpoint = (
-        prices.nic_usd + (2 * tiers - 1) * prices.switch_port_usd + tiers * prices.cable_usd
-    )
+    wiring_usd = (2 * tiers - 1) * prices.switch_port_usd + tiers * prices.cable_usd
+    bought = extra if prices.nics_included else endpoints
     # 0 endpoints * unknown price is 0, not unknown: a single node needs no fabric.
-    fabric_usd = np.where(endpoints > 0, endpoints * per_endpoint, 0.0)
+    fabric_usd = np.where(endpoints > 0, endpoints * wiring_usd, 0.0)
+    fabric_usd = fabric_usd + np.where(bought > 0, bought * prices.nic_usd, 0.0)
     machines_usd = gpus * np.asarray(prices.accelerator_usd) + nodes * prices.host_usd
     servers_usd = extra * prices.server_usd
     capital = machines_usd + fabric_usd + servers_usd
     machines_w = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
-    power = machines_w * prices.pue
+    power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
     rental = gpus * np.asarray(prices.accelerator_usd_per_hour) + servers_usd / hours
+    rental = rental + nodes * prices.host_usd_per_hour
     return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)

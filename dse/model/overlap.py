@@ -25,8 +25,9 @@ class Bucket:
 def fuse(layer_bytes: Array, bucket_bytes: float) -> tuple[Bucket, ...]:
     """Fill buckets in backward order; a bucket closes once it holds ``bucket_bytes`` or more.
 
-    As PyTorch's DistributedDataParallel does (torch/csrc/distributed/c10d/reducer). A layer is not
-    split. layer_bytes: shape (layers,), forward order. The buckets' bytes sum to all bytes.
+    The rule of PyTorch's DistributedDataParallel (torch/csrc/distributed/c10d/reducer), whose first
+    bucket closes earlier, at 1 MiB: that exception is left out. A layer is not split.
+    layer_bytes: shape (layers,), forward order. The buckets' bytes sum to all bytes.
     """
     buckets: list[Bucket] = []
     held = 0.0

@@ -21,16 +21,21 @@ def parameter_server(
     """Seconds to aggregate ``message_bytes`` over all ranks through P servers, push plus pull.
 
     The ranks of a node sum first (``(g-1) (2 f_in(m/g) + m/g gamma)``, ring), so that the M workers
-    are nodes. Then each worker sends P messages of x = imbalance*m/P bytes and each server takes M
-    of them, at the same time; the busier side paces, and the wire's latency is paid once because
-    the messages follow one another::
+    are nodes. Then each worker sends m bytes in P messages, while the busiest server takes M
+    messages of its shard, x = imbalance*m/P bytes but never more than m. The busier side paces,
+    and the wire's latency is paid once because the messages follow one another::
 
-        push = max(P, M) * (software(x) + x / bandwidth) + latency + M * x * gamma
+        worker = P * (software(m/P) + m/P / bandwidth)
+        server = M * (software(x) + x / bandwidth)
+        push = max(worker, server) + latency + M * x * gamma
         pull = the same without the reduction
 
     that is 2*max(m/B_w, M*m/(P*B_s)) of Li et al. (OSDI 2014) with the software's part added.
-    Colocated servers live on the workers and spare the message to themselves: max(P-1, M-1).
-    imbalance: largest shard over the mean shard, >= 1, because a tensor is not split.
+    Colocated servers live on the workers, one each, so at most M of them have work; they spare the
+    message to themselves: P-1 and M-1 messages. (With P < M some workers hold no server and send P
+    messages, but then the servers pace.)
+    imbalance: largest shard over the mean shard, >= 1, because a tensor is not split; taken as
+    given where colocation lowers P to M, which is why x needs its bound.
     One node needs no server: only the local sum is paid.
     """
     n = np.asarray(ranks, dtype=np.float64)
@@ -42,11 +47,14 @@ def parameter_server(
     inside = (local - 1) * (2 * network.within(local_share) + local_share * gamma)
 
     count = np.where(colocated, np.minimum(servers, workers), servers)
-    shard = np.asarray(imbalance) * m / count
     own = np.where(colocated, 1.0, 0.0)
-    messages = np.maximum(count, workers) - own
-    one_way = messages * (network.inter_software(shard) + shard * network.wire_s_per_byte())
-    across = 2 * (one_way + network.inter.latency_s) + workers * shard * gamma
+    mean = m / count
+    shard = np.minimum(imbalance * mean, m)
+    wire = network.wire_s_per_byte()
+    worker = (count - own) * (network.inter_software(mean) + mean * wire)
+    server = (workers - own) * (network.inter_software(shard) + shard * wire)
+    one_way = np.maximum(worker, server) + network.inter.latency_s
+    across = 2 * one_way + workers * shard * gamma
     return np.asarray(inside + np.where(workers > 1, across, 0.0))
 
 

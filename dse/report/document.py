@@ -37,7 +37,8 @@ UNITS = {
 
 RULES = {
     "knee": "the point of the front that stands highest above the line from its cheapest to its "
-    "fastest point, both objectives on logarithmic scales: before it speed is cheap, after it dear",
+    "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
+    "what the study offers",
     "cheapest-within-5%": "the cheapest point within 5 % of the fastest",
     "fastest": "the fastest point",
 }
@@ -68,6 +69,7 @@ def build(
         "hashes": {
             "study": study.content_hash,
             "catalogue": catalog.catalogue_hash(),
+            "inputs": problem.inputs_hash,
             "calibration": calibration_hash(problem),
         },
         "seed": seed,
@@ -89,6 +91,7 @@ def build(
         "baseline": {
             **describe(problem, study.baseline.values),
             "assumed": list(study.baseline.assumed),
+            "misses": baseline_misses(problem),
         },
         "recommended": {**front[chosen], "rule": rule, "why": RULES[rule]},
         "cheapest_within_5_percent": front[near],
@@ -106,14 +109,26 @@ def build(
     }
 
 
+def baseline_misses(problem: Problem) -> list[str]:
+    """What the baseline could not do in reality: memory it lacks, nodes it fills in part."""
+    baseline = problem.baseline
+    slack = float(np.ravel(baseline["memory_slack"])[0])
+    missed = []
+    if slack < 0:
+        missed.append(f"it needs {-slack / 1e9:.1f} GB more memory than an accelerator has")
+    if not baseline.whole_nodes().all():
+        missed.append("its last node is only partly filled")
+    return missed
+
+
 def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     """Position of the recommended front point (rising cost) by one of :data:`RULES`."""
     gain = np.array([point.gain for point in front])
     cost = np.array([point.cost for point in front])
-    if rule == "fastest" or len(front) < 3:
-        return len(front) - 1
     if rule == "cheapest-within-5%":
         return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain[-1]))
+    if rule == "fastest" or len(front) < 3:  # two points have no knee
+        return len(front) - 1
     x, y = np.log(np.maximum(cost, 1e-300)), np.log(np.maximum(gain, 1e-300))
     chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
     return int(np.argmax(y - chord))
@@ -146,7 +161,7 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
     columns = _no_sample()
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study.constraints):
+        for _, mask in feasibility.checks(evaluation, problem.study):
             passed &= mask
         gain = np.broadcast_to(evaluation[most.name], passed.shape)
         cost = np.broadcast_to(evaluation[least.name], passed.shape)
@@ -214,5 +229,6 @@ def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "front": count,
         "why": "A point counts as extrapolated when its gradients are summed over a link, a number "
-        "of ranks, an algorithm or a message size that no profile of this study has measured.",
+        "of ranks, an algorithm, an element type or a message size that no profile of this study "
+        "has measured. Copies between device and host memory are priced from the catalogue always.",
     }

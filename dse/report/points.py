@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,18 +59,27 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
     common cancels in the speedup. The error that the draws do not show, that of rank counts the fit
     has not seen, multiplies the communication of each draw (see Problem.draws).
     """
-    sampled = replace(problem, draws=True)
+    sampled = problem.sampled
     evaluation = sampled.point(values, speedup=False)
     alone = bool(np.all(evaluation.gpus <= 1))
     if not problem.is_measured(values) and not alone:
         return None
+    if not problem.is_measured(problem.study.baseline.values):
+        return None  # an interval that takes the baseline for certain would be too narrow
     baseline = np.ravel(sampled.baseline["throughput"])
     speedup = np.ravel(evaluation["throughput"]) / baseline
-    return {"speedup": _percentiles(speedup), "step_s": _percentiles(evaluation.step.step_s)}
+    best = problem.point(values)
+    return {
+        "speedup": _percentiles(speedup, best["speedup"]),
+        "step_s": _percentiles(evaluation.step.step_s, best.step.step_s),
+    }
 
 
-def _percentiles(draws: Array) -> list[float]:
-    return [float(end) for end in np.percentile(draws, INTERVAL)]
+def _percentiles(draws: Array, best: Array) -> list[float]:
+    """The interval of the draws, stretched to the best fit where all draws miss it."""
+    low, high = np.percentile(draws, INTERVAL)
+    point = float(np.ravel(best)[0])
+    return [min(float(low), point), max(float(high), point)]
 
 
 def _scalar(value: Array) -> float | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
+from dse.search import tables
 from dse.search.placement import DEFAULT_EFFICIENCY
 from dse.search.problem import Problem
 from dse.study import Wire, split_aggregation
@@ -57,12 +58,47 @@ def assumptions(problem: Problem) -> list[str]:
             "Profiles were measured on one link. What they measured is taken as software cost, and "
             "the wire of the priced fabric is added; the split is assumed, not measured."
         )
-    if np.isnan(problem.workload.layer_output_elems).any():
+    if np.isnan(problem.layers.activation_elems):
+        lines.append(
+            f"The activations of {problem.workload.name} are unknown: the memory traffic they "
+            "cause is not counted, so that computing may take longer than predicted."
+        )
+    elif np.isnan(problem.workload.layer_output_elems).any():
         lines.append(
             f"The layer table of {problem.workload.name} has no activation sizes; memory traffic "
             "is spread over its layers in proportion to their FLOPs."
         )
-    lines.append("Switches form a full-bisection fat tree; their power is not priced.")
+    if np.isnan(tables.number(problem.workload.input_bytes)):
+        lines.append("The size of an input sample is unknown; feeding it is taken to be free.")
+    lines += _network_assumptions(problem)
+    rented = {"hourly", "per_run"} & {objective.name for objective in study.objectives}
+    if rented and study.axis("inter_node") is not None:
+        lines.append(
+            "Rent is quoted with the network a machine comes with: another one chosen under "
+            "inter_node changes the speed but not the rent."
+        )
+    lines.append(
+        "The rest of a node draws power in the proportion quoted for an H100 server; dedicated "
+        "parameter servers draw none here. A training process takes 1.5 GB of device memory "
+        "besides its own data (recalled, unverified)."
+    )
+    return lines
+
+
+def _network_assumptions(problem: Problem) -> list[str]:
+    lines = [
+        "Switches form a full-bisection fat tree, bought by the port; where no switch size is "
+        f"known it is {tables.DEFAULT_RADIX:g} ports."
+    ]
+    for name in _used(problem, "inter_node"):
+        known = catalog.fabric(name).latency_s
+        for transport in used_transports(problem):
+            protocol = catalog.transport(transport).protocol
+            if known and protocol not in known:
+                lines.append(
+                    f"The latency of {name} under {protocol} is unknown; {transport} is priced "
+                    f"with that of {next(iter(known))}, which is too low."
+                )
     return lines
 
 

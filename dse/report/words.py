@@ -183,7 +183,16 @@ def answer(document: Document) -> list[str]:
     worth = f"{_gains(document, best)} and {_against(document, best, base)}."
     if best["config"] == base["config"]:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
-    return [f"Recommended: {describe(best)}.", worth, _nearly(document), _how_sure(document)]
+    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document), _how_sure(document)]
+    if document["engine"] == "guided":
+        lines.append(
+            f"The search was guided: it priced {count(document['counts']['points'])} points, and "
+            "others may be better."
+        )
+    missed = base.get("misses") or []
+    if missed:
+        lines.append(f"Mind the baseline: {' and '.join(missed)}.")
+    return lines
 
 
 def _costs(document: Document, point: Point) -> str:
@@ -223,12 +232,13 @@ def _nearly(document: Document) -> str:
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
     if price is not None and whole:
-        less = f", {percent(1 - price / whole)} less than the fastest ({show_gain(document, fast)})"
+        saved = percent(1 - price / whole)
+        less = f", which is {saved} cheaper than the fastest ({show_gain(document, fast)})"
     if cheap["config"] == document["recommended"]["config"]:
         return f"It is also the {least} point within 5 % of the fastest{less}."
     return (
-        f"The {least} point within 5 % of the fastest {_costs(document, cheap)} and reaches "
-        f"{show_gain(document, cheap)}{less}: {describe(cheap)}."
+        f"The {least} point within 5 % of the fastest reaches {show_gain(document, cheap)} and "
+        f"{_costs(document, cheap)}{less}: {describe(cheap)}."
     )
 
 
@@ -239,11 +249,11 @@ def _how_sure(document: Document) -> str:
     if bounds is None or name == "no communication":
         return f"How sure: no interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
-    text = f"How sure: {ends}, a {INTERVAL} of its communication as calibrated"
-    if name == "extrapolated":
-        text += ", but outside the measured range, where that is only a guide"
+    text = f"How sure: {ends}, a {INTERVAL} of the calibration and of the computing model's error"
     own = base.get("interval")
-    # Where every draw prices the baseline too, its own speedup is one in each of them.
-    if own and any(abs(end - 1) > 0.005 for end in own["speedup"]):
-        text += f"; the baseline's own step is uncertain besides, {interval(own['step_s'], 's')}"
-    return f"{text}. Computing is not calibrated, but priced by assumption."
+    if own:
+        mine, theirs = (interval(i["step_s"], "s") for i in (point["interval"], own))
+        text += f" (a step takes {mine}, the baseline's {theirs})"
+    if name == "extrapolated":
+        text += "; it lies outside the measured range, where that is only a guide"
+    return f"{text}. Prices carry no interval."

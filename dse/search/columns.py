@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -14,6 +14,7 @@ from dse.model.money import Cost
 from dse.model.step import StepTime
 
 SECONDS_PER_HOUR = 3600.0
+FROM_STEP = frozenset({"speedup", "throughput", "step"})
 
 
 @dataclass
@@ -54,9 +55,17 @@ class Evaluation(Mapping[str, Array]):
         return np.asarray(whole | (self.gpus < self.gpus_per_node))
 
     def computable(self) -> Mask:
-        """The accelerator has the precision, and nothing the step needs is unknown."""
-        around = self.step.forward_s + self.step.optimizer_s + self.step.comm_s
-        return np.asarray(np.isfinite(around))
+        """The accelerator has the precision."""
+        return np.asarray(np.isfinite(self.step.forward_s))
+
+    def known(self, objectives: Iterable[str]) -> Mask:
+        """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
+        around = self.step.forward_s + self.step.optimizer_s + self.step.input_s
+        mask = np.isfinite(around) & np.isfinite(self.step.comm_s)
+        for name in objectives:
+            if name not in FROM_STEP:  # those follow from the step and the baseline
+                mask = mask & np.isfinite(self[name])
+        return np.asarray(mask)
 
 
 def _throughput(e: Evaluation) -> Array:

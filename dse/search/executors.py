@@ -1,14 +1,15 @@
 """Where units of work run: in this process, or as Ray tasks on any cluster.
 
 An executor yields (unit, tally) as units finish, in any order. Work is named by unit number: a
-worker cuts the space itself, so no arrays of points travel.
+worker makes a unit's boxes itself, so no arrays of points travel.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ class Executor(Protocol):
 
     name: str
 
-    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+    def run(self, problem: Problem, units: Iterable[int]) -> Iterator[tuple[int, Tally]]:
         """Yield every unit once with its tally."""
         ...
 
@@ -37,12 +38,11 @@ class LocalExecutor:
 
     name = "local"
 
-    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+    def run(self, problem: Problem, units: Iterable[int]) -> Iterator[tuple[int, Tally]]:
         """Units in the order given; each knows the front of those before it."""
-        work = exhaustive.chunks(problem)
         front = pareto.empty_front()
         for unit in units:
-            tally = exhaustive.search(problem, work[unit], front)
+            tally = exhaustive.search(problem, exhaustive.unit_boxes(problem.space, unit), front)
             front = pareto.merge([front, tally.front])
             yield unit, tally
 
@@ -83,18 +83,19 @@ class RayExecutor:
                     f"no Ray on {where}: {cause}; start one with 'ray start --head'"
                 ) from cause
 
-    def run(self, problem: Problem, units: Sequence[int]) -> Iterator[tuple[int, Tally]]:
+    def run(self, problem: Problem, units: Iterable[int]) -> Iterator[tuple[int, Tally]]:
         """Units as they finish; few are in flight at once, so a stop loses little."""
         ray = self._ray
         held = ray.put(problem)
         task = ray.remote(max_retries=self.ATTEMPTS, retry_exceptions=False)(_search_unit)
         cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        waiting = list(reversed(units))
+        waiting = iter(units)
         flying: dict[Any, int] = {}
-        while waiting or flying:
-            while waiting and len(flying) < cpus * self.IN_FLIGHT_PER_CPU:
-                unit = waiting.pop()
-                flying[task.remote(held, unit)] = unit
+        while True:
+            for unit in islice(waiting, cpus * self.IN_FLIGHT_PER_CPU - len(flying)):
+                flying[task.remote([held], unit)] = unit
+            if not flying:
+                return
             finished, _ = ray.wait(list(flying), num_returns=1)
             for reference in finished:
                 unit = flying.pop(reference)
@@ -138,17 +139,23 @@ def _reachable(address: str | None) -> None:
         raise DseError(f"no Ray on {address}: {cause}; {remedy}") from cause
 
 
-_WORK: dict[str, tuple[Problem, list[list[Any]]]] = {}
+_KEPT: dict[str, Problem] = {}
 
 
-def _search_unit(problem: Problem, unit: int) -> Tally:
-    """Runs in a worker, which keeps the cut space for its next unit."""
-    key = problem.study.content_hash
-    if key not in _WORK:
-        _WORK.clear()
-        _WORK[key] = (problem, exhaustive.chunks(problem))
-    kept, work = _WORK[key]
-    return exhaustive.search(kept, work[unit])
+def _search_unit(held: list[Any], unit: int) -> Tally:
+    """Runs in a worker, which keeps the problem, and what it remembers, for its next unit.
+
+    held: the problem's reference, in a list so that Ray does not fetch it for every unit. Its
+    number is the key: a search with other prices or profiles is another object.
+    """
+    key = held[0].hex()
+    if key not in _KEPT:
+        import ray
+
+        _KEPT.clear()
+        _KEPT[key] = ray.get(held[0])
+    problem = _KEPT[key]
+    return exhaustive.search(problem, exhaustive.unit_boxes(problem.space, unit))
 
 
 def executor(kind: str, address: str | None) -> Executor:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from dse.model.arrays import Array, Mask
 from dse.search.columns import Evaluation
-from dse.study import Constraint
+from dse.study import Constraint, Study
 
 WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
+KNOWN = "facts known"
 
 
-def checks(evaluation: Evaluation, constraints: Sequence[Constraint]) -> Iterator[tuple[str, Mask]]:
+def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
     """(reason, mask of the points that pass) for the built-in demands and every constraint.
 
     Masks broadcast to the points' shape and stay as small as what they depend on.
     """
+    yield from built_in(evaluation, study)
+    for constraint in study.constraints:
+        yield constraint.text, satisfied(constraint, evaluation)
+
+
+def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
+    """What every point must meet, whatever the study says."""
     yield WHOLE_NODES, evaluation.whole_nodes()
     yield COMPUTABLE, evaluation.computable()
-    for constraint in constraints:
-        yield constraint.text, satisfied(constraint, evaluation)
+    yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
 
 
 def satisfied(constraint: Constraint, evaluation: Evaluation) -> Mask:
@@ -32,15 +39,15 @@ def satisfied(constraint: Constraint, evaluation: Evaluation) -> Mask:
     return np.asarray(constraint.expression.evaluate(evaluation))
 
 
-def violation(evaluation: Evaluation, constraints: Sequence[Constraint]) -> Array:
+def violation(evaluation: Evaluation, study: Study) -> Array:
     """How far points are from feasible, >= 0, shape of the points: the sum over what they fail.
 
     Every constraint counts relative to its own bound; a built-in demand that fails counts 1.
     """
     total: Array = np.zeros(())
-    for mask in (evaluation.whole_nodes(), evaluation.computable()):
+    for _, mask in built_in(evaluation, study):
         total = total + np.where(mask, 0.0, 1.0)
-    for constraint in constraints:
+    for constraint in study.constraints:
         if constraint.expression is None:
             slack = evaluation["memory_slack"]
             needed = np.abs(slack) + 1.0

@@ -147,13 +147,13 @@ class Guided:
             rows = [dict(zip(self.names, point, strict=True)) for point in fresh]
             gain, cost, past = np.zeros(len(fresh)), np.zeros(len(fresh)), np.zeros(len(fresh))
             most, least = by_goal(self.problem.study.objectives)
-            constraints = self.problem.study.constraints
+            study = self.problem.study
             for where, evaluation in self.problem.rows(rows):
                 gain[where] = evaluation[most.name]
                 cost[where] = evaluation[least.name]
-                past[where] = feasibility.violation(evaluation, constraints)
+                past[where] = feasibility.violation(evaluation, study)
                 passed = np.ones(len(where), dtype=bool)
-                for reason, mask in feasibility.checks(evaluation, constraints):
+                for reason, mask in feasibility.checks(evaluation, study):
                     failed = len(where) - int(np.count_nonzero(np.broadcast_to(mask, passed.shape)))
                     passed &= mask
                     if failed:

@@ -11,9 +11,10 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
+from dse.errors import DseError
 from dse.model.collectives import ALGORITHMS
 from dse.model.step import PARAMETER_SERVER
-from dse.search import tables
+from dse.search import feasibility, tables
 from dse.search.problem import Problem
 from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
 
@@ -54,6 +55,10 @@ def load(path: str | Path) -> Problem:
 
 def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
+    if study.model != "calibrated":
+        raise study.source.error(
+            ("model",), f"model {study.model} is not there yet", "leave model: out"
+        )
     problem = Problem(study, _workload(study), _prices(study), _profiles(study))
     _check_facts(problem)
     return problem
@@ -196,43 +201,72 @@ def _check_facts(problem: Problem) -> None:
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
             "drop fits_memory, or describe the workload inline with activation_bytes",
         )
-    if demanded & {"time_to_target", "per_run"} and not (study.target and study.target.samples):
+    if demanded & {"time_to_target", "per_run"} and problem.target_samples is None:
         raise study.source.error(
-            ("objectives",), "time and cost of a run need its length", "add target: {samples: 1e8}"
+            ("target",) if study.target else ("objectives",),
+            "time and cost of a run need its length in samples",
+            "add target: {samples: 1e8}, or {epochs: 90, epoch_samples: 1.28e6}",
         )
     _check_prices(problem, demanded)
+    _check_baseline(problem)
+
+
+def _check_baseline(problem: Problem) -> None:
+    """Every speedup is relative to the baseline, so that it must be possible to price it."""
+    study = problem.study
+    values = study.baseline.values
+    try:
+        missed = [
+            reason
+            for reason, mask in feasibility.built_in(problem.baseline, study)
+            if reason != feasibility.WHOLE_NODES and not mask.all()
+        ]
+    except DseError as cause:
+        raise study.source.error(
+            ("baseline",), f"the baseline cannot be priced: {cause}"
+        ) from cause
+    if missed:
+        machine = values.get("node", values.get("accelerator"))
+        raise study.source.error(
+            ("baseline",),
+            f"the baseline cannot be priced: {machine} with {values.get('precision', 'fp32')} "
+            f"fails '{missed[0]}'",
+            "choose one that can run",
+        )
 
 
 def _check_prices(problem: Problem, demanded: set[str]) -> None:
     study = problem.study
     bought, rented = bool(demanded & {"capital", "tco"}), bool(demanded & {"hourly", "per_run"})
+    powered = bool(demanded & {"power", "tco"})
     remedy = "drop it, or give the number under prices:"
     for axis in (*study.axes, *study.defaults):
         where = ("space", axis.name)
         if axis.name in ("node", "accelerator"):
             rows = tables.machines(axis.name, axis.values, problem.prices)
             for label, machine in zip(axis.labels, rows, strict=True):
+                if machine.unknown:
+                    raise study.source.error(
+                        where, f"{label} has no known {machine.unknown}", "drop it"
+                    )
+                if powered and machine.accelerator.power_w is None:
+                    raise study.source.error(where, f"{label} has no known power", "drop it")
                 if bought and not np.isfinite(machine.accelerator_usd + machine.host_usd):
                     raise study.source.error(where, f"{label} has no known purchase price", remedy)
-                if rented and not np.isfinite(machine.usd_per_hour):
+                if rented and not np.isfinite(machine.usd_per_hour + machine.host_usd_per_hour):
                     raise study.source.error(where, f"{label} has no known rental price", remedy)
-        if axis.name == "inter_node" and bought:
-            transport = catalog.transport("mpi")  # prices do not depend on it
+        if axis.name in ("inter_node", "intra_node"):
+            transport = catalog.transport("mpi")  # what is known does not depend on it
             for value, label in zip(axis.values, axis.labels, strict=True):
-                link = tables.wiring(value, transport, problem.prices)
+                try:
+                    link = tables.wiring(value, transport, problem.prices)
+                except DseError as cause:
+                    raise study.source.error(where, str(cause)) from cause
+                if not np.isfinite(link.latency_s):
+                    written = f"write {{bandwidth: {label}, latency: 5 us}}"
+                    raise study.source.error(where, f"{label} has no latency", written)
+                if axis.name == "intra_node" or not bought:
+                    continue
                 if not np.isfinite(link.nic_usd + link.switch_port_usd + link.cable_usd):
                     problem_text = f"{label} has no known price of nic, switch_port or cable"
                     raise study.source.error(where, problem_text, remedy)
-
-
-def relative(path: Path) -> str:
-    """A path as the user would write it."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
-def with_options(study: Study, **changes: object) -> Study:
-    """A study with some fields replaced (the command line overrides the file)."""
-    return replace(study, **changes)  # type: ignore[arg-type]

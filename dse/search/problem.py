@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,12 +38,41 @@ class Problem:
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
     draws: bool = False
-    _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
 
     @cached_property
     def space(self) -> Space:
         """The finite space of the study's axes."""
         return Space((*self.study.axes, *self.study.defaults), self.study.conditions)
+
+    @property
+    def target_samples(self) -> float | None:
+        """How many samples a run trains on, where the study says so."""
+        target = self.study.target
+        if target is None:
+            return None
+        if target.samples is None and target.epochs and target.epoch_samples:
+            return target.epochs * target.epoch_samples
+        return target.samples
+
+    @cached_property
+    def inputs_hash(self) -> str:
+        """SHA-256 of what the study refers to: workload, layers and prices as they were read."""
+        prices = self.prices
+        groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.node_usd,
+                  prices.node_hourly_usd, *prices.fabric_usd.values())  # fmt: skip
+        numbers = [(fact.name, fact.value) for fact in prices.facts]
+        numbers += [(name, fact.value) for group in groups for name, fact in group.items()]
+        general = (prices.host_usd, prices.electricity_usd_per_kwh, prices.pue, prices.host_power_w)
+        numbers += [(fact.name, fact.value) for fact in general]
+        numbers += [("years", prices.amortisation_years.value)]
+        numbers += [("network", prices.network_power_share.value)]
+        digest = hashlib.sha256(repr((sorted(map(repr, numbers)), prices.includes)).encode())
+        layers = self.layers
+        for array in (layers.params, layers.forward_flops, layers.traffic_elems):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(repr((layers.activation_elems, layers.input_bytes)).encode())
+        return digest.hexdigest()
 
     @property
     def points(self) -> int | None:
@@ -64,6 +94,17 @@ class Problem:
     def baseline_samples_per_s(self) -> float:
         """Throughput every speedup is relative to. NaN only if the baseline cannot run at all."""
         return float(np.ravel(self.baseline["throughput"])[0])
+
+    @cached_property
+    def sampled(self) -> Problem:
+        """The same problem, priced once per draw."""
+        return replace(self, draws=True)
+
+    @property
+    def draw_count(self) -> int:
+        """How many draws an interval is made of."""
+        counts = [len(p.fit(name).draws) for p in self.profiles.values() for name in p.fits]
+        return min(counts, default=200)
 
     @cached_property
     def host_power_ratio(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from dse import __version__, catalog
@@ -20,6 +20,7 @@ from dse.study import Value
 # What one point of a sweep costs on one core; only decides which engine `auto` picks, and the
 # estimate that is printed. `make bench` measures it.
 SECONDS_PER_POINT = 1e-7
+SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
 EXHAUSTIVE_SECONDS = 120.0
 
 
@@ -60,7 +61,9 @@ class Outcome:
 def estimate_s(problem: Problem) -> float | None:
     """Seconds an exhaustive search should take on one core; None if the space is continuous."""
     points = problem.points
-    return None if points is None else points * SECONDS_PER_POINT
+    if points is None:
+        return None
+    return points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
 
 
 def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
@@ -104,21 +107,20 @@ def run(
 
 
 def _exhaustive(problem: Problem, where: Executor, log: RunLog | None, progress: Progress) -> Tally:
-    units = exhaustive.chunks(problem)
     whole = problem.space.size
-    done = dict(log.done) if log else {}
-    priced = sum(tally.points for tally in done.values())
-    progress(priced, whole)
-    todo = [unit for unit in range(len(units)) if unit not in done]
-    for unit, tally in where.run(problem, todo):
-        done[unit] = tally
+    done = log.done if log else set()
+    tally = log.before if log else total([])
+    progress(tally.points, whole)
+    todo = (unit for unit in range(exhaustive.units(problem.space)) if unit not in done)
+    for unit, found in where.run(problem, todo):
+        tally = total([tally, found])
         if log:
-            log.append(unit, tally)
-        priced += tally.points
-        progress(priced, whole)
-    tally = total(done[unit] for unit in sorted(done))
+            log.append(unit, found)
+        progress(tally.points, whole)
+    reasons = sorted(tally.rejected)  # in whatever order the units came
+    tally = replace(tally, rejected={reason: tally.rejected[reason] for reason in reasons})
     if not tally.feasible:
-        boxes = [box for unit in units for box in unit]
+        boxes = problem.space.boxes(exhaustive.BOX_POINTS)
         index = exhaustive.least_violating(problem, boxes)
         raise _nothing_feasible(
             problem, tally, problem.space.labels(index), problem.space.point(index)
@@ -194,9 +196,7 @@ def _nothing_feasible(
     worst = max(tally.rejected, key=lambda reason: tally.rejected[reason])
     evaluation = problem.point(values)
     missed = [
-        reason
-        for reason, mask in feasibility.checks(evaluation, problem.study.constraints)
-        if not mask.all()
+        reason for reason, mask in feasibility.checks(evaluation, problem.study) if not mask.all()
     ]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
     return NoFeasiblePoint(
@@ -212,6 +212,7 @@ def header(problem: Problem, calibration_hash: str) -> dict[str, object]:
         "dse": __version__,
         "study": problem.study.content_hash,
         "catalogue": catalog.catalogue_hash(),
+        "workload and prices": problem.inputs_hash,
         "calibration": calibration_hash,
         "unit_points": exhaustive.CHUNK_POINTS,
         "box_points": exhaustive.BOX_POINTS,

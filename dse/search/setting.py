@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -19,6 +20,10 @@ from dse.search.placement import Placement
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_P90 = 1.645  # its 90th percentile
 OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
+MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
+# Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
+# fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
+COMPUTE_ERROR_MEDIAN = 0.32
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 
 _COMPUTE_AXES = ("node", "accelerator", "batch_per_gpu", "optimizer")
@@ -121,16 +126,28 @@ class Setting(Placement):
 
     def _passes(self) -> tuple[compute.Compute, list[Array], Array, Array]:
         where = self._key(_COMPUTE_AXES)
-        key = where and ("passes", self.precision.name, self.bucket_bytes, self.rank, where)
+        key = where and (
+            "passes",
+            self.problem.draws,
+            self.precision.name,
+            self.bucket_bytes,
+            self.rank,
+            where,
+        )
         layers, device = self.problem.layers, self.device
 
         def make() -> tuple[compute.Compute, list[Array], Array, Array]:
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
+            update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
+            if self.problem.draws:
+                error = self._compute_error()
+                passes = compute.scaled(passes, error)
+                update = update * error
             return (
                 passes,
                 overlap.ready_s(self.buckets, passes.layer_done_s),
                 compute.input_s(layers, device, self.batch),
-                compute.optimizer_s(layers, device, self.precision, self.state_bytes),
+                update,
             )
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
@@ -161,21 +178,41 @@ class Setting(Placement):
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
 
+    def _compute_error(self) -> Array:
+        """One factor per draw and accelerator for the error of the roofline; shape (draws, ...).
+
+        Log-normal. Points on the same accelerator at the same precision err together, so that the
+        error cancels in their ratio; on others independently.
+        """
+        names = [machine.accelerator.name for machine in self.machines]
+        normal = np.stack([
+            np.random.default_rng(crc32(f"{name} {self.precision.name}".encode()))
+            .standard_normal(self.problem.draw_count)
+            for name in names
+        ], axis=-1)  # fmt: skip
+        at = self.coordinates[self.machine_axis].at
+        return np.exp(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN * normal[:, at])
+
     def _held_out_error(self) -> Array:
         """One factor per draw for the error on what the fit has not seen; shape (draws, ...).
 
         Log-normal, as wide as the profile's held-out error (the wider reading of its median and its
         90th percentile), and twice as wide outside the measured range. One factor for the whole
-        step: its messages err together. 1 where nothing is measured.
+        step: its messages err together, and so do two points of the same algorithm on the same side
+        of the measured range; errors of other points are independent. 1 where nothing is measured.
         """
         if self.profile is None:
             return np.ones((1,) * (self.rank + 1))
         median_width = self.profile.error(self.algorithm) / NORMAL_MEDIAN
         width = max(median_width, self.profile.error_p90(self.algorithm) / NORMAL_P90)
         draws = len(np.ravel(self.profile.draws(self.algorithm).latency_s))
-        normal = np.random.default_rng(0).standard_normal(draws).reshape((-1,) + (1,) * self.rank)
-        spread = np.where(self.in_range(), 1.0, OUTSIDE_WIDENING) * width
-        return np.exp(normal * spread)
+        inside, outside = (
+            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
+            .standard_normal(draws)
+            .reshape((-1,) + (1,) * self.rank)
+            for side in ("inside", "outside")
+        )
+        return np.exp(width * np.where(self.in_range(), inside, OUTSIDE_WIDENING * outside))
 
     def step_time(self) -> step.StepTime:
         passes, ready, loading, update = self._passes()
@@ -183,7 +220,8 @@ class Setting(Placement):
         return step.combine(passes, ready, self._costs(), loading, update, overlapped)
 
     def cost(self) -> money.Cost:
-        node = self.machine_axis == "node"
+        # A node type comes with its network cards, unless the study chooses others.
+        own_network = self.at("inter_node") is None and self.at("nics_per_node") is None
         prices = self.problem.prices
         dedicated = self.algorithm == step.PARAMETER_SERVER
         return money.cost(
@@ -194,14 +232,17 @@ class Setting(Placement):
             money.Prices(
                 self.machine(lambda m: m.accelerator_usd),
                 self.machine(lambda m: m.host_usd),
-                0.0 if node else self.wire(lambda w: w.nic_usd),
+                self.wire(lambda w: w.nic_usd),
                 self.wire(lambda w: w.switch_port_usd),
                 self.wire(lambda w: w.cable_usd),
                 self.wire(lambda w: w.switch_radix),
+                self.machine_axis == "node" and own_network,
                 self.machine(lambda m: m.usd_per_hour),
+                self.machine(lambda m: m.host_usd_per_hour),
                 tables.number(prices.host_usd.value),
                 self.machine(lambda m: tables.number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
+                tables.number(prices.network_power_share.value),
                 tables.number(prices.electricity_usd_per_kwh.value),
                 tables.number(prices.pue.value),
                 tables.number(prices.amortisation_years.value),
@@ -217,14 +258,17 @@ class Setting(Placement):
         low, high = self.profile.message_bytes
         if not sizes or min(sizes) < low or max(sizes) > high:
             return alone
+        if self.precision.gradient_bytes != MEASURED_ELEMENT_BYTES:
+            return alone
         few, many = self.profile.ranks
+        many = min(many, self.profile.cores)  # beyond, ranks shared cores: no cluster does that
         nodes = node_count(self.gpus, self.gpus_per_node)
         measured = (self.gpus >= few) & (self.gpus <= many) & (nodes <= self.profile.max_nodes)
         named = self.algorithm in self.profile.measured_algorithms
         return np.asarray(alone | (measured & named))
 
     def evaluation(self, baseline_samples_per_s: float) -> Evaluation:
-        layers, target = self.problem.layers, self.problem.study.target
+        layers, target_samples = self.problem.layers, self.problem.target_samples
         return Evaluation(
             step=self.step_time(),
             cost=self.cost(),
@@ -238,6 +282,6 @@ class Setting(Placement):
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
             in_range=self.in_range(),
-            target_samples=target.samples if target and target.samples else float("nan"),
+            target_samples=tables.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
         )

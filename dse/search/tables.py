@@ -33,8 +33,19 @@ class Machine:
     intra_bytes_per_s: float
     accelerator_usd: float
     host_usd: float
-    nic_included: bool
     usd_per_hour: float
+    host_usd_per_hour: float
+
+    @property
+    def unknown(self) -> str:
+        """What the model cannot do without and the catalogue does not know; empty if nothing."""
+        needed = {
+            "memory size": self.accelerator.memory_bytes,
+            "memory bandwidth": self.accelerator.memory_bytes_per_s,
+            "link to its host": None if np.isnan(self.host_bytes_per_s) else 1.0,
+            "network": 1.0 if self.node is None or self.node.inter_node else None,
+        }
+        return " and ".join(name for name, value in needed.items() if value is None)
 
 
 def machines(axis: str, values: Sequence[Value], prices: PriceList) -> tuple[Machine, ...]:
@@ -56,13 +67,13 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         intra,
         accelerator_usd=number(bought.value if bought else None),
         host_usd=0.0 if shared else number(prices.host_usd.value),
-        nic_included=False,
         usd_per_hour=number(rented.value if rented else None),
+        host_usd_per_hour=0.0,
     )
 
 
 def _node_machine(node: Node, prices: PriceList) -> Machine:
-    """A node type is bought and rented whole: each accelerator carries its share."""
+    """A node type is bought and rented whole, also where not all of it is used."""
     own = prices.node_usd.get(node.name)
     own_hourly = prices.node_hourly_usd.get(node.name)
     bought = number(own.value if own else node.purchase_usd)
@@ -74,10 +85,10 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         node,
         host,
         intra,
-        accelerator_usd=bought / node.accelerators,
-        host_usd=0.0,
-        nic_included=True,
-        usd_per_hour=rented / node.accelerators,
+        accelerator_usd=0.0,
+        host_usd=bought,
+        usd_per_hour=0.0,
+        host_usd_per_hour=rented,
     )
 
 
@@ -115,14 +126,7 @@ def wiring(value: Value, transport: Transport, prices: PriceList) -> Wiring:
     bandwidth, or every latency, is unknown.
     """
     if isinstance(value, Wire):
-        return Wiring(
-            value.bytes_per_s * transport.link_efficiency,
-            number(value.latency_s) if value.latency_s is not None else 0.0,
-            number(value.nic_usd),
-            number(value.switch_port_usd),
-            number(value.cable_usd),
-            DEFAULT_RADIX,
-        )
+        return _inline(value, transport, prices)
     fabric = catalog.fabric(str(value))
     if fabric.bytes_per_s is None:
         raise DseError(f"{fabric.name}: its bandwidth is unknown; write it inline: {INLINE}")
@@ -138,6 +142,19 @@ def wiring(value: Value, transport: Transport, prices: PriceList) -> Wiring:
         price("switch_port", fabric.switch_port_usd),
         price("cable", fabric.cable_usd),
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
+    )
+
+
+def _inline(wire: Wire, transport: Transport, prices: PriceList) -> Wiring:
+    """A link written in the study; what it leaves out is that of its ``fabric``, else unknown."""
+    base = UNWIRED if wire.fabric is None else wiring(wire.fabric, transport, prices)
+    return Wiring(
+        wire.bytes_per_s * transport.link_efficiency,
+        base.latency_s if wire.latency_s is None else wire.latency_s,
+        base.nic_usd if wire.nic_usd is None else wire.nic_usd,
+        base.switch_port_usd if wire.switch_port_usd is None else wire.switch_port_usd,
+        base.cable_usd if wire.cable_usd is None else wire.cable_usd,
+        base.switch_radix,
     )
 
 

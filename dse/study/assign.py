@@ -23,6 +23,9 @@ def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
         raise StudyError(OPTION, 0, 0, f"'{text}' is not axis=value", "write --set gpus=64")
     if axis not in AXES:
         raise StudyError(OPTION, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
+    if axis in ("node", "accelerator") and study.axis(axis) is None:
+        other = "node" if axis == "accelerator" else "accelerator"
+        raise StudyError(OPTION, 0, 0, f"this study chooses by {other}", f"write --set {other}=..")
     known = study.axis(axis)
     if known is not None and written in known.labels:
         return axis, known.values[known.labels.index(written)]

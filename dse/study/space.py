@@ -6,8 +6,8 @@ values is a slab, a plain grid over the other axes. Points are numbered slab by 
 
 from __future__ import annotations
 
-import itertools
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -118,39 +118,31 @@ class Space:
         """Axis names in numbering order."""
         return tuple(a.name for a in (*self.looped, *self.data_axes))
 
-    def boxes(self, largest: int) -> Iterator[Box]:
+    def boxes(self, largest: int, first: int = 0, stop: int | None = None) -> Iterator[Box]:
         """Cut the space into boxes of at most ``largest`` points, in index order.
 
-        A slab is cut along its leading axes only, so every box is a contiguous index range.
+        A slab is cut along its leading axes only, so every box is a contiguous index range. Only
+        the boxes whose own first point is in [first, stop) are made; all of them by default.
         """
-        for number, slab in enumerate(self.slabs):
-            cut = 0
-            while cut < len(slab.shape) and math.prod(slab.shape[cut:]) > largest:
-                cut += 1
-            tail = math.prod(slab.shape[cut:])
-            lead = slab.shape[:cut]
-            run = max(1, largest // tail) if lead else 1
-            whole = tuple(slice(0, n) for n in slab.shape[cut:])
-            first = slab.first
-            for outer in itertools.product(*(range(n) for n in lead[:-1])):
-                stop = lead[-1] if lead else 1
-                for begin in range(0, stop, run):
-                    end = min(begin + run, stop)
-                    inner = (slice(begin, end),) if lead else ()
-                    outers = tuple(slice(p, p + 1) for p in outer)
-                    box = Box(number, first, (*outers, *inner, *whole))
-                    first += box.size
-                    yield box
+        stop = self.size if stop is None else stop
+        number = bisect_right(self._firsts, max(first, 0)) - 1
+        for at in range(number, len(self.slabs)):
+            slab = self.slabs[at]
+            if slab.first >= stop:
+                return
+            yield from _cut(slab, at, largest, first - slab.first, stop - slab.first)
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        return [slab.first for slab in self.slabs]
 
     def locate(self, index: int) -> tuple[int, tuple[int, ...]]:
         """The slab of a point and its position on each of the slab's data axes."""
         if not 0 <= index < self.size:
             raise IndexError(f"point {index} of {self.size}")
-        starts = [slab.first for slab in self.slabs]
-        number = int(np.searchsorted(starts, index, side="right")) - 1
+        number = bisect_right(self._firsts, index) - 1
         slab = self.slabs[number]
-        position = np.unravel_index(index - slab.first, slab.shape)
-        return number, tuple(int(p) for p in position)
+        return number, _position(index - slab.first, slab.shape)
 
     def index(self, values: Mapping[str, Value | None]) -> int:
         """The number of a design point, the inverse of :meth:`point`."""
@@ -180,6 +172,37 @@ class Space:
         for axis, at in zip(slab.axes, position, strict=True):
             cells[axis.name] = (axis.values[at], axis.labels[at])
         return cells
+
+
+def _cut(slab: Slab, number: int, largest: int, first: int, stop: int) -> Iterator[Box]:
+    """The boxes of a slab whose first point, counted from the slab's, is in [first, stop)."""
+    cut = 0
+    while cut < len(slab.shape) and math.prod(slab.shape[cut:]) > largest:
+        cut += 1
+    *outer_shape, rows = slab.shape[:cut] or (1,)  # axes cut into single values, and into runs
+    tail = math.prod(slab.shape[cut:])
+    whole = tuple(slice(0, n) for n in slab.shape[cut:])
+    run = max(1, largest // tail) if cut else 1
+    outer, rest = divmod(max(first, 0), rows * tail)
+    begin = -(-rest // (run * tail)) * run  # the first run that starts there or later
+    if begin >= rows:
+        outer, begin = outer + 1, 0
+    stop = min(stop, slab.size)
+    while (at := (outer * rows + begin) * tail) < stop:
+        end = min(begin + run, rows)
+        inner = (slice(begin, end),) if cut else ()
+        outers = tuple(slice(p, p + 1) for p in _position(outer, outer_shape))
+        yield Box(number, slab.first + at, (*outers, *inner, *whole))
+        outer, begin = (outer, end) if end < rows else (outer + 1, 0)
+
+
+def _position(offset: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """Where the point ``offset`` of a grid in C order is on each axis."""
+    position = []
+    for length in reversed(shape):
+        offset, at = divmod(offset, length)
+        position.append(at)
+    return tuple(reversed(position))
 
 
 def _placeholders(conditions: Sequence[Condition]) -> list[Axis]:

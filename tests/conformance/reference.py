@@ -57,24 +57,44 @@ def ring(world: World, m: float) -> float:
     return total
 
 
+def fold(n: int, odd_stay: bool) -> tuple[list[tuple[int, int]], list[int]]:
+    """The pairs that merge so that a power of two of ranks is left, and who is left, in order."""
+    power = 1
+    while 2 * power <= n:
+        power *= 2
+    merging = [(2 * i, 2 * i + 1) for i in range(n - power)]
+    gone = {pair[0] if odd_stay else pair[1] for pair in merging}
+    return merging, [rank for rank in range(n) if rank not in gone]
+
+
+def partners(left: list[int], distance: int) -> list[tuple[int, int]]:
+    """Real ranks of the pairs whose new numbers differ by ``distance``."""
+    return [(left[v], left[v ^ distance]) for v in range(len(left)) if v < v ^ distance]
+
+
 def recursive_doubling(world: World, m: float) -> float:
-    """Power-of-two counts only: partner at 1, 2, 4, ... ranks, whole vectors."""
+    """Partner at 1, 2, 4, ... ranks, whole vectors; of a merging pair the odd rank goes on."""
+    merging, left = fold(world.n, odd_stay=True)
     total, distance = 0.0, 1
-    while distance < world.n:
-        pairs = [(r, r ^ distance) for r in range(world.n) if r < r ^ distance]
-        total += world.exchange(m, pairs) + m * world.gamma
+    if merging:
+        total += world.exchange(m, merging) + m * world.gamma
+    while distance < len(left):
+        total += world.exchange(m, partners(left, distance)) + m * world.gamma
         distance *= 2
-    return total
+    return total + (world.exchange(m, merging) if merging else 0.0)
 
 
 def halving_doubling(world: World, m: float) -> float:
-    """Power-of-two counts only: halves shrink on the way in and grow on the way back."""
+    """Halves shrink on the way in and grow on the way back; the even rank of a pair goes on."""
+    merging, left = fold(world.n, odd_stay=False)
     total, distance, size = 0.0, 1, m / 2
-    while distance < world.n:
-        pairs = [(r, r ^ distance) for r in range(world.n) if r < r ^ distance]
-        total += 2 * world.exchange(size, pairs) + size * world.gamma
+    if merging:  # swap halves, reduce, hand one back; the whole result at the end
+        total += world.exchange(m / 2, merging) + m / 2 * world.gamma
+        total += world.exchange(m / 2, merging)
+    while distance < len(left):
+        total += 2 * world.exchange(size, partners(left, distance)) + size * world.gamma
         distance, size = distance * 2, size / 2
-    return total
+    return total + (world.exchange(m, merging) if merging else 0.0)
 
 
 def hierarchical(world: World, m: float) -> float:
@@ -90,6 +110,31 @@ def hierarchical(world: World, m: float) -> float:
         rate = min(alone, world.link * world.rails / g)
         total += 2 * (world.software(part) + world.latency + part / rate) + part * world.gamma
     return total
+
+
+def parameter_server(
+    world: World, m: float, servers: int, colocated: bool, imbalance: float
+) -> float:
+    """Message by message: what a worker sends, and what the busiest server takes."""
+    g = min(world.n, world.g)
+    workers = len(set(world.home))
+    total = 0.0
+    for _ in range(g - 1):
+        total += 2 * world.software(m / g) + m / g * world.gamma
+    if workers == 1:
+        return total
+    count = min(servers, workers) if colocated else servers
+    largest = min(imbalance * m / count, m)
+    rate = world.link * (world.rails if world.multirail else 1)
+    sending = taking = 0.0
+    for server in range(count):
+        if not (colocated and server == 0):
+            sending += world.software(m / count) + m / count / rate
+    for worker in range(workers):
+        if not (colocated and worker == 0):
+            taking += world.software(largest) + largest / rate
+        total += largest * world.gamma
+    return total + 2 * (max(sending, taking) + world.latency)
 
 
 def flat_fold(n: int, m: float, f: Cost, gamma: float, halves: bool) -> float:

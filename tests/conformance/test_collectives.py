@@ -93,26 +93,58 @@ def test_matches_the_scalar_reference(
     assert ALGORITHMS[name](n, g, m, network) == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
-    log_n=st.integers(0, 6),
-    log_g=st.integers(0, 4),
+    n=st.integers(1, 40) | st.sampled_from([2, 4, 8, 16, 32, 64, 96, 127]),
+    g=st.integers(1, 12) | st.sampled_from([1, 2, 4, 8, 16]),
     m=st.floats(1, 1e9),
     link=st.floats(1e8, 1e11),
     rails=st.integers(1, 4),
+    multirail=st.booleans(),
     gamma=st.floats(0, 1e-9),
 )
 @pytest.mark.parametrize("name", ["recursive_doubling", "halving_doubling"])
 def test_pairwise_algorithms_match_pairs_on_nodes(
-    name: str, log_n: int, log_g: int, m: float, link: float, rails: int, gamma: float
+    name: str, n: int, g: int, m: float, link: float, rails: int, multirail: bool, gamma: float
 ) -> None:
-    n, g = 2**log_n, 2**log_g
-    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, False, gamma)
+    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, multirail, gamma)
     scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
-    world = reference.World(n, g, scalar, 5e-6, link, rails, False, gamma)
+    world = reference.World(n, g, scalar, 5e-6, link, rails, multirail, gamma)
     expected = getattr(reference, name)(world, m)
     found = ALGORITHMS[name.replace("_", "-")](n, g, m, network)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling"])
+def test_any_layout_agrees_with_its_single_points(name: str) -> None:
+    ranks, per_node = np.arange(1, 41).reshape(-1, 1, 1), np.arange(1, 13).reshape(1, -1, 1)
+    sizes = np.array([8.0, 3e7])
+    grid = ALGORITHMS[name](ranks, per_node, sizes, cluster())
+    for i, j, k in np.ndindex(grid.shape):
+        n, g = ranks[i, 0, 0], per_node[0, j, 0]
+        assert grid[i, j, k] == ALGORITHMS[name](n, g, sizes[k], cluster())
+    points = ALGORITHMS[name](np.repeat(np.arange(1, 41), 12), np.tile(np.arange(1, 13), 40), 8.0,
+                              cluster())  # fmt: skip
+    assert np.array_equal(points.reshape(40, 12), grid[..., 0])
+
+
+def test_a_part_filled_node_pays_for_the_wire() -> None:
+    """Six ranks as 4 + 2: two exchanges of the last step cross, and share one card."""
+    free = StepCost(0.0, (0.0,))
+    network = Network(free, free, NO_WIRE, Link(0.0, 1.0))
+    assert ALGORITHMS["recursive-doubling"](6, 4, 10.0, network) == pytest.approx(2 * 10)
+    assert ALGORITHMS["halving-doubling"](6, 4, 10.0, network) == pytest.approx(2 * 2 * 10 / 4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(n=st.integers(1, 200), g=st.integers(1, 12))
+@pytest.mark.parametrize("name", NAMES)
+def test_nodes_are_never_faster_than_their_cards(name: str, n: int, g: int) -> None:
+    """N nodes with one card each: 2 (N-1)/N m must pass it, wherever the ranks sit."""
+    free = StepCost(0.0, (0.0,))
+    network = Network(free, free, NO_WIRE, Link(0.0, 1.0))
+    nodes = -(-n // g)
+    assert EVERY[name](n, g, 1.0, network) >= 2 * (nodes - 1) / nodes * (1 - 1e-12)
 
 
 @settings(max_examples=150, deadline=None)
@@ -152,6 +184,65 @@ def test_parameter_server_saturates_where_the_servers_do() -> None:
         assert found == pytest.approx(expected)
     colocated = parameter_server(8, 1, m, network, 8, True)
     assert colocated == pytest.approx(2 * 7 / 8 * m / wire)  # the volume of a ring
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    n=st.integers(1, 40),
+    g=st.integers(1, 12),
+    m=st.floats(1, 1e9),
+    servers=st.integers(1, 20),
+    colocated=st.booleans(),
+    imbalance=st.floats(1, 30),
+    rails=st.integers(1, 4),
+    multirail=st.booleans(),
+    gamma=st.floats(0, 1e-9),
+)
+def test_parameter_server_matches_the_scalar_reference(
+    n: int, g: int, m: float, servers: int, colocated: bool, imbalance: float, rails: int,
+    multirail: bool, gamma: float,
+) -> None:  # fmt: skip
+    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, 1e9), rails, multirail, gamma)
+    scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
+    world = reference.World(n, g, scalar, 5e-6, 1e9, rails, multirail, gamma)
+    expected = reference.parameter_server(world, m, servers, colocated, imbalance)
+    found = parameter_server(n, g, m, network, servers, colocated, imbalance)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+@given(
+    workers=st.integers(2, 60),
+    servers=st.integers(1, 60),
+    imbalance=st.floats(1, 100),
+    colocated=st.booleans(),
+)
+def test_more_servers_never_carry_more_than_one_would(
+    workers: int, servers: int, imbalance: float, colocated: bool
+) -> None:
+    """A shard is never more than all bytes, and never less than what every worker must send."""
+    free = StepCost(0.0, (0.0,))
+    network = Network(free, free, NO_WIRE, Link(0.0, 1.0), gamma_s_per_byte=1.0)
+    one = parameter_server(workers, 1, 1.0, network, 1, colocated)
+    several = parameter_server(workers, 1, 1.0, network, servers, colocated, imbalance)
+    balanced = parameter_server(workers, 1, 1.0, network, servers, colocated)
+    assert balanced <= several * (1 + 1e-12)
+    assert several <= one * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("imbalance", [1.0, 3.0, 100.0])
+@pytest.mark.parametrize("colocated", [False, True])
+def test_unbalanced_shards_cost_more_with_more_bytes(imbalance: float, colocated: bool) -> None:
+    sizes = np.concatenate([[0.0], np.geomspace(1, 1e12, 400)])
+    seconds = parameter_server(12, 2, sizes, cluster(), 4, colocated, imbalance)
+    assert np.all(np.diff(seconds) >= -1e-12 * seconds[1:])
+
+
+def test_only_the_busiest_server_sees_the_imbalance() -> None:
+    """With servers to spare the workers pace, and they send m bytes whatever the shards are."""
+    free = StepCost(0.0, (0.0,))
+    network = Network(free, free, NO_WIRE, Link(0.0, 1.0))
+    assert parameter_server(2, 1, 1.0, network, 8, False, 3.0) == pytest.approx(2.0)
+    assert parameter_server(2, 1, 1.0, network, 8, False, 6.0) == pytest.approx(2 * 2 * 6 / 8)
 
 
 @pytest.mark.parametrize("name", NAMES)

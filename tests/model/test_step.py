@@ -131,9 +131,9 @@ def test_memory_is_weights_gradients_state_and_activations() -> None:
 
 PRICES = money.Prices(
     accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
-    cable_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0, server_usd=20_000.0,
-    power_w=400.0, host_power_ratio=0.5, electricity_usd_per_kwh=0.1, pue=1.2,
-    amortisation_years=4.0,
+    cable_usd=100.0, switch_radix=64.0, nics_included=False, accelerator_usd_per_hour=2.0,
+    host_usd_per_hour=0.0, server_usd=20_000.0, power_w=400.0, host_power_ratio=0.5,
+    network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2, amortisation_years=4.0,
 )  # fmt: skip
 
 
@@ -157,8 +157,23 @@ def test_capital_counts_ports_and_cables_of_every_tier() -> None:
 
 def test_power_rent_and_ownership() -> None:
     cost = money.cost(8, 8, 1, 0.0, PRICES)
-    assert float(cost.power_w) == pytest.approx(8 * 400 * 1.5 * 1.2)
+    assert float(cost.power_w) == pytest.approx(8 * 400 * 1.5 / 0.9 * 1.2)
     assert float(cost.rental_usd_per_hour) == 16.0
     capital = 8 * 10_000 + 20_000
-    expected = capital / (4 * 8760) + 8 * 400 * 1.5 * 1.2 / 1000 * 0.1
+    expected = capital / (4 * 8760) + 8 * 400 * 1.5 / 0.9 * 1.2 / 1000 * 0.1
     assert float(cost.tco_usd_per_hour) == pytest.approx(expected)
+
+
+def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
+    from dataclasses import replace
+
+    whole = replace(
+        PRICES, accelerator_usd=0.0, host_usd=300_000.0, nics_included=True,
+        accelerator_usd_per_hour=0.0, host_usd_per_hour=32.0,
+    )  # fmt: skip
+    part, two = money.cost(4, 8, 8, 0.0, whole), money.cost(16, 8, 8, 0.0, whole)
+    assert float(part.capital_usd) == 300_000
+    assert float(part.rental_usd_per_hour) == 32
+    assert float(two.capital_usd) == 600_000 + 16 * (200 + 100)  # ports and cables, no cards
+    with_server = money.cost(16, 8, 8, 1.0, whole)
+    assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 200 + 100

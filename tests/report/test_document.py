@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from dse.calibration.experiment import write_experiment
 from dse.report import document
 from dse.report.explain import lines
 from dse.report.points import describe
+from dse.search import setting
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, run
@@ -29,9 +31,8 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
 
 @pytest.fixture
 def problem(tmp_path: Path, profile: Profile) -> Problem:
-    found = load(studies.written(tmp_path))
-    found.profiles = {"mpi": profile}
-    return found
+    found = load(studies.written(tmp_path, studies.SMALL.replace("ps-grpc", "ps-mpi")))
+    return replace(found, profiles={"mpi": profile})
 
 
 def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
@@ -46,7 +47,7 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
         "sourced", "derived", "unverified", "unknown"
     }  # fmt: skip
     assert {row["name"]: row["calibrated"] for row in again["transports"]} == {
-        "mpi": True, "gloo": False, "grpc": False
+        "mpi": True, "gloo": False
     }  # fmt: skip
     assert 0 < len(again["sample"]["gain"]) <= document.SAMPLED
     for point in again["front"]:
@@ -74,9 +75,14 @@ def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
     assert at(problem, gpus=1, gpus_per_node=4, **other)["extrapolated"] is False
 
 
-def test_intervals_are_wider_outside_the_measured_range(problem: Problem) -> None:
+def test_intervals_are_wider_outside_the_measured_range(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setting, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
+
     def width(gpus: int) -> float:
-        values = {"aggregation": "ring-mpi", "overlap": "none", "gpus": gpus, "gpus_per_node": 4}
+        values = {"aggregation": "ring-mpi", "overlap": "none", "gpus": gpus, "gpus_per_node": 4,
+                  "bucket": 4 * 2.0**20}  # fmt: skip
         interval = at(problem, **values)["interval"]
         low, high = interval["step_s"]  # type: ignore[index]
         comm = at(problem, **values)["comm_s"]
@@ -87,6 +93,32 @@ def test_intervals_are_wider_outside_the_measured_range(problem: Problem) -> Non
 
 def test_no_interval_where_nothing_was_measured(problem: Problem) -> None:
     assert at(problem, aggregation="halving-doubling-gloo", gpus=4)["interval"] is None
+    unmeasured = load(problem.study.path)  # neither the point nor the baseline
+    assert at(unmeasured, aggregation="ring-mpi", gpus=4)["interval"] is None
+
+
+def test_the_error_of_computing_cancels_only_on_the_same_accelerator(problem: Problem) -> None:
+    def spread(**values: object) -> float:
+        low, high = at(problem, aggregation="ring-mpi", gpus=1, **values)["interval"]["speedup"]  # type: ignore[index]
+        return high / low  # type: ignore[no-any-return]
+
+    same = spread(accelerator="p100-sxm2-16gb", batch_per_gpu=256)
+    other = spread(accelerator="v100-sxm2-16gb", batch_per_gpu=256)
+    assert other > 2 > same
+
+
+def test_the_interval_holds_the_point(problem: Problem) -> None:
+    for gpus in (1, 2, 3, 4, 8, 16):
+        point = at(problem, aggregation="ring-mpi", gpus=gpus)
+        low, high = point["interval"]["speedup"]  # type: ignore[index]
+        assert low <= point["speedup"] <= high
+
+
+def test_a_baseline_that_could_not_run_is_named(tmp_path: Path) -> None:
+    big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
+    missed = document.baseline_misses(load(studies.written(tmp_path, big)))
+    assert len(missed) == 1
+    assert "more memory than an accelerator has" in missed[0]
 
 
 def front(*rows: tuple[float, float]) -> list[FrontPoint]:

@@ -20,7 +20,7 @@ def brute_front(problem: Problem) -> set[tuple[float, float]]:
     rows = []
     for index in range(problem.space.size):
         evaluation = problem.point(problem.space.point(index))
-        checks = feasibility.checks(evaluation, problem.study.constraints)
+        checks = feasibility.checks(evaluation, problem.study)
         if all(bool(mask.all()) for _, mask in checks):
             gain = float(np.ravel(evaluation["speedup"])[0])
             rows.append((gain, float(np.ravel(evaluation["capital"])[0])))

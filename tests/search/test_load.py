@@ -91,3 +91,49 @@ def test_a_node_brings_its_accelerators_network_and_price() -> None:
     assert float(np.ravel(evaluation.gpus_per_node)[0]) == 8
     hourly = float(np.ravel(evaluation["hourly"])[0])
     assert hourly == pytest.approx(2 * 24.48)  # aws-p3.16xlarge, DAWNBench 2018
+    part = problem.point({**problem.study.baseline.values, "gpus": 4})
+    assert float(np.ravel(part["hourly"])[0]) == pytest.approx(24.48)  # no half machines
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("minimize: capital", "minimize: tco", "tpu-v5p has no known link to its host"),
+        ("precision: fp32, aggregation", "precision: fp8, aggregation", "cannot be priced"),
+        ("workload: resnet50", "workload: resnet50\nmodel: pai", "model pai is not there yet"),
+    ],
+)
+def test_what_cannot_be_priced_is_refused_in_one_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    pairs = [(old, new)]
+    if "tpu" in message:
+        pairs.append(("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, tpu-v5p]"))
+    with pytest.raises(StudyError, match=message):
+        changed(tmp_path, *pairs)
+
+
+def test_an_inline_link_is_filled_from_its_fabric(tmp_path: Path) -> None:
+    inline = "    - {bandwidth: 10 Gbps, fabric: 10gbe}\n"
+    own = changed(tmp_path, ("    - 10gbe\n", inline), ("inter_node: 10gbe", "inter_node: 10 Gbps"))
+    plain = changed(tmp_path)
+    assert capital(own, gpus=8) == capital(plain, gpus=8)
+    assert own.baseline_samples_per_s == pytest.approx(plain.baseline_samples_per_s)
+
+
+def test_a_link_without_a_latency_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="10 Gbps has no latency"):
+        changed(tmp_path, ("    - 10gbe\n", "    - 10 Gbps\n"), ("inter_node: 10gbe,", ""))
+
+
+def test_prices_and_workload_are_part_of_what_a_run_is(tmp_path: Path) -> None:
+    plain = changed(tmp_path)
+    dearer = changed(tmp_path, ("search:", "prices: {host: 30000 USD}\nsearch:"))
+    assert plain.inputs_hash == changed(tmp_path).inputs_hash
+    assert plain.inputs_hash != dearer.inputs_hash
+
+
+def test_a_run_may_be_given_in_epochs(tmp_path: Path) -> None:
+    epochs = "target: {epochs: 90, epoch_samples: 1.28e6}\nsearch:"
+    problem = changed(tmp_path, ("minimize: capital", "minimize: per_run"), ("search:", epochs))
+    assert problem.target_samples == pytest.approx(90 * 1.28e6)
