@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import numpy as np
+
 from dse import __version__, catalog
 from dse.errors import DseError, NoFeasiblePoint
 from dse.search import exhaustive, feasibility, pareto
+from dse.search.columns import Evaluation
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Guided
 from dse.search.problem import Problem
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
-from dse.study import Value
+from dse.study import Study, Value
 
 # What one point of a sweep costs on one core; only decides which engine `auto` picks, and the
 # estimate that is printed. `make bench` measures it.
@@ -196,14 +199,25 @@ def _nothing_feasible(
     worst = max(tally.rejected, key=lambda reason: tally.rejected[reason])
     evaluation = problem.point(values)
     missed = [
-        reason for reason, mask in feasibility.checks(evaluation, problem.study) if not mask.all()
+        f"'{reason}'{_reached(evaluation, problem.study, reason)}"
+        for reason, mask in feasibility.checks(evaluation, problem.study)
+        if not mask.all()
     ]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; "
         f"'{worst}' rejects most ({tally.rejected[worst]:,}); nearest is {shown}, "
-        f"which misses {' and '.join(repr(m) for m in missed)}"
+        f"which misses {' and '.join(missed)}"
     )
+
+
+def _reached(evaluation: Evaluation, study: Study, reason: str) -> str:
+    """The values that a constraint speaks of, at a point that misses it; SI units."""
+    constraint = next((c for c in study.constraints if c.text == reason), None)
+    if constraint is None:
+        return ""
+    names = sorted(constraint.expression.names) if constraint.expression else ["memory_slack"]
+    return f" ({', '.join(f'{n} = {float(np.ravel(evaluation[n])[0]):.4g}' for n in names)})"
 
 
 def header(problem: Problem, calibration_hash: str) -> dict[str, object]:

@@ -11,7 +11,14 @@ from dse.errors import DseError, NoFeasiblePoint
 from dse.search import exhaustive, feasibility, pareto
 from dse.search.load import load
 from dse.search.problem import Problem
-from dse.search.run import Outcome, choose_engine, run
+from dse.search.run import (
+    SECONDS_PER_POINT,
+    SECONDS_PER_SLAB,
+    Outcome,
+    choose_engine,
+    estimate_s,
+    run,
+)
 from tests.search import studies
 
 
@@ -156,3 +163,12 @@ def test_both_engines_name_the_same_points(small: Problem) -> None:
     whole, guided = search(small), search(small, "guided")
     assert [p.labels for p in guided.front] == [p.labels for p in whole.front]
     assert [p.tied for p in guided.front] == [p.tied for p in whole.front]
+
+
+def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
+    seconds = estimate_s(small)
+    assert seconds is not None
+    fixed = seconds - small.space.size * SECONDS_PER_POINT
+    assert fixed == pytest.approx(
+        2 * (2 + 2) * 2 * SECONDS_PER_SLAB
+    )  # ps-grpc: once per ps_servers
