@@ -169,6 +169,5 @@ def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
     seconds = estimate_s(small)
     assert seconds is not None
     fixed = seconds - small.space.size * SECONDS_PER_POINT
-    assert fixed == pytest.approx(
-        2 * (2 + 2) * 2 * SECONDS_PER_SLAB
-    )  # ps-grpc: once per ps_servers
+    slabs = 2 * 3 * 2  # precision, aggregation, bucket
+    assert fixed == pytest.approx(slabs * SECONDS_PER_SLAB)
