@@ -148,7 +148,6 @@ def _when_ranks_run(action: Callable[[list[int]], None]) -> tuple[threading.Thre
                 ranks = [pid for pid in members if "mpi_worker.py" in _command(pid)]
                 workers = [pid for pid in ranks if pid != child]
                 if len(workers) == 2:
-                    time.sleep(1.0)  # past their start-up
                     seen.extend(members)
                     action(workers)
                     return
