@@ -23,7 +23,8 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     out = [f"{name:<16} {label}" for name, label in point["config"].items() if label]
     step_s = point["step_s"]
     if step_s is None:
-        return [*out, "", "step             cannot be computed: a fact it needs is unknown"]
+        missed = [text for text, met in point["constraints"].items() if not met]
+        return [*out, "", f"step             cannot be computed; not met: {', '.join(missed)}"]
     out += ["", f"step             {step_s * _MS:.3f} ms"]
     for key, words in _TERMS.items():
         seconds = point["terms"][key]

@@ -137,3 +137,11 @@ def test_a_run_may_be_given_in_epochs(tmp_path: Path) -> None:
     epochs = "target: {epochs: 90, epoch_samples: 1.28e6}\nsearch:"
     problem = changed(tmp_path, ("minimize: capital", "minimize: per_run"), ("search:", epochs))
     assert problem.target_samples == pytest.approx(90 * 1.28e6)
+
+
+def test_the_study_of_the_reference_page_is_complete(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    without_profile = text.replace("calibration: [this-machine]", "# no profile")
+    assert without_profile != text
+    assert load(studies.written(tmp_path, without_profile)).space.size > 1000
