@@ -69,9 +69,9 @@ def build(
         "hashes": {
             "study": study.content_hash,
             "catalogue": catalog.catalogue_hash(),
-            "inputs": problem.inputs_hash,
             "calibration": calibration_hash(problem),
         },
+        "inputs_hash": problem.inputs_hash,
         "seed": seed,
         "engine": outcome.engine,
         "engine_reason": outcome.reason,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,10 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, (command, done.stdout[-2000:], done.stderr[-2000:])
         assert done.stdout
+        if command.startswith("dse calibrate run"):  # `make demo`, further up, leaves one as well
+            folder = tmp_path / "calibrations"
+            (profile,) = folder.glob("*.yaml")
+            shutil.copy(profile, folder / "this-machine.yaml")
 
 
 @pytest.mark.slow
