@@ -57,6 +57,11 @@ def models_dir() -> Path:
         if not chosen.is_dir():
             raise DseError(f"DSE_MODELS={override}: not a folder; point it at a copy of models/")
         return chosen
+    return _shipped_dir()
+
+
+@cache
+def _shipped_dir() -> Path:
     package = Path(str(resources.files("dse")))
     for folder in (package / "_data" / "models", package.parent / "models"):
         if folder.is_dir():
