@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EXIT_INTERRUPTED = 130
+COLLECT_EVERY = 50_000  # allocations
 PIPED_WIDTH = 160
 
 
@@ -57,6 +59,9 @@ _UsageError: Any = typer.BadParameter.__base__
 
 def main() -> None:
     """Run the command line; every known error is one line and its exit status."""
+    # Imports and catalogue make many objects and drop few: collecting less often saves a tenth of
+    # a second of a short command.
+    gc.set_threshold(COLLECT_EVERY)
     try:
         status = app(prog_name="dse", standalone_mode=False)
         sys.stdout.flush()
