@@ -139,4 +139,9 @@ def test_long_text_costs_no_time_and_no_memory() -> None:
         parse("1" * 1_000_000 + "\n\n", "usd")
     for number in range(3000):
         assert parse(f"{number} GB", "bytes") == number * 1e9
-    assert units._factor.cache_info().currsize <= 1024
+    assert units._size.cache_info().currsize <= 1024
+
+
+def test_the_common_units_are_what_pint_reads() -> None:
+    for unit, (size, dimensions) in units._COMMON.items():
+        assert units._by_pint(unit) == (pytest.approx(size, rel=1e-15), dimensions)
