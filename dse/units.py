@@ -219,7 +219,7 @@ def _by_pint(unit: str) -> tuple[float, Dimensions]:
     if not _UNIT.match(unit):  # nothing but known names, / and * reaches pint's parser
         raise UnitError("has a unit that is not known here")
     spelt = re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit)
-    quantity = registry().Quantity(1.0, spelt).to_base_units()
+    quantity: Any = registry().Quantity(1.0, spelt).to_base_units()
     powers = ((_BASES[name], round(power)) for name, power in quantity.dimensionality.items())
     return float(quantity.magnitude), tuple(sorted(powers))
 
