@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.calibration.design import Rows, rows_of, step_bytes
-from dse.calibration.experiment import Experiment, read_experiment, sha256_of
+from dse.calibration.experiment import Experiment, Machine, read_experiment, sha256_of
 from dse.calibration.files import rounded
 from dse.calibration.fit import StepFit, fit_step, relative_error, textbook_held_out_s
 from dse.calibration.profile import POOLED, Fit, Point, Profile
@@ -31,6 +31,10 @@ def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
         raise MeasurementError("no measurement file was given")
     experiments = [read_experiment(path) for path in paths]
     first = experiments[0]
+    machines = [e.machine for e in experiments if e.machine is not None]
+    if len(machines) < len(experiments):
+        raise MeasurementError(f"{paths[0]}: names no machine; logs of others are not fitted yet")
+    machine = machines[0]
     # Runs are numbered on from file to file: run 1 of two files is two runs.
     samples = [
         replace(sample, run=1000 * number + sample.run)
@@ -38,19 +42,21 @@ def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
         for sample in experiment.samples
     ]
     for what, kinds in (
-        ("machines", {(e.machine.cpu, e.machine.cores) for e in experiments}),
+        ("machines", {(m.cpu, m.cores) for m in machines}),
         ("transports", {(s.transport, s.library, s.link) for s in samples}),
     ):
         if len(kinds) > 1:
             listed = " and ".join(str(kind) for kind in sorted(kinds))
             raise MeasurementError(f"the files are of different {what}: {listed}; fit each alone")
-    rows = rows_of(samples, first.machine.cores)
+    rows = rows_of(samples, machine.cores)
     if rows.ranks.size == 0:
         raise MeasurementError(f"{paths[0]}: holds no verified sample on one node")
-    return _profile(experiments, rows, name or first.name, sha256_of(*paths))
+    return _profile(experiments, machine, rows, name or first.name, sha256_of(*paths))
 
 
-def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: str) -> Profile:
+def _profile(
+    experiments: Sequence[Experiment], machine: Machine, rows: Rows, name: str, digest: str
+) -> Profile:
     first, sample = experiments[0], experiments[0].samples[0]
     gamma = float(np.median([e.gamma_s_per_byte for e in experiments]))
     copy = float(np.median([e.copy_s_per_byte for e in experiments]))
@@ -68,7 +74,6 @@ def _profile(experiments: Sequence[Experiment], rows: Rows, name: str, digest: s
     pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
     fits[POOLED] = _fit_record(pooled, gamma)
     steps = step_bytes(rows)
-    machine = first.machine
     return Profile(
         name=name,
         transport=sample.transport,

@@ -67,7 +67,7 @@ def rows_of(samples: Sequence[Measurement], cores: int) -> Rows:
         ranks=ranks,
         message_bytes=np.array([s.bytes for s in kept], dtype=np.float64),
         seconds=np.array([s.median_s for s in kept]),
-        noise=np.array([s.median_error_s / s.median_s for s in kept]),
+        noise=np.array([(s.median_error_s or 0.0) / s.median_s for s in kept]),
         contention=contention(ranks, cores),
     )
 

@@ -17,21 +17,27 @@ from pydantic import Field
 
 from dse.calibration.files import read_checked, write_text
 
+ALLREDUCE = "allreduce"
 FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
+NonNegativeCount = Annotated[int, Field(ge=0)]
 STRICT: Mapping[str, Any] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One (algorithm, ranks, bytes): seconds of the slowest rank over all repetitions.
+    """One (collective, algorithm, ranks, bytes): seconds of the slowest rank over all repetitions.
 
-    run: which start of the ranks this was, from 1. bytes: what every rank contributes.
-    median_error_s: standard error of the median.
-    verified: every rank checked the sums of every batch of repetitions.
+    run: which start of the ranks this was, from 1. algorithm: 'auto' where the library chose.
+    link: the slowest tier between the ranks by name; link_bytes_per_s: its speed in one direction
+    per node, where known. bytes: what every rank contributes (all_gather, reduce_scatter,
+    alltoall: the size that the benchmark prints). min_s, p95_s, median_error_s (standard error of
+    the median): None where a log has one time only. verified: the sums were checked; False where a
+    log says they were not. servers, largest_shard_bytes: of a parameter server, whose ``ranks`` are
+    the workers.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -47,11 +53,18 @@ class Measurement:
     link: str
     bytes: Count
     repetitions: Count
-    min_s: Seconds
     median_s: Seconds
-    p95_s: Seconds
-    median_error_s: NonNegative
-    verified: bool
+    min_s: Seconds | None = None
+    p95_s: Seconds | None = None
+    median_error_s: NonNegative | None = None
+    verified: bool = True
+    collective: str = ALLREDUCE
+    system: str = ""
+    device: str = "cpu"
+    dtype: str = "float32"
+    link_bytes_per_s: Seconds | None = None
+    servers: NonNegativeCount = 0
+    largest_shard_bytes: NonNegativeCount = 0
 
 
 @dataclass(frozen=True)
@@ -85,9 +98,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A measurement file: one session of measuring on one machine.
+    """A measurement file: one session of measuring, or what was read from others' logs.
 
-    background_cores: cores that other processes kept busy meanwhile, on average.
+    machine: None where a log does not tell. background_cores: cores that other processes kept busy
+    meanwhile, on average. source: who measured, where it was published. dropped: rows of a log
+    that could not be read. notes: what else a reader must know.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -95,14 +110,17 @@ class Experiment:
     name: str
     date: str
     dse_version: str
-    machine: Machine
-    budget_s: NonNegative
-    wall_s: NonNegative
-    background_cores: NonNegative
-    gamma_s_per_byte: NonNegative
-    copy_s_per_byte: NonNegative
-    local: tuple[LocalSpeed, ...]
+    machine: Machine | None
     samples: Annotated[tuple[Measurement, ...], Field(min_length=1)]
+    local: tuple[LocalSpeed, ...] = ()
+    budget_s: NonNegative = 0.0
+    wall_s: NonNegative = 0.0
+    background_cores: NonNegative = 0.0
+    gamma_s_per_byte: NonNegative = 0.0
+    copy_s_per_byte: NonNegative = 0.0
+    source: str = ""
+    dropped: NonNegativeCount = 0
+    notes: tuple[str, ...] = ()
     format: Literal["dse-measurements/1"] = FORMAT
 
 
