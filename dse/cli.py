@@ -6,20 +6,18 @@ import gc
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import typer.core
 
 from dse import __version__
+from dse.cli_calibrate import calibrate
 from dse.errors import DseError
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from dse.terminal import console, print_json
 
 EXIT_INTERRUPTED = 130
 COLLECT_EVERY = 50_000  # allocations
-PIPED_WIDTH = 160
 
 
 class Commands(typer.core.TyperGroup):
@@ -40,11 +38,6 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-calibrate = typer.Typer(
-    help="Measure allreduce on this machine, fit it, and look at the fit.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(calibrate, name="calibrate")
@@ -180,15 +173,15 @@ def catalog(
         data: Any = show.kinds_data()
         if kind is not None:
             data = show.kind_data(kind) if name is None else show.entry_data(kind, name)
-        _print_json(data)
+        print_json(data)
         return
-    console = _console()
+    screen = console()
     if kind is None:
-        show.render_kinds(console)
+        show.render_kinds(screen)
     elif name is None:
-        show.render_kind(console, kind)
+        show.render_kind(screen, kind)
     else:
-        show.render_entry(console, kind, name)
+        show.render_entry(screen, kind, name)
 
 
 @app.command()
@@ -196,58 +189,7 @@ def schema() -> None:
     """Print the JSON Schema of a study file."""
     from dse.study import study_schema
 
-    _print_json(study_schema())
-
-
-@calibrate.command("run")
-def calibrate_run(
-    out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
-    name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
-    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
-    ranks: Annotated[str, typer.Option(help="Rank counts to measure.")] = "2,3,4,8",
-) -> None:
-    """Measure allreduce with real MPI ranks on this machine, and fit a profile."""
-    from dse.session import calibrate_machine
-
-    calibrate_machine(out, name, budget, ranks)
-
-
-@calibrate.command("fit")
-def calibrate_fit(
-    measurements: Annotated[list[Path], typer.Argument(help="Measurement files.")],
-    out: Annotated[Path, typer.Option(help="The profile to write.")],
-) -> None:
-    """Fit a profile to measurements made earlier."""
-    from dse.session import fit_profile
-
-    fit_profile(measurements, out)
-
-
-@calibrate.command("show")
-def calibrate_show(
-    profile: Annotated[Path, typer.Argument(help="A profile.")], json: Json = False
-) -> None:
-    """Print a profile: parameters with intervals, range of validity, held-out errors."""
-    from dse.calibration import profile_data, read_profile, show_profile
-
-    found = read_profile(profile)
-    if json:
-        _print_json(profile_data(found))
-        return
-    show_profile(found, _console())
-
-
-def _console() -> Console:
-    """As wide as the terminal; wide where there is none, so that a pipe gets whole lines."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH)
-
-
-def _print_json(data: Any) -> None:
-    import json
-
-    print(json.dumps(data, indent=1))
+    print_json(study_schema())
 
 
 def _command() -> str:
