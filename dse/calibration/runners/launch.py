@@ -34,11 +34,16 @@ def find_mpirun(path: str | None = None) -> str:
 
 
 def run_ranks(
-    mpirun: str, ranks: int, task: dict[str, Any], share_s: float, worker: Path = WORKER
+    mpirun: str,
+    ranks: int,
+    task: dict[str, Any],
+    share_s: float,
+    worker: Path = WORKER,
+    extra: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """One mpirun of the worker, given ``task`` as JSON; the JSON lines of its rank 0.
 
-    MeasurementError if it fails or hangs.
+    ``extra``: more options of mpirun, such as its hosts. MeasurementError if it fails or hangs.
     """
     limit_s = 3 * share_s + GRACE_S
     command = [
@@ -50,6 +55,7 @@ def run_ranks(
         # These components do not go through 'tuned', so they would ignore the forced algorithm.
         *("--mca", "coll", "^han,smdirect,xhc"),
         *("--mca", "coll_tuned_use_dynamic_rules", "1"),
+        *extra,
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
         *(sys.executable, "-P", str(worker), json.dumps(task)),
     ]
