@@ -8,10 +8,19 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.calibration.automatic import AUTO, fit_automatic
 from dse.calibration.design import Rows, rows_of, step_bytes
-from dse.calibration.experiment import Experiment, Machine, read_experiment, sha256_of
+from dse.calibration.experiment import (
+    ALLREDUCE,
+    Experiment,
+    Machine,
+    Measurement,
+    read_experiment,
+    sha256_of,
+)
 from dse.calibration.files import rounded
 from dse.calibration.fit import StepFit, fit_step, relative_error, textbook_held_out_s
+from dse.calibration.library_fit import Fitted
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.errors import MeasurementError
 from dse.model.arrays import Array
@@ -20,46 +29,116 @@ SPLIT_REASON = (
     "measured on one link (shared memory of one node), so all of it is taken as the host's part"
 )
 
+ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
+CONTRADICTION = 3.0  # times of one layout in two runs; noise explains less
+
 
 def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
-    """Fit one profile on one or more measurement files of the same transport and machine.
+    """Fit one profile on one or more measurement files of the same library on the same system.
 
-    Raises StudyError for a bad file, MeasurementError where the files do not belong together or
-    hold too little: at least two rank counts and three sizes of an algorithm.
+    Raises StudyError for a bad file, MeasurementError where the files do not belong together,
+    contradict each other, or hold too little.
     """
     if not paths:
         raise MeasurementError("no measurement file was given")
     experiments = [read_experiment(path) for path in paths]
-    first = experiments[0]
-    machines = [e.machine for e in experiments if e.machine is not None]
-    if len(machines) < len(experiments):
-        raise MeasurementError(f"{paths[0]}: names no machine; logs of others are not fitted yet")
-    machine = machines[0]
     # Runs are numbered on from file to file: run 1 of two files is two runs.
-    samples = [
+    every = [
         replace(sample, run=1000 * number + sample.run)
         for number, experiment in enumerate(experiments)
         for sample in experiment.samples
     ]
-    for what, kinds in (
-        ("machines", {(m.cpu, m.cores) for m in machines}),
-        ("transports", {(s.transport, s.library, s.link) for s in samples}),
-    ):
+    samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
+    where = ", ".join(str(path) for path in paths)
+    if not samples:
+        found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
+        raise MeasurementError(f"{where}: holds {found}; a profile is fitted on allreduce")
+    _check_one_system(experiments, samples)
+    _check_agreement(samples, where)
+    return _profile(experiments, samples, name or experiments[0].name, sha256_of(*paths))
+
+
+def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measurement]) -> None:
+    machines = {(e.machine.cpu, e.machine.cores) for e in experiments if e.machine is not None}
+    libraries = {(s.transport, s.library, s.version) for s in samples}
+    systems = {(s.system, s.device, s.link if s.nodes > 1 else "") for s in samples}
+    systems = {s for s in systems if s[2]} or systems  # one node beside many is the same system
+    for what, kinds in (("machines", machines), ("libraries", libraries), ("systems", systems)):
         if len(kinds) > 1:
-            listed = " and ".join(str(kind) for kind in sorted(kinds))
-            raise MeasurementError(f"the files are of different {what}: {listed}; fit each alone")
-    rows = rows_of(samples, machine.cores)
-    if rows.ranks.size == 0:
-        raise MeasurementError(f"{paths[0]}: holds no verified sample on one node")
-    return _profile(experiments, machine, rows, name or first.name, sha256_of(*paths))
+            listed = " and ".join(
+                sorted(" ".join(str(part) for part in kind if part) for kind in kinds)
+            )
+            raise MeasurementError(f"measurements of different {what}: {listed}; fit each alone")
+
+
+def _check_agreement(samples: Sequence[Measurement], where: str) -> None:
+    """Refuse runs of one layout whose times differ beyond what noise explains, at most sizes."""
+    times: dict[tuple[object, ...], dict[int, list[float]]] = {}
+    for s in samples:
+        key = (s.algorithm, s.ranks, s.ranks_per_node, s.link_bytes_per_s)
+        times.setdefault(key, {}).setdefault(s.bytes, []).append(s.median_s)
+    for (algorithm, ranks, *_), sizes in times.items():
+        ratios = [max(seconds) / min(seconds) for seconds in sizes.values() if len(seconds) > 1]
+        if ratios and float(np.median(ratios)) > CONTRADICTION:
+            raise MeasurementError(
+                f"{where}: runs of {algorithm} on {ranks} ranks contradict each other, by a factor "
+                f"of {np.median(ratios):.1f} at most sizes; leave one out, or measure again"
+            )
 
 
 def _profile(
-    experiments: Sequence[Experiment], machine: Machine, rows: Rows, name: str, digest: str
+    experiments: Sequence[Experiment], samples: Sequence[Measurement], name: str, digest: str
 ) -> Profile:
-    first, sample = experiments[0], experiments[0].samples[0]
+    first, sample = experiments[0], samples[0]
+    machine = next((e.machine for e in experiments if e.machine is not None), None)
+    cores = machine.cores if machine else max(s.ranks_per_node for s in samples)
     gamma = float(np.median([e.gamma_s_per_byte for e in experiments]))
     copy = float(np.median([e.copy_s_per_byte for e in experiments]))
+    chosen = [s for s in samples if s.algorithm == AUTO]
+    named = [s for s in samples if s.algorithm != AUTO and s.nodes == 1]
+    fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
+    automatic = None
+    if chosen:
+        automatic, fitted = fit_automatic(chosen, rows_of(chosen, cores))
+        points += _points(AUTO, fitted.rows, _held_out(fitted))
+    used = [*chosen, *named]
+    if not used:
+        raise MeasurementError("forced algorithms are fitted on one node; none was measured there")
+    rows = rows_of(used, cores)
+    steps = step_bytes(rows)
+    links = {s.link_bytes_per_s for s in used if s.nodes > 1}
+    return Profile(
+        name=name,
+        transport=sample.transport,
+        library=sample.library,
+        version=sample.version,
+        link=max(used, key=lambda s: s.nodes).link,
+        machine=_machine(machine),
+        cores=cores,
+        background_cores=max(e.background_cores for e in experiments),
+        date=max(e.date for e in experiments),
+        source="; ".join(dict.fromkeys(e.source or f"measured with dse {e.dse_version}"
+                                       for e in experiments)),
+        measurements_sha256=digest,
+        gamma_s_per_byte=rounded(gamma),
+        copy_s_per_byte=rounded(copy),
+        ranks=(int(rows.ranks.min()), int(rows.ranks.max())),
+        message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
+        step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),
+        max_nodes=max(s.nodes for s in used),
+        split="assumed",
+        split_reason=SPLIT_REASON if max(s.nodes for s in used) == 1 else ONE_LINK_REASON,
+        fits=fits,
+        points=tuple(points),
+        auto=automatic,
+        system=sample.system or first.name,
+        device=sample.device,
+        link_bytes_per_s=links.pop() if len(links) == 1 else None,
+    )  # fmt: skip
+
+
+def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
+    """The fit of every forced algorithm, and of all together."""
     fits: dict[str, Fit] = {}
     points: list[Point] = []
     for algorithm in (str(a) for a in np.unique(rows.algorithm)):
@@ -69,41 +148,30 @@ def _profile(
             raise MeasurementError(f"{algorithm}: {needs}; measure with a larger --budget")
         fitted = fit_step(mine, gamma)
         fits[algorithm] = _fit_record(fitted, gamma)
-        points += _points(algorithm, fitted)
+        points += _points(algorithm, fitted.rows, fitted.held_out)
     several = np.unique(rows.algorithm).size > 1
     pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
     fits[POOLED] = _fit_record(pooled, gamma)
-    steps = step_bytes(rows)
-    return Profile(
-        name=name,
-        transport=sample.transport,
-        library=sample.library,
-        version=sample.version,
-        link=sample.link,
-        machine={
-            "cpu": machine.cpu,
-            "cores": str(machine.cores),
-            "memory": f"{machine.memory_bytes / 2**30:.0f} GiB",
-            "kernel": machine.kernel,
-            "nics": ", ".join(machine.nics) or "none",
-            "python": machine.python,
-        },
-        cores=machine.cores,
-        background_cores=max(e.background_cores for e in experiments),
-        date=max(e.date for e in experiments),
-        source=f"measured with dse {first.dse_version}",
-        measurements_sha256=digest,
-        gamma_s_per_byte=rounded(gamma),
-        copy_s_per_byte=rounded(copy),
-        ranks=(int(rows.ranks.min()), int(rows.ranks.max())),
-        message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
-        step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),
-        max_nodes=1,
-        split="assumed",
-        split_reason=SPLIT_REASON,
-        fits=fits,
-        points=tuple(points),
-    )
+    return fits, points
+
+
+def _machine(machine: Machine | None) -> dict[str, str]:
+    if machine is None:
+        return {}
+    return {
+        "cpu": machine.cpu,
+        "cores": str(machine.cores),
+        "memory": f"{machine.memory_bytes / 2**30:.0f} GiB",
+        "kernel": machine.kernel,
+        "nics": ", ".join(machine.nics) or "none",
+        "python": machine.python,
+    }
+
+
+def _held_out(fitted: Fitted) -> Array:
+    """By rank count where several were measured, else by size."""
+    by_ranks = fitted.held_out_ranks
+    return by_ranks if np.any(np.isfinite(by_ranks)) else fitted.held_out_sizes
 
 
 def _fit_record(fitted: StepFit, gamma: float) -> Fit:
@@ -131,10 +199,12 @@ def _quantile(errors: Array, level: float) -> float:
     return rounded(float(np.quantile(errors, level)), 4)
 
 
-def _points(algorithm: str, fitted: StepFit) -> list[Point]:
-    rows = fitted.rows
-    columns = zip(rows.ranks, rows.message_bytes, rows.seconds, fitted.held_out, strict=True)
+def _points(algorithm: str, rows: Rows, held_out: Array) -> list[Point]:
+    columns = zip(
+        rows.ranks, rows.message_bytes, rows.seconds, held_out, rows.ranks_per_node, strict=True
+    )
     return [
-        Point(algorithm, int(n), int(m), rounded(float(t)), rounded(float(p), 4))
-        for n, m, t, p in columns
-    ]
+        Point(algorithm, int(n), int(m), rounded(float(t)),
+              rounded(float(p), 4) if p > 0 else None, int(g))
+        for n, m, t, p, g in columns
+    ]  # fmt: skip

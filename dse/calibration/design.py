@@ -6,14 +6,14 @@ so the code that predicts is the code that was fitted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from dse.calibration.experiment import Measurement
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS
+from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.links import FREE, Exchange, StepCost, single_tier
 
 
@@ -21,29 +21,29 @@ from dse.model.links import FREE, Exchange, StepCost, single_tier
 class Rows:
     """Measurements as columns, all of shape (rows,).
 
-    algorithm: names. run: which start of the ranks. ranks, message_bytes, seconds (median).
-    noise: standard error of the median over the median. contention: see :func:`contention`.
+    algorithm: names. run: which start of the ranks. ranks, ranks_per_node, message_bytes, seconds
+    (median). noise: standard error of the median over the median. contention: see
+    :func:`contention`. link_bytes_per_s: of a node's link to others, NaN where unknown.
     """
 
     algorithm: np.ndarray[tuple[int], np.dtype[np.str_]]
     run: Array
     ranks: Array
+    ranks_per_node: Array
     message_bytes: Array
     seconds: Array
     noise: Array
     contention: Array
+    link_bytes_per_s: Array
+
+    @property
+    def nodes(self) -> Array:
+        """Nodes of each row."""
+        return node_count(self.ranks, self.ranks_per_node)
 
     def take(self, index: ArrayLike) -> Rows:
         """The rows of a mask or an index array."""
-        return Rows(
-            self.algorithm[index],
-            self.run[index],
-            self.ranks[index],
-            self.message_bytes[index],
-            self.seconds[index],
-            self.noise[index],
-            self.contention[index],
-        )
+        return Rows(*(getattr(self, column.name)[index] for column in fields(self)))
 
 
 def contention(ranks: ArrayLike, cores: int) -> Array:
@@ -58,17 +58,23 @@ def contention(ranks: ArrayLike, cores: int) -> Array:
 
 
 def rows_of(samples: Sequence[Measurement], cores: int) -> Rows:
-    """The verified samples on one node as columns, one row per run."""
-    kept = [s for s in samples if s.verified and s.nodes == 1]
-    ranks = np.array([s.ranks for s in kept], dtype=np.float64)
+    """The verified samples as columns, one row per run."""
+    kept = [s for s in samples if s.verified]
+
+    def column(values: Iterable[float]) -> Array:
+        return np.array(list(values), dtype=np.float64)
+
+    local = column(s.ranks_per_node for s in kept)
     return Rows(
         algorithm=np.array([s.algorithm for s in kept]),
-        run=np.array([s.run for s in kept], dtype=np.float64),
-        ranks=ranks,
-        message_bytes=np.array([s.bytes for s in kept], dtype=np.float64),
-        seconds=np.array([s.median_s for s in kept]),
-        noise=np.array([(s.median_error_s or 0.0) / s.median_s for s in kept]),
-        contention=contention(ranks, cores),
+        run=column(s.run for s in kept),
+        ranks=column(s.ranks for s in kept),
+        ranks_per_node=local,
+        message_bytes=column(s.bytes for s in kept),
+        seconds=column(s.median_s for s in kept),
+        noise=column((s.median_error_s or 0.0) / s.median_s for s in kept),
+        contention=contention(local, cores),
+        link_bytes_per_s=column(s.link_bytes_per_s or np.nan for s in kept),
     )
 
 
@@ -80,11 +86,12 @@ def over_runs(rows: Rows) -> Rows:
     more than the repetitions of one.
     """
     # By key, then by time: the median of a group is then at its middle.
-    rows = rows.take(np.lexsort((rows.seconds, rows.message_bytes, rows.ranks, rows.algorithm)))
+    link = np.nan_to_num(rows.link_bytes_per_s)
+    keys = (rows.message_bytes, link, rows.ranks_per_node, rows.ranks, rows.algorithm)
+    order = np.lexsort((rows.seconds, *keys))
+    rows, keys = rows.take(order), tuple(key[order] for key in keys)
     new = np.ones(rows.ranks.size, dtype=bool)
-    new[1:] = rows.algorithm[1:] != rows.algorithm[:-1]
-    for column in (rows.ranks, rows.message_bytes):
-        new[1:] |= column[1:] != column[:-1]
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
     first = np.flatnonzero(new)
     count = np.diff(first, append=rows.ranks.size)
     median = (rows.seconds[first + (count - 1) // 2] + rows.seconds[first + count // 2]) / 2

@@ -12,11 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from dse.calibration.automatic import AUTO, NORMAL_90, LibraryFit
 from dse.calibration.design import on_cores_s, step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.calibration.files import read_checked, write_text
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.collectives import node_count
 from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
@@ -81,7 +83,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Point:
-    """One measured median beside its prediction by a fit that never saw that rank count."""
+    """One measured median beside its prediction by a fit that never saw its group; None if none."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
@@ -89,7 +91,8 @@ class Point:
     ranks: Count
     bytes: Count
     measured_s: Seconds
-    held_out_s: Seconds
+    held_out_s: Seconds | None
+    ranks_per_node: Count = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,9 @@ class Profile:
     cores: of the machine measured. background_cores: how many of them other processes kept busy
     meanwhile, on average. ranks, message_bytes, step_bytes: least and largest measured.
     max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
-    measurements_sha256: of the measurement file(s) this was fitted on.
+    measurements_sha256: of the measurement file(s) this was fitted on. fits: by algorithm, where
+    it was forced; auto: where the library chose it. link_bytes_per_s: of a node to others, where
+    known.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -125,11 +130,16 @@ class Profile:
     split_reason: str
     fits: Mapping[str, Fit]
     points: tuple[Point, ...]
+    auto: LibraryFit | None = None
+    system: str = ""
+    device: str = "cpu"
+    link_bytes_per_s: Positive | None = None
     format: Literal["dse-profile/1"] = FORMAT
 
     @property
     def measured_algorithms(self) -> tuple[str, ...]:
-        return tuple(name for name in self.fits if name != POOLED)
+        named = tuple(name for name in self.fits if name != POOLED)
+        return (*named, AUTO) if self.auto else named
 
     @property
     def content_hash(self) -> str:
@@ -150,28 +160,56 @@ class Profile:
         return self.fit(algorithm).step_draws()
 
     def error(self, algorithm: str) -> float:
-        """Median absolute relative error on rank counts that were held out."""
-        return self.fit(algorithm).error
+        """Median absolute relative error on what was held out."""
+        return self._judged(algorithm).error
 
     def error_p90(self, algorithm: str) -> float:
         """90th percentile of the same."""
-        return self.fit(algorithm).error_p90
+        return self._judged(algorithm).error_p90
+
+    def _judged(self, algorithm: str) -> Fit | LibraryFit:
+        return self.auto if algorithm == AUTO and self.auto else self.fit(algorithm)
 
 
 def predict(
-    profile: Profile, algorithm: str, ranks: ArrayLike, message_bytes: ArrayLike
+    profile: Profile,
+    algorithm: str,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array, Mask]:
-    """Allreduce seconds on the machine that was measured, contention of its cores included.
+    """Allreduce seconds on the system that was measured, contention of its cores included.
 
-    ``ranks`` (>= 1) and ``message_bytes`` (>= 0) broadcast. Returns seconds, the low and high end
-    of the 90 % interval, and whether the point lies in the measured range, all in that shape.
-    The interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of the 5-95 %
-    width of the bootstrap draws and the held-out 90 % error, and grows by OCTAVE_WIDENING per
-    doubling beyond the range. Raises OutsideCalibration for an algorithm the model lacks.
+    ``ranks`` (>= 1), ``message_bytes`` (>= 0) and ``ranks_per_node`` (all on one node unless given)
+    broadcast. Returns seconds, the low and high end of the 90 % interval, and whether the point
+    lies in the measured range, all in that shape. 'auto' is what the library itself chooses.
+
+    Forced algorithms: the interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of
+    the 5-95 % width of the bootstrap draws and the held-out 90 % error, and grows by
+    OCTAVE_WIDENING per doubling beyond the range. 'auto': see :meth:`LibraryFit.log_spread`.
+    Raises OutsideCalibration for an algorithm the model or the profile lacks.
     """
-    n, m = np.broadcast_arrays(
-        np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
-    )
+    n, m, g = np.broadcast_arrays(
+        *(np.asarray(v, dtype=np.float64)
+          for v in (ranks, message_bytes, ranks if ranks_per_node is None else ranks_per_node))
+    )  # fmt: skip
+    outside_bytes = _octaves_outside(m, profile.message_bytes)
+    outside_ranks = _octaves_outside(n, profile.ranks)
+    octaves = outside_ranks + outside_bytes
+    nodes = node_count(n, g)
+    in_range = (octaves == 0) & (nodes <= profile.max_nodes)
+    if algorithm == AUTO:
+        if profile.auto is None:
+            known = ", ".join(profile.measured_algorithms)
+            problem = f"profile {profile.name} was measured with forced algorithms"
+            raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
+        seconds = profile.auto.cost()(n, g, m)
+        factor = np.exp(NORMAL_90 * profile.auto.log_spread(n, outside_bytes))
+        in_range &= profile.auto.covers(g)
+        return seconds, seconds / factor, seconds * factor, in_range
+    if not profile.fits:
+        problem = f"profile {profile.name} knows what the library chose, not '{algorithm}'"
+        raise OutsideCalibration(f"{problem}; leave --algorithm out, or give auto")
     fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
     try:
         seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
@@ -184,9 +222,8 @@ def predict(
     low, high = (q.reshape(n.shape) for q in np.quantile(drawn, [0.05, 0.95], axis=0))
     parameters = (high - low) / 2 / np.maximum(seconds, 1e-30)
     measured = profile.error_p90(algorithm)
-    octaves = _octaves_outside(n, profile.ranks) + _octaves_outside(m, profile.message_bytes)
     width = np.hypot(parameters, measured) * (1.0 + OCTAVE_WIDENING * octaves)
-    in_range = (octaves == 0) & (algorithm in profile.measured_algorithms)
+    in_range &= algorithm in profile.measured_algorithms
     return seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range
 
 
@@ -206,7 +243,10 @@ def read_profile(path: str | Path) -> Profile:
         if low > high:
             problem = f"{name}: the range {low:g} .. {high:g} is inverted"
             raise source.error((name,), problem, "write the smaller first")
-    if POOLED not in profile.fits:
+    if profile.auto is not None and not profile.auto.shape_is_right():
+        problem = "auto: edges, coefficients and anchors do not fit together"
+        raise source.error(("auto",), problem, remedy)
+    if POOLED not in profile.fits and (profile.fits or profile.auto is None):
         raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
     for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():

@@ -1,0 +1,169 @@
+"""Allreduce where the library chooses the algorithm: its hops, and the bytes its links carry.
+
+A log that only says "allreduce" holds the best of several algorithms and protocols. What can be
+known of them is how often a message is handed on and how many bytes the busiest link carries; so
+the time is composed of those two, with a price of each that depends on the size of the message
+(the library switches its protocol by that)::
+
+    T(m) = call(m) + hops_in latency_in(m) + hops_out latency_out(m) + carried(F, m)
+
+F(m), seconds to carry m bytes over the busiest link, is concave: a library that has a protocol with
+less time per byte uses it for all larger messages. Messages below a chunk are stored and forwarded
+at every hop, above it the chunks are pipelined.
+
+Hops and carried bytes, N nodes of g ranks, n = N g, L = ceil(lg N):
+
+============  =====================================================  ==========================
+composition   hops inside / between nodes                            carried
+============  =====================================================  ==========================
+one node      2(n-1) / 0                                             2(n-1)/n F(m) (n/2)^p
+... NVLS      2(n-1) / 0, more than 4 ranks                          6/5 (n+1)/n F(m)
+nccl tree     2(g-1) / 2 L                                           2 L F(c) + w (F(m) - F(c))
+nccl ring     2(n-1) - 2 N / 2 N                                     2(n-1)/n F(m)
+mpi           0 / L                                                  L F(c) + 2(n-1)/n (F(m)-F(c))
+============  =====================================================  ==========================
+
+c = min(m, chunk). NCCL takes the ring from ``ring_from_bytes`` on. w is what a node sends in a
+double binary tree: the message once if there are two nodes, twice if more, being inside one tree
+and a leaf of the other (Sanders, Speck & Träff, Parallel Computing 35, 2009). Hops: NCCL's
+src/graph/tuning.cc. MPI: recursive doubling, then Rabenseifner (Thakur, Rabenseifner & Gropp,
+IJHPCA 19, 2005). p: on a shared medium (PCIe) the flows of more ranks slow one another. NVLS: the
+switch adds, so a rank sends its message and a share (n+1)/n; 4 ranks measure the same with and
+without (363 GB/s), 8 ranks 473 against 366 GB/s, whence 6/5 (Bekman, Machine Learning Engineering).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike, ceil_log2
+from dse.model.collectives import node_count
+
+NVLS_FROM_RANKS = 5
+NVLS_FACTOR = 1.2
+FAMILIES = ("mpi", "nccl")
+
+
+@dataclass(frozen=True)
+class Composition:
+    """How a library composes an allreduce; see the table above.
+
+    family: a name of FAMILIES. chunk_bytes: below, no pipelining. ring_from_bytes: 'nccl' between
+    nodes. sharing: p >= 0. nvls: whether the switch of a node adds.
+    """
+
+    family: str
+    chunk_bytes: float = 128 * 2.0**10
+    ring_from_bytes: float = 32 * 2.0**20
+    sharing: float = 0.0
+    nvls: bool = False
+
+    def hops(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
+        """Hops inside and between nodes, in the shape of the arguments broadcast together."""
+        nodes, local = node_count(n, g), np.minimum(n, g)
+        levels = ceil_log2(nodes)
+        one = nodes <= 1
+        if self.family == "mpi":
+            inside = ceil_log2(local) + 0 * m
+            return inside, levels + 0 * m
+        ring = one | (m >= self.ring_from_bytes)
+        inside = np.where(ring, 2 * (n - 1) - np.where(one, 0, 2 * nodes), 2 * (local - 1))
+        return inside, np.where(one, 0.0, np.where(ring, 2 * nodes, 2 * levels))
+
+    def carried(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
+        """Weights (of F(c), of F(m) - F(c)) on the tier that binds."""
+        nodes = node_count(n, g)
+        one, levels = nodes <= 1, ceil_log2(nodes)
+        around = 2 * (n - 1) / n
+        if self.family == "mpi":
+            inside = ceil_log2(n)
+            return np.where(
+                one, inside, levels + ceil_log2(np.minimum(n, g))
+            ) + 0 * m, around + 0 * m
+        local = around * (np.maximum(n, 2) / 2) ** self.sharing
+        if self.nvls:
+            local = np.where(n >= NVLS_FROM_RANKS, NVLS_FACTOR * (n + 1) / n, local)
+        ring = m >= self.ring_from_bytes
+        first = np.where(ring, around, 2 * levels)
+        rest = np.where(ring, around, np.where(nodes > 2, 2.0, 1.0))
+        return np.where(one, local, first), np.where(one, local, rest)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Measured over composed time at one layout: logarithms, at ascending sizes.
+
+    Between two sizes the logarithm is interpolated over that of the size, beyond them it is held.
+    """
+
+    ranks: float
+    ranks_per_node: float
+    message_bytes: tuple[float, ...]
+    log_ratio: tuple[float, ...]
+
+    def factor(self, message_bytes: ArrayLike) -> Array:
+        """What the composed time is multiplied by; in the shape of ``message_bytes``."""
+        size = np.log(np.maximum(np.asarray(message_bytes, dtype=np.float64), 1.0))
+        return np.exp(np.interp(size, np.log(self.message_bytes), self.log_ratio))
+
+
+@dataclass(frozen=True)
+class LibraryCost:
+    """Prices of hops and bytes; coefficients >= 0, in the order of :func:`terms`.
+
+    anchors: what was measured at one (ranks, ranks per node), which corrects predictions there.
+    """
+
+    composition: Composition
+    edges_bytes: tuple[float, ...]
+    coefficients: tuple[float, ...]
+    anchors: tuple[Anchor, ...] = ()
+
+    def __call__(
+        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Array:
+        """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing."""
+        n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
+        total = np.zeros(np.broadcast_shapes(n.shape, g.shape, m.shape))
+        columns = terms(self.composition, self.edges_bytes, n, g, m)
+        for coefficient, term in zip(self.coefficients, columns, strict=True):
+            if coefficient:
+                total = total + coefficient * term
+        for anchor in self.anchors:
+            here = (n == anchor.ranks) & (g == anchor.ranks_per_node)
+            if np.any(here):
+                total = np.where(here, total * anchor.factor(m), total)
+        return np.where(n > 1, total, 0.0)
+
+
+def terms(
+    composition: Composition, edges_bytes: Sequence[float], n: Array, g: Array, m: Array
+) -> Iterator[Array]:
+    """What each coefficient multiplies, ``3 + 5 E + 2`` of them for E edges, one by one.
+
+    One per call, and more from each edge on; then for the inside and for the tier between nodes:
+    one per hop, more per hop from each edge on, and bytes carried up to each edge, and without end.
+    """
+    one = node_count(n, g) <= 1
+    inside, across = composition.hops(n, g, m)
+    small, large = composition.carried(n, g, m)
+    chunk = np.where(
+        one & (composition.family == "nccl"), 0.0, np.minimum(m, composition.chunk_bytes)
+    )
+    yield np.ones_like(m)
+    for edge in edges_bytes:
+        yield np.where(m >= edge, 1.0, 0.0)
+    for tier, hops in ((one, inside), (~one, across)):
+        yield hops
+        for edge in edges_bytes:
+            yield np.where(m >= edge, hops, 0.0)
+        for edge in (*edges_bytes, np.inf):
+            stored, whole = np.minimum(chunk, edge), np.minimum(m, edge)
+            yield np.where(tier, small * stored + large * (whole - stored), 0.0)
+
+
+def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
+    return tuple(np.asarray(value, dtype=np.float64) for value in values)
