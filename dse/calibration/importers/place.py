@@ -1,0 +1,107 @@
+"""On how many ranks and nodes a table was measured: by the log, else by what the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dse.calibration.importers.records import PAIRS, Table
+from dse.errors import StudyError
+
+# of (n-1)/n: far more than rounding; a smaller one is noted, as some excerpts mix two runs
+PLAIN_DIFFERENCE = 0.02
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the user adds to a log. None: the log must say it, or does not matter.
+
+    collective, library ('openmpi-4.1.4'), algorithm: for logs that do not name them.
+    """
+
+    ranks: int | None = None
+    nodes: int | None = None
+    system: str | None = None
+    link: str | None = None
+    collective: str | None = None
+    library: str | None = None
+    algorithm: str | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table was measured. known: whether the log or the user says the nodes."""
+
+    ranks: int
+    nodes: int
+    ranks_per_node: int
+    known: bool
+
+
+def placed(tables: Sequence[Table], path: str, told: Told) -> list[tuple[Table, Place]]:
+    """Every table with its ranks and nodes; what the user tells must not contradict the log."""
+    groups = [t for t in tables if t.collective not in PAIRS] or list(tables)
+    counts = {count: evidence for table in groups for count, evidence in table.ranks.items()}
+    _agree("--ranks", "ranks", told.ranks, counts, path)
+    servers = {t.nodes: "its hosts" for t in groups if t.nodes}
+    _agree("--nodes", "nodes", told.nodes, servers, path)
+    return [(table, _place(table, path, told)) for table in tables]
+
+
+def _agree(option: str, what: str, told: int | None, counts: Mapping[int, str], path: str) -> None:
+    if told is not None and counts and told not in counts:
+        said = " and ".join(f"{count} {what} by {how}" for count, how in sorted(counts.items()))
+        problem = f"{option} {told} contradicts the log: {said}"
+        raise StudyError(path, 0, 0, problem, f"leave {option} out")
+
+
+def _place(table: Table, path: str, told: Told) -> Place:
+    pair = table.collective in PAIRS
+    counts = sorted(table.ranks)
+    if len(counts) == 1:
+        ranks = counts[0]
+    elif told.ranks is not None:
+        ranks = told.ranks
+    elif counts:
+        said = " and ".join(f"{count} ranks by {table.ranks[count]}" for count in counts)
+        problem = f"the log contradicts itself: {said}"
+        raise StudyError(path, table.line, 1, problem, "give --ranks N")
+    else:
+        problem = f"{table.collective}: the log does not say how many ranks took part"
+        problem += "".join(f"; {hint}" for hint in _hints(table))
+        raise StudyError(path, table.line, 1, problem, "give --ranks N")
+    if ranks < table.least_ranks:
+        problem = f"--ranks {ranks} contradicts the log, which lists rank {table.least_ranks - 1}"
+        raise StudyError(path, table.line, 1, problem, "correct --ranks")
+    if table.fitting_ranks and not counts and _far(ranks, table.fitting_ranks):
+        problem = f"--ranks {ranks} contradicts the log: {_hints(table)[-1]}"
+        raise StudyError(path, table.line, 1, problem, "correct --ranks")
+    nodes = table.nodes or told.nodes
+    nodes = min(nodes, ranks) if nodes and pair else nodes
+    if nodes and nodes > ranks:
+        problem = f"{nodes} nodes for {ranks} ranks"
+        raise StudyError(path, table.line, 1, problem, "correct --nodes or --ranks")
+    even = -(-ranks // (nodes or 1))
+    return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None)
+
+
+def _far(ranks: int, fitting: tuple[int, int]) -> bool:
+    """Whether (n-1)/n of the count told is plainly not what the bandwidths show."""
+    shares = [(count - 1) / count for count in (ranks, *fitting)]
+    outside = max(shares[1] - shares[0], shares[0] - shares[2])
+    return outside > PLAIN_DIFFERENCE * shares[1]
+
+
+def _hints(table: Table) -> list[str]:
+    """What a log gives away about the rank count without proving it."""
+    found = []
+    if table.least_ranks > 1:
+        found.append(f"rank {table.least_ranks - 1} is listed, so at least {table.least_ranks}")
+    if table.fitting_ranks:
+        found.append(f"busbw/algbw fit {span(table.fitting_ranks)}")
+    return found
+
+
+def span(counts: tuple[int, int]) -> str:
+    first, last = counts
+    return str(first) if first == last else f"{first} to {last}"

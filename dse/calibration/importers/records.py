@@ -1,0 +1,67 @@
+"""What an importer gives: the tables of a log, before the user's own knowledge is added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+UNKNOWN = "unknown"
+AUTO = "auto"  # the library chose the algorithm
+PAIRS = frozenset({"ping-pong", "ping-ping"})  # two ranks, however many were started
+
+
+@dataclass(frozen=True)
+class Row:
+    """One message size. seconds: one operation, averaged over the ranks (a pair: one way).
+
+    min_s, p95_s: over the repetitions, where the log has them. line: in the file, from 1.
+    """
+
+    line: int
+    bytes: int
+    seconds: float
+    repetitions: int = 1
+    min_s: float | None = None
+    p95_s: float | None = None
+    verified: bool = True
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One benchmark over several sizes.
+
+    ranks: every count the log supports, with where it says so: empty where it is silent, two where
+    it contradicts itself. least_ranks: what it cannot be less than. fitting_ranks: first and last
+    count that its bandwidths allow, too weak to be taken but good enough to doubt another. nodes,
+    ranks_per_node: None where the log does not tell. link: the network it names, or ''.
+    """
+
+    collective: str
+    rows: tuple[Row, ...]
+    line: int
+    transport: str
+    library: str = UNKNOWN
+    version: str = UNKNOWN
+    algorithm: str = AUTO
+    ranks: Mapping[int, str] = field(default_factory=dict)
+    least_ranks: int = 1
+    fitting_ranks: tuple[int, int] | None = None
+    nodes: int | None = None
+    ranks_per_node: int | None = None
+    link: str = ""
+    link_bytes_per_s: float | None = None
+    system: str = ""
+    device: str = UNKNOWN
+
+
+@dataclass(frozen=True)
+class Log:
+    """One file. dropped: rows that are there but broken. date: when it was measured, or ''."""
+
+    format: str
+    tables: tuple[Table, ...]
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    date: str = ""

@@ -1,0 +1,94 @@
+"""Reading a log: lines without what launchers, terminals and mail programs put around them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from dse.errors import StudyError
+
+MAX_LOG_BYTES = 200_000_000
+SHOWN_CHARACTERS = 160
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# mpirun --tag-output writes its tag before every piece it flushes, so also in the middle of a row
+_TAG = re.compile(r"\[\d+,\d+\]<std\w+>:?")
+# srun -l, mpirun -prepend-rank, kubectl logs --timestamps, quoted mail
+_LEAD = re.compile(
+    r"(?:\s*(?:>|\d{1,6}:(?=\s|$)|\[\d{1,6}\](?:<std\w+>:?|(?=[\s#]))"
+    r"|\d{4}-\d\d-\d\dT[\d:.+-]{8,}Z?(?=\s)))+"
+)
+_INTEGER = re.compile(r"\d{1,18}")
+_DECIMAL = re.compile(r"\d{1,15}\.\d\d")
+_FAILURES = (
+    re.compile(
+        r"alloc failed|start failed|Test (?:NCCL|CUDA) failure|srun: error|MPI_ABORT|CANCELLED"
+        r"|Segmentation fault|out of memory|\bKilled\b|unhandled \w+ error",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\b(?:error|failed|failure|fatal|abort(?:ed|ing)?|timed out)\b", re.IGNORECASE),
+)
+
+
+class Line(NamedTuple):
+    """number: in the file, from 1."""
+
+    number: int
+    text: str
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a log; bytes that are no text become replacement characters.
+
+    Raises StudyError for what is no file, cannot be read, is empty or is too large.
+    """
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise StudyError(str(path), 0, 0, "is a folder", "give the logs in it")
+        if file.stat().st_size > MAX_LOG_BYTES:
+            limit = f"{MAX_LOG_BYTES // 10**6} MB"
+            raise StudyError(str(path), 0, 0, f"is larger than {limit}", "cut it into pieces")
+        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+    except (OSError, ValueError) as cause:
+        reason = getattr(cause, "strerror", None) or str(cause)
+        raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "give a log") from None
+    if not text.strip():
+        raise StudyError(str(path), 0, 0, "is empty", "give the output of a benchmark")
+    return text
+
+
+def clean_lines(text: str) -> list[Line]:
+    """The lines without colours, ranks' tags, time stamps and marks of quotation."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = _TAG.sub(" ", _COLOUR.sub("", line))
+        lead = _LEAD.match(plain)
+        found.append(Line(number, plain[lead.end() :] if lead else plain))
+    return found
+
+
+def failure_in(lines: list[Line]) -> str:
+    """What a log says about its failure: its first line that speaks of one, or ''."""
+    for pattern in _FAILURES:
+        for line in lines:
+            if pattern.search(line.text):
+                return printable(line.text)
+    return ""
+
+
+def printable(text: str) -> str:
+    """Text from a log as one line that can be shown and stored."""
+    kept = "".join(c if c.isprintable() else " " for c in text)
+    return " ".join(kept.split())[:SHOWN_CHARACTERS]
+
+
+def integer(token: str) -> int | None:
+    """A count as benchmarks print it."""
+    return int(token) if _INTEGER.fullmatch(token) else None
+
+
+def decimal(token: str) -> float | None:
+    """A number with exactly two decimals, as OSU and IMB print; one that was cut off is None."""
+    return float(token) if _DECIMAL.fullmatch(token) else None

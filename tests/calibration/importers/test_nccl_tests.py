@@ -1,0 +1,229 @@
+"""nccl-tests through every launcher and in every layout, and what is wrong in such logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.calibration.experiment import Experiment
+from dse.calibration.importing import import_logs
+from dse.errors import MeasurementError, StudyError
+from tests.calibration.importers import samples as s
+
+NARROW = ("1e-07", "0e+00")
+
+
+def read(tmp_path: Path, text: str, **told: object) -> Experiment:
+    path = tmp_path / "run.log"
+    path.write_text(text, encoding="utf-8")
+    return import_logs([path], **told)  # type: ignore[arg-type]
+
+
+def expected() -> list[float]:
+    return [pytest.approx(round(s.time_us(size), 1) / 1e6) for size in s.SIZES]
+
+
+def old(columns: str, rows: list[str]) -> str:
+    """Before 2.13: an error column, and only the columns that the collective needs."""
+    header = (
+        f"#       size         count    {columns}     time   algbw   busbw  error     time  error"
+    )
+    return "\n".join([s.CONFIG, *s.rank_lines(group=""), header, *rows, *s.FOOTER]) + "\n"
+
+
+def test_the_present_layout(tmp_path: Path) -> None:
+    found = read(tmp_path, s.nccl())
+    assert [x.median_s for x in found.samples] == expected()
+    assert {(x.ranks, x.nodes, x.ranks_per_node, x.repetitions) for x in found.samples} == {
+        (8, 2, 4, 20)
+    }
+    assert {(x.transport, x.device, x.link) for x in found.samples} == {
+        ("nccl", "Acme G1", "network")
+    }
+    assert all(x.min_s is None and x.p95_s is None for x in found.samples)
+
+
+@pytest.mark.parametrize(
+    ("collective", "ours", "columns", "middle"),
+    [
+        ("all_reduce", "allreduce", "type   redop", "sum"),
+        ("reduce_scatter", "reduce_scatter", "type   redop", "sum"),
+        ("all_gather", "all_gather", "type", ""),
+        ("alltoall", "alltoall", "type   redop", ""),
+        ("broadcast", "broadcast", "type   root", "0"),
+        ("reduce", "reduce", "type   redop   root", "sum     0"),
+    ],
+)
+def test_the_old_layouts(
+    tmp_path: Path, collective: str, ours: str, columns: str, middle: str
+) -> None:
+    found = read(tmp_path, old(columns, s.nccl_rows(8, collective, middle, NARROW)))
+    assert {x.collective for x in found.samples} == {ours}
+    assert [x.median_s for x in found.samples] == expected()
+    assert {(x.ranks, x.verified) for x in found.samples} == {(8, True)}
+
+
+@pytest.mark.parametrize(
+    "prefix", ["0: ", "[1,0]<stdout>:", "[1,0]<stdout>: ", "[0] ", "> ", "    ",
+               "2026-03-04T05:06:07.123456789Z "],
+)  # fmt: skip
+def test_what_launchers_put_before_lines(tmp_path: Path, prefix: str) -> None:
+    text = "".join(f"{prefix}{line}\n" for line in s.nccl().splitlines())
+    assert [x.median_s for x in read(tmp_path, text).samples] == expected()
+
+
+def test_a_tag_in_the_middle_of_rows(tmp_path: Path) -> None:
+    rows = [row.replace("-1", "-1[1,0]<stdout>:").replace("      0  ", "      0[1,0]<stdout>:")
+            for row in s.nccl_rows()]  # fmt: skip
+    assert rows[0].count("<stdout>") >= 2
+    found = read(tmp_path, s.nccl([f"[1,0]<stdout>:{row}" for row in rows]))
+    assert [x.median_s for x in found.samples] == expected()
+
+
+def test_several_collectives_in_one_file(tmp_path: Path) -> None:
+    text = s.nccl_named("all_reduce_perf", s.nccl_rows())
+    text += s.nccl_named("all_gather_perf", s.nccl_rows(4, "all_gather", "none -1"), 4, 1)
+    text += s.nccl_named("sendrecv_perf", s.nccl_rows(8, "sendrecv", wrong=("0", "N/A")))
+    found = read(tmp_path, text)
+    assert [(x.collective, x.ranks, x.nodes) for x in found.samples[::4]] == [
+        ("allreduce", 8, 2), ("all_gather", 4, 1), ("sendrecv", 8, 2),
+    ]  # fmt: skip
+    assert {x.version for x in found.samples} == {"2.29.2"}
+    assert {x.link for x in found.samples if x.nodes == 1} == {"inside-node"}
+
+
+def test_debug_lines_between_and_inside_rows(tmp_path: Path) -> None:
+    debug = "host0:100:101 [0] NCCL INFO"
+    rows = s.nccl_rows()
+    head, tail = rows[1][:56], rows[1][56:]
+    body = [f"{debug} Connected all rings", rows[0], f"{head}{debug} ring 0", tail, *rows[2:]]
+    text = f"{debug} NCCL version 2.21.5+cuda12.4\n{debug} Using network IB\n" + s.nccl(body)
+    found = read(tmp_path, text)
+    assert [x.bytes for x in found.samples] == [s.SIZES[0], *s.SIZES[2:]]
+    assert found.dropped == 1
+    assert {(x.version, x.link) for x in found.samples} == {("2.21.5", "ib")}
+
+
+def test_debug_lines_tell_ranks_and_nodes(tmp_path: Path) -> None:
+    debug = "host0:100:101 [0] NCCL INFO comm 0x1 rank 0 nRanks 500 nNodes 125 localRanks 4"
+    found = read(tmp_path, "\n".join([debug, s.COLUMNS, *s.nccl_rows(500)]))
+    assert {(x.ranks, x.nodes, x.ranks_per_node) for x in found.samples} == {(500, 125, 4)}
+
+
+def test_a_row_in_a_comment_and_elisions(tmp_path: Path) -> None:
+    rows = s.nccl_rows()
+    text = "```\n" + s.nccl([f"#{rows[0]}", "[...]", "...", *rows[1:]]) + "```\n"
+    assert len(read(tmp_path, text).samples) == 4
+
+
+def test_rows_with_percentiles_and_time_stamps(tmp_path: Path) -> None:
+    size, time = 1 << 20, 200.0
+    out = f"{time} {size / time / 1e3:.2f} 9.18 0 190.5 250.0 240.0 3.2"
+    row = f"{size} {size // 4} float sum -1 {out} {out} 2026-03-04 05:06:07"
+    found = read(tmp_path, s.nccl([row, row]))
+    assert [x.min_s for x in found.samples] == [pytest.approx(190.5e-6)] * 2
+    assert [x.run for x in found.samples] == [1, 2]
+
+
+def test_broken_rows_are_dropped_and_counted(tmp_path: Path) -> None:
+    rows = s.nccl_rows()
+    short, garbled = rows[1][:70], rows[2].replace("  ", " x", 1)
+    wrong_time = rows[3].replace(f"{round(s.time_us(s.SIZES[3]), 1)}", "99.9", 1)
+    found = read(tmp_path, s.nccl([rows[0], short, rows[2], wrong_time]))
+    assert [x.bytes for x in found.samples] == [s.SIZES[0], s.SIZES[2]]
+    assert found.dropped == 2
+    assert "2 rows dropped" in found.notes[0]
+    assert garbled not in rows
+
+
+def test_rows_of_no_bytes_are_no_samples(tmp_path: Path) -> None:
+    rows = ["           0             0     float     sum      -1     0.25    0.00    0.00      0"
+            "     0.23    0.00    0.00      0", *s.nccl_rows()]  # fmt: skip
+    found = read(tmp_path, s.nccl(rows))
+    assert (len(found.samples), found.dropped) == (4, 0)
+
+
+def test_wrong_sums(tmp_path: Path) -> None:
+    rows = s.nccl_rows(sizes=s.SIZES[:2]) + s.nccl_rows(sizes=s.SIZES[2:], wrong=("3", "0"))
+    found = read(tmp_path, s.nccl(rows).replace(": 0 OK", ": 6 FAILED"))
+    assert [x.verified for x in found.samples] == [True, True, False, False]
+    assert any("2 rows with wrong sums" in note for note in found.notes)
+    unnamed = read(tmp_path, old("type   redop", s.nccl_rows(8, middle="sum", wrong=NARROW))
+                   .replace(": 0 OK", ": 6 FAILED"))  # fmt: skip
+    assert {x.verified for x in unnamed.samples} == {False}
+
+
+def test_ranks_from_the_bandwidths(tmp_path: Path) -> None:
+    """Time has one decimal and busbw two: enough for 16 ranks, not for 500."""
+    found = read(tmp_path, "\n".join([s.COLUMNS, *s.nccl_rows(16)]))
+    assert {x.ranks for x in found.samples} == {16}
+    with pytest.raises(StudyError, match=r"run.log:2:1: allreduce: .*give --ranks N"):
+        read(tmp_path, "\n".join([s.COLUMNS, *s.nccl_rows(500)]))
+    told = read(tmp_path, "\n".join([s.COLUMNS, *s.nccl_rows(500)]), ranks=500, nodes=125)
+    assert {(x.ranks, x.ranks_per_node) for x in told.samples} == {(500, 4)}
+
+
+def test_one_large_row_proves_no_rank_count(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="busbw/algbw fit 16; give --ranks N"):
+        read(tmp_path, "\n".join([s.COLUMNS, s.nccl_rows(16)[-1]]))
+
+
+def test_elided_rank_lines(tmp_path: Path) -> None:
+    text = "\n".join([s.rank_lines(72, 18)[-1], s.COLUMNS, *s.nccl_rows(72)])
+    with pytest.raises(StudyError, match="rank 71 is listed, so at least 72"):
+        read(tmp_path, text)
+    with pytest.raises(StudyError, match="--ranks 36 contradicts the log, which lists rank 71"):
+        read(tmp_path, text, ranks=36)
+    assert {x.nodes for x in read(tmp_path, text, ranks=72, nodes=18).samples} == {18}
+
+
+def test_two_rank_counts_that_contradict_each_other(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="--ranks 16 contradicts the log: 8 ranks by"):
+        read(tmp_path, s.nccl(), ranks=16)
+    with pytest.raises(StudyError, match="--nodes 4 contradicts the log: 2 nodes"):
+        read(tmp_path, s.nccl(), nodes=4)
+    mixed = s.nccl(s.nccl_rows(16), ranks=8)
+    with pytest.raises(StudyError, match="8 ranks by its Rank lines and 16 ranks by busbw/algbw"):
+        read(tmp_path, mixed)
+    assert {x.ranks for x in read(tmp_path, mixed, ranks=16).samples} == {16}
+
+
+def test_ranks_in_groups(tmp_path: Path) -> None:
+    """NCCL_TESTS_SPLIT: two collectives of four ranks at once."""
+    lines = s.rank_lines(8, 4)
+    lines = [line.replace("Group  0", f"Group  {rank // 4}") for rank, line in enumerate(lines)]
+    text = "\n".join([s.CONFIG, *lines, s.COLUMNS, *s.nccl_rows(4)])
+    assert {(x.ranks, x.nodes) for x in read(tmp_path, text).samples} == {(4, 2)}
+
+
+def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
+    rows = s.nccl_rows(8, "all_gather", "none -1", ("N/A", "N/A"))
+    with pytest.raises(StudyError, match=r"several collectives.*give --collective"):
+        read(tmp_path, s.nccl(rows))
+    assert {x.collective for x in read(tmp_path, s.nccl(rows), collective="alltoall").samples} == {
+        "alltoall"
+    }
+    named = "$ srun build/all_gather_perf -b 1K\n" + s.nccl(rows)
+    assert {x.collective for x in read(tmp_path, named).samples} == {"all_gather"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (s.nccl([]), "nccl-tests without any result"),
+        (s.nccl([]) + "host0: Test NCCL failure common.cu:958\n", "says: host0: Test NCCL failure"),
+        ("start failed on node7: NIC alloc failed\n", "says: start failed on node7"),
+        (s.nccl([row[:60] for row in s.nccl_rows()]), "4 broken"),
+    ],
+)
+def test_a_failed_run(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(MeasurementError, match=said):
+        read(tmp_path, text)
+
+
+def test_a_collective_that_failed_after_another(tmp_path: Path) -> None:
+    text = s.nccl_named("all_reduce_perf", s.nccl_rows()) + s.nccl_named("alltoall_perf", [])
+    found = read(tmp_path, text)
+    assert len(found.samples) == 4
+    assert any("alltoall: started, but printed no rows" in note for note in found.notes)

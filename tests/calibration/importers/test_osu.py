@@ -1,0 +1,76 @@
+"""OSU micro-benchmarks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.calibration.experiment import Experiment
+from dse.calibration.importing import import_logs
+from dse.errors import MeasurementError, StudyError
+from tests.calibration.importers import samples as s
+
+
+def read(tmp_path: Path, text: str, **told: Any) -> Experiment:
+    path = tmp_path / "run.out"
+    path.write_text(text, encoding="utf-8")
+    return import_logs([path], **told)
+
+
+def test_two_benchmarks_with_a_warning_in_the_table(tmp_path: Path) -> None:
+    found = read(tmp_path, s.OSU)
+    assert [(x.collective, x.bytes, x.ranks) for x in found.samples] == [
+        ("allreduce", 4, 4), ("allreduce", 1024, 4), ("allreduce", 1048576, 4),
+        ("ping-pong", 8, 2), ("ping-pong", 1048576, 2),
+    ]  # fmt: skip
+    assert found.samples[1].median_s == pytest.approx(6.25e-6)
+    first = found.samples[0]
+    assert (first.nodes, first.ranks_per_node) == (2, 2)
+    assert (first.transport, first.library, first.version) == ("mpi", "openmpi", "4.1.4")
+
+
+def test_the_full_layout_on_gpus(tmp_path: Path) -> None:
+    found = read(tmp_path, s.OSU_FULL, ranks=16, nodes=4)
+    assert [(x.collective, x.repetitions, x.device, x.dtype) for x in found.samples] == [
+        ("broadcast", 1000, "cuda", "int32"), ("broadcast", 100, "cuda", "int32"),
+    ]  # fmt: skip
+    assert found.samples[1].median_s == pytest.approx(170.2e-6)
+
+
+def test_the_pure_communication_of_non_blocking_benchmarks(tmp_path: Path) -> None:
+    (only,) = read(tmp_path, s.OSU_NONBLOCKING, ranks=4).samples
+    assert (only.collective, only.median_s) == ("iallreduce", pytest.approx(15.5e-6))
+
+
+def test_ranks_are_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"broadcast: the log does not say.*give --ranks N"):
+        read(tmp_path, s.OSU_FULL)
+    with pytest.raises(StudyError, match="--ranks 8 contradicts the log: 4 ranks by the command"):
+        read(tmp_path, s.OSU, ranks=8)
+
+
+def test_repeated_tables_are_runs(tmp_path: Path) -> None:
+    found = read(tmp_path, s.OSU + s.OSU)
+    assert [x.run for x in found.samples if x.bytes == 1024] == [1, 2]
+
+
+def test_broken_rows(tmp_path: Path) -> None:
+    cut = s.OSU.replace("420.00", "420.0").replace("1024                    6.25", "1024")
+    found = read(tmp_path, cut)
+    assert ([x.bytes for x in found.samples], found.dropped) == ([4, 8, 1048576], 2)
+
+
+def test_what_gives_no_latency_is_left_out(tmp_path: Path) -> None:
+    text = "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n8      5.00\n"
+    found = read(tmp_path, text + s.OSU)
+    assert any("'Bandwidth' gives no latency" in note for note in found.notes)
+    with pytest.raises(MeasurementError, match="OSU without any result"):
+        read(tmp_path, text)
+
+
+def test_a_failed_validation(tmp_path: Path) -> None:
+    text = s.OSU_FULL.replace("Iterations", "Iterations  Validation")
+    text = text.replace("1000\n", "1000  Pass\n").replace(" 100\n", " 100  Fail\n")
+    assert [x.verified for x in read(tmp_path, text, ranks=4).samples] == [True, False]
