@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dse.errors import StudyError
 from dse.terminal import console, print_json
 
 calibrate = typer.Typer(
@@ -16,6 +17,11 @@ calibrate = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RanksPerNode = Annotated[str | None, typer.Option(help="Ranks of a full node.")]
+Algorithm = Annotated[
+    str | None, typer.Option(help="ring, tree, ..., auto; what was measured, if left out.")
+]
+PROFILE = "A profile: a path, or a name in ./calibrations or of those that come with dse."
 
 
 @calibrate.command("run")
@@ -23,12 +29,28 @@ def calibrate_run(
     out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
     name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
     budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
-    ranks: Annotated[str, typer.Option(help="Rank counts to measure.")] = "2,3,4,8",
+    ranks: Annotated[
+        str | None, typer.Option(help="Rank counts to measure: 2,3,4,8 or as the hosts allow.")
+    ] = None,
+    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, or an mpiexec's path.")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts, as 'node1 slots=4' lines.")] = None,
+    ranks_per_node: Annotated[int | None, typer.Option(help="On every host of the file.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Network interface of the hosts.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the network between hosts.")] = None,
+    link_bandwidth: Annotated[
+        str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
+    ] = None,
 ) -> None:
-    """Measure allreduce with real MPI ranks on this machine, and fit a profile."""
+    """Measure allreduce with real MPI ranks, and fit a profile.
+
+    On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
+    that those started.
+    """
+    from dse.calibration.session import whereabouts
     from dse.session import calibrate_machine
 
-    calibrate_machine(out, name, budget, ranks)
+    where = whereabouts(mpi, hostfile, ranks_per_node, interface, link, link_bandwidth)
+    calibrate_machine(out, name, budget, ranks, where)
 
 
 @calibrate.command("fit")
@@ -44,13 +66,139 @@ def calibrate_fit(
 
 @calibrate.command("show")
 def calibrate_show(
-    profile: Annotated[Path, typer.Argument(help="A profile.")], json: Json = False
+    profile: Annotated[str, typer.Argument(help=PROFILE)],
+    file: Annotated[
+        Path | None, typer.Argument(help="With --plot: the .html file to write.")
+    ] = None,
+    plot: Annotated[
+        bool, typer.Option("--plot", help="Plot measured and predicted times, here or to FILE.")
+    ] = False,
+    json: Json = False,
 ) -> None:
     """Print a profile: parameters with intervals, range of validity, held-out errors."""
-    from dse.calibration import profile_data, read_profile, show_profile
+    from dse.calibration import profile_data, show_profile
+    from dse.calibration.plot import print_plot, write_plot
+    from dse.session import named_profile
 
-    found = read_profile(profile)
-    if json:
+    if file is not None and not plot:
+        raise StudyError(str(file), 0, 0, "a file is written by --plot", "add --plot")
+    found = named_profile(profile)
+    if file is not None:
+        print(f"wrote {write_plot(found, file)}")
+    elif json:
         print_json(profile_data(found))
+    else:
+        show_profile(found, console())
+        if plot:
+            print_plot(found, console())
+
+
+@calibrate.command("predict")
+def calibrate_predict(
+    profile: Annotated[str, typer.Argument(help=PROFILE)],
+    ranks: Annotated[str, typer.Option(help="Rank counts: 8,128.")],
+    bytes: Annotated[str, typer.Option("--bytes", help="Sizes: 4KiB,1MiB,1GiB.")],
+    ranks_per_node: RanksPerNode = None,
+    algorithm: Algorithm = None,
+    json: Json = False,
+) -> None:
+    """Predict allreduce seconds with 90 % intervals, and say what was not measured."""
+    from dse.calibration import asked
+    from dse.calibration.predict_command import prediction_records, prediction_table
+    from dse.session import named_profile
+
+    counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
+    local = asked.count(ranks_per_node, "--ranks-per-node")
+    found = named_profile(profile)
+    chosen = asked.algorithms(found, algorithm)
+    records = prediction_records(found, chosen, counts, local, sizes)
+    if json:
+        print_json(records)
         return
-    show_profile(found, console())
+    console().print(prediction_table(found, records))
+
+
+@calibrate.command("compare")
+def calibrate_compare(
+    a: Annotated[str, typer.Argument(help=PROFILE)],
+    b: Annotated[str, typer.Argument(help="Another.")],
+    ranks: Annotated[
+        str | None, typer.Option(help="Rank counts; those that both measured, if left out.")
+    ] = None,
+    ranks_per_node: RanksPerNode = None,
+    bytes: Annotated[
+        str | None, typer.Option("--bytes", help="Sizes; those that both measured, if left out.")
+    ] = None,
+    algorithm: Algorithm = None,
+    json: Json = False,
+) -> None:
+    """Say which of two profiles is faster where, and by how much."""
+    from dse.calibration import asked
+    from dse.calibration.compare import compare, show_comparison
+    from dse.session import named_profile
+
+    counts = None if ranks is None else asked.counts(ranks, "--ranks")
+    sizes = None if bytes is None else asked.sizes(bytes)
+    local = asked.count(ranks_per_node, "--ranks-per-node")
+    found = compare(named_profile(a), named_profile(b), counts, local, sizes, algorithm)
+    if json:
+        print_json(found.data())
+        return
+    show_comparison(found, console())
+
+
+@calibrate.command("suggest")
+def calibrate_suggest(
+    profile: Annotated[str, typer.Argument(help=PROFILE)],
+    study: Annotated[str, typer.Option(help="The study whose intervals are to narrow.")],
+    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    max_ranks: Annotated[
+        str | None, typer.Option(help="Most ranks that can be run; twice the most measured.")
+    ] = None,
+    max_nodes: Annotated[
+        str | None, typer.Option(help="Most nodes that can be used; as many as were measured.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Name the next runs that would narrow the intervals of a study the most."""
+    from dse.calibration import asked
+    from dse.calibration.advice import advice_data, show_advice
+    from dse.session import suggest_runs
+
+    most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
+    asked.check_budget(budget)
+    found, advice = suggest_runs(profile, study, budget, most, nodes)
+    if json:
+        print_json(advice_data(advice))
+        return
+    show_advice(found, advice, budget, console())
+
+
+@calibrate.command("import")
+def calibrate_import(
+    files: Annotated[list[Path], typer.Argument(help="Logs of benchmarks, or tables.")],
+    out: Annotated[Path, typer.Option(help="The measurement file to write.")],
+    ranks: Annotated[int | None, typer.Option(help="Ranks, where a log does not say.")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Nodes, where a log does not say.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Rows of a table: system=polaris,transport=ofi.")
+    ] = None,
+    system: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the slowest link.")] = None,
+    collective: Annotated[
+        str | None, typer.Option(help="Collective, where a log does not name it.")
+    ] = None,
+    library: Annotated[
+        str | None, typer.Option(help="Library, as openmpi-4.1.4, where a log does not name it.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="Algorithm that was forced, where a log does not name it.")
+    ] = None,
+) -> None:
+    """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
+    from dse.calibration.importing import import_to_file
+
+    import_to_file(
+        files, out, ranks, nodes, select, system=system, link=link, collective=collective,
+        library=library, algorithm=algorithm,
+    )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.errors import NoFeasiblePoint, StudyError
+from dse.errors import DseError, NoFeasiblePoint, StudyError
 
 if TYPE_CHECKING:
+    from dse.calibration import Profile
+    from dse.calibration.session import Where
+    from dse.calibration.suggest import Advice
     from dse.search.problem import Problem
     from dse.search.run import Progress
     from dse.search.runlog import RunLog
@@ -110,15 +114,14 @@ def _kept_for_resume(log: RunLog | None) -> Iterator[None]:
 
 
 def _profile_paths(problem: Problem) -> dict[str, Path]:
-    """Transport -> file of the profile that prices it."""
-    from dse.calibration import read_profile
+    """Name of each profile that prices something, and its file."""
     from dse.search.load import profile_path
 
-    found: dict[str, Path] = {}
-    for position, name in enumerate(problem.study.calibration):
-        path = profile_path(problem.study, name, position)
-        found.setdefault(read_profile(path).transport, path)
-    return found
+    return {
+        name: profile_path(problem.study, name, position)
+        for position, name in enumerate(problem.study.calibration)
+        if name in problem.profiles
+    }
 
 
 def check_study(study: str, as_json: bool) -> None:
@@ -172,23 +175,55 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     print("\n".join(lines(point)))
 
 
-def calibrate_machine(out: Path, name: str, budget_s: float, ranks: str) -> None:
-    """Measure this machine, fit, and say how well the fit predicts what it has not seen."""
-    from dse.calibration import calibrate_here, read_profile
+def calibrate_machine(
+    out: Path, name: str, budget_s: float, ranks: str | None, where: Where
+) -> None:
+    """Measure, fit, and say how well the fit predicts what it has not seen.
 
+    Started by a launcher of ranks, this process is one of them: rank 0 alone writes and speaks.
+    """
+    from dse.calibration.runners.launchers import started
+    from dse.calibration.session import calibrate_as_rank, calibrate_here
+
+    me = started(os.environ)
     try:
-        counts = tuple(int(text) for text in ranks.split(","))
+        counts = _counts(ranks)
+        if me is None or me.rank == 0:
+            if (out / f"{name}.yaml").exists():
+                print(f"replaces {out / name}.yaml; give --name to keep it")
+            at = f"{len(where.hosts.hosts)} hosts" if where.hosts else "this machine"
+            at = f"the {me.ranks} ranks of {me.by}" if me else at
+            print(f"measuring allreduce on {at} for {budget_s:g} s", flush=True)
+        progress = _run_progress
+        written = (
+            calibrate_as_rank(me, out, budget_s, counts, name, progress, where)
+            if me
+            else calibrate_here(out, budget_s, counts, name, None, progress, where)
+        )
+    except DseError as error:
+        if me and me.rank:  # rank 0 says it, once
+            raise SystemExit(error.exit_status) from None
+        raise
+    if written:
+        _say_calibrated(*written)
+
+
+def _counts(ranks: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if ranks is None else tuple(int(text) for text in ranks.split(","))
     except ValueError:
         raise StudyError(
             "--ranks", 0, 0, f"'{ranks}' is not a list of counts", "write for example --ranks 2,3,4"
         ) from None
-    if (out / f"{name}.yaml").exists():
-        print(f"replaces {out / name}.yaml; give --name to keep it")
-    print(f"measuring allreduce on this machine for {budget_s:g} s", flush=True)
-    measured, profile = calibrate_here(
-        out, budget_s, counts, name, progress=lambda done, total, text: print(
-            f"  {done}/{total} {text}", flush=True)
-    )  # fmt: skip
+
+
+def _run_progress(done: int, total: int, text: str) -> None:
+    print(f"  {done}/{total} {text}", flush=True)
+
+
+def _say_calibrated(measured: Path, profile: Path) -> None:
+    from dse.calibration import read_profile
+
     found = read_profile(profile)
     for algorithm in found.measured_algorithms:
         print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
@@ -205,6 +240,23 @@ def fit_profile(measurements: Sequence[Path], out: Path) -> None:
 
     write_profile(fit_measurements(list(measurements), out.stem), out)
     print(f"wrote {out}")
+
+
+def named_profile(given: str) -> Profile:
+    """A profile by its path, or by its name in ./calibrations or among those that come with dse."""
+    from dse import catalog
+    from dse.calibration import read_profile
+    from dse.calibration.finding import find_profile
+
+    return read_profile(find_profile(given, catalog.models_dir() / "calibrations"))
+
+
+def suggest_runs(given: str, study: str, *limits: Any) -> tuple[Profile, Advice]:
+    """A profile, and what to measure next for a study: see :func:`dse.search.demand.advise`."""
+    from dse.search.demand import advise
+
+    profile = named_profile(given)
+    return profile, advise(profile, study, *limits)
 
 
 def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:

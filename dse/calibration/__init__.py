@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dse.calibration.build import fit_measurements
-    from dse.calibration.profile import Profile, predict, read_profile, write_profile
+    from dse.calibration.importing import import_logs
+    from dse.calibration.prediction import predict
+    from dse.calibration.profile import Profile, read_profile, write_profile
     from dse.calibration.session import calibrate_here
     from dse.calibration.show import profile_data, show_profile
 
@@ -21,6 +23,7 @@ __all__ = [
     "Profile",
     "calibrate_here",
     "fit_measurements",
+    "import_logs",
     "predict",
     "profile_data",
     "read_profile",
@@ -32,7 +35,8 @@ _HOMES = {
     "Profile": "profile",
     "calibrate_here": "session",
     "fit_measurements": "build",
-    "predict": "profile",
+    "import_logs": "importing",
+    "predict": "prediction",
     "profile_data": "show",
     "read_profile": "profile",
     "show_profile": "show",

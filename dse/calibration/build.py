@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.calibration.automatic import AUTO, fit_automatic
+from dse.calibration.automatic import fit_automatic
 from dse.calibration.design import Rows, rows_of, step_bytes
 from dse.calibration.experiment import (
     ALLREDUCE,
@@ -21,27 +21,42 @@ from dse.calibration.experiment import (
 from dse.calibration.files import rounded
 from dse.calibration.fit import StepFit, fit_step, relative_error, textbook_held_out_s
 from dse.calibration.library_fit import Fitted
+from dse.calibration.library_part import AUTO
+from dse.calibration.network_fit import fit_network
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.errors import MeasurementError
 from dse.model.arrays import Array
+from dse.model.collectives import ALGORITHMS
 
 SPLIT_REASON = (
     "measured on one link (shared memory of one node), so all of it is taken as the host's part"
 )
 
 ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
+TWO_LINKS_REASON = "measured at two or more speeds of the link between nodes"
 CONTRADICTION = 3.0  # times of one layout in two runs; noise explains less
 
 
 def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
     """Fit one profile on one or more measurement files of the same library on the same system.
 
-    Raises StudyError for a bad file, MeasurementError where the files do not belong together,
-    contradict each other, or hold too little.
+    Raises StudyError for a bad file, else as :func:`fit_experiments`.
     """
     if not paths:
         raise MeasurementError("no measurement file was given")
     experiments = [read_experiment(path) for path in paths]
+    where = ", ".join(str(path) for path in paths)
+    return fit_experiments(experiments, name or experiments[0].name, sha256_of(*paths), where)
+
+
+def fit_experiments(
+    experiments: Sequence[Experiment], name: str, digest: str = "", where: str = "measurements"
+) -> Profile:
+    """Like :func:`fit_measurements`, of files already read; ``where`` stands in the errors.
+
+    Raises MeasurementError where they do not belong together, contradict each other, or hold too
+    little.
+    """
     # Runs are numbered on from file to file: run 1 of two files is two runs.
     every = [
         replace(sample, run=1000 * number + sample.run)
@@ -49,13 +64,12 @@ def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
         for sample in experiment.samples
     ]
     samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
-    where = ", ".join(str(path) for path in paths)
     if not samples:
         found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
         raise MeasurementError(f"{where}: holds {found}; a profile is fitted on allreduce")
     _check_one_system(experiments, samples)
     _check_agreement(samples, where)
-    return _profile(experiments, samples, name or experiments[0].name, sha256_of(*paths))
+    return _profile(experiments, samples, name, digest)
 
 
 def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measurement]) -> None:
@@ -95,18 +109,28 @@ def _profile(
     gamma = float(np.median([e.gamma_s_per_byte for e in experiments]))
     copy = float(np.median([e.copy_s_per_byte for e in experiments]))
     chosen = [s for s in samples if s.algorithm == AUTO]
-    named = [s for s in samples if s.algorithm != AUTO and s.nodes == 1]
+    forced = [s for s in samples if s.algorithm in ALGORITHMS]
+    named = [s for s in forced if s.nodes == 1]
+    between = [s for s in forced if s.nodes == s.ranks]
     fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
     automatic = None
     if chosen:
         automatic, fitted = fit_automatic(chosen, rows_of(chosen, cores))
         points += _points(AUTO, fitted.rows, _held_out(fitted))
-    used = [*chosen, *named]
+    network = {}
+    for algorithm in sorted({s.algorithm for s in between}):
+        mine = rows_of([s for s in between if s.algorithm == algorithm], cores)
+        network[algorithm], typical, held_out = fit_network(mine, gamma)
+        points += _points(algorithm, typical, held_out)
+    used = [*chosen, *named, *between]
     if not used:
-        raise MeasurementError("forced algorithms are fitted on one node; none was measured there")
+        found = ", ".join(sorted({s.algorithm for s in samples}))
+        problem = "fitted are a library's own choice, and forced algorithms on one node or with one"
+        raise MeasurementError(f"{problem} rank on each; these are {found} on other layouts")
     rows = rows_of(used, cores)
     steps = step_bytes(rows)
     links = {s.link_bytes_per_s for s in used if s.nodes > 1}
+    told_apart = len(links) > 1 and bool(network)
     return Profile(
         name=name,
         transport=sample.transport,
@@ -126,11 +150,16 @@ def _profile(
         message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
         step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),
         max_nodes=max(s.nodes for s in used),
-        split="assumed",
-        split_reason=SPLIT_REASON if max(s.nodes for s in used) == 1 else ONE_LINK_REASON,
+        split="measured" if told_apart else "assumed",
+        split_reason=TWO_LINKS_REASON
+        if told_apart
+        else SPLIT_REASON
+        if max(s.nodes for s in used) == 1
+        else ONE_LINK_REASON,
         fits=fits,
         points=tuple(points),
         auto=automatic,
+        network=network,
         system=sample.system or first.name,
         device=sample.device,
         link_bytes_per_s=links.pop() if len(links) == 1 else None,

@@ -87,11 +87,12 @@ def over_runs(rows: Rows) -> Rows:
     """
     # By key, then by time: the median of a group is then at its middle.
     link = np.nan_to_num(rows.link_bytes_per_s)
-    keys = (rows.message_bytes, link, rows.ranks_per_node, rows.ranks, rows.algorithm)
+    names = np.unique(rows.algorithm, return_inverse=True)[1]
+    keys = np.stack([rows.message_bytes, link, rows.ranks_per_node, rows.ranks, names])
     order = np.lexsort((rows.seconds, *keys))
-    rows, keys = rows.take(order), tuple(key[order] for key in keys)
+    rows, keys = rows.take(order), keys[:, order]
     new = np.ones(rows.ranks.size, dtype=bool)
-    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    new[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
     first = np.flatnonzero(new)
     count = np.diff(first, append=rows.ranks.size)
     median = (rows.seconds[first + (count - 1) // 2] + rows.seconds[first + count // 2]) / 2

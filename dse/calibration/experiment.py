@@ -102,7 +102,8 @@ class Experiment:
 
     machine: None where a log does not tell. background_cores: cores that other processes kept busy
     meanwhile, on average. source: who measured, where it was published. dropped: rows of a log
-    that could not be read. notes: what else a reader must know.
+    that could not be read. shared_cores: the nodes are emulated on one machine and share its cores.
+    notes: what else a reader must know.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -120,6 +121,7 @@ class Experiment:
     copy_s_per_byte: NonNegative = 0.0
     source: str = ""
     dropped: NonNegativeCount = 0
+    shared_cores: bool = False
     notes: tuple[str, ...] = ()
     format: Literal["dse-measurements/1"] = FORMAT
 

@@ -45,10 +45,11 @@ def relative_nnls(rows: Rows, edges_bytes: Sequence[float], gamma_s_per_byte: fl
     weight. Shape (columns,).
     """
     matrix = design_matrix(rows, edges_bytes)
-    return _solve(matrix, rows.seconds, reduction_s(rows, gamma_s_per_byte), rows.noise)
+    return robust_nnls(matrix, rows.seconds, reduction_s(rows, gamma_s_per_byte), rows.noise)
 
 
-def _solve(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
+def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
+    """The coefficients of :func:`relative_nnls`, of a matrix; ``known`` seconds need no fit."""
     relative = matrix / seconds[:, None]
     target = np.maximum(seconds - known, 0.0) / seconds
     # Columns differ by ten orders of magnitude (s against s/byte): scale, solve, scale back.
@@ -121,7 +122,7 @@ def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> floa
     for count in counts:
         test = rows.ranks == count
         train = ~test if counts.size > 1 else test
-        solved = _solve(matrix[train], rows.seconds[train], known[train], rows.noise[train])
+        solved = robust_nnls(matrix[train], rows.seconds[train], known[train], rows.noise[train])
         predicted[test] = matrix[test] @ solved + known[test]
     return float(np.mean(np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))))
 
@@ -196,7 +197,7 @@ def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
     def line(train: Rows, test: Rows) -> Array:
         known = reduction_s(train, gamma_s_per_byte)
         plain = design_matrix(train, ())[:, :2]
-        coefficients = _solve(plain, train.seconds, known, train.noise)
+        coefficients = robust_nnls(plain, train.seconds, known, train.noise)
         return design_matrix(test, ())[:, :2] @ coefficients + reduction_s(test, gamma_s_per_byte)
 
     return held_out_s(rows, rows.ranks, line)

@@ -67,7 +67,13 @@ def candidates(rows: Rows, family: str, nvls: bool) -> list[Composition]:
     if family == "mpi":
         return [replace(base, chunk_bytes=chunk) for chunk in CHUNKS]
     if several_nodes:
-        return [replace(base, ring_from_bytes=ring) for ring in RINGS]
+        widths = np.unique(rows.ranks_per_node[rows.nodes > 1])
+        cards = [float(width) for width in widths if width > 1] if widths.size > 1 else []
+        return [
+            replace(base, ring_from_bytes=ring, rails=rails)
+            for rails in (1.0, *cards)
+            for ring in RINGS
+        ]
     if one_node and np.unique(rows.ranks).size > 1:
         return [replace(base, sharing=sharing) for sharing in SHARINGS]
     return [base]

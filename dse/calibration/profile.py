@@ -5,25 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from dse.calibration.automatic import AUTO, NORMAL_90, LibraryFit
-from dse.calibration.design import on_cores_s, step_cost
+from dse.calibration.design import step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.calibration.files import read_checked, write_text
-from dse.errors import OutsideCalibration
-from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.collectives import node_count
+from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.network_part import NetworkFit
+from dse.model.arrays import Array
 from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
 POOLED = "any"
-OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
@@ -103,8 +101,8 @@ class Profile:
     meanwhile, on average. ranks, message_bytes, step_bytes: least and largest measured.
     max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
     measurements_sha256: of the measurement file(s) this was fitted on. fits: by algorithm, where
-    it was forced; auto: where the library chose it. link_bytes_per_s: of a node to others, where
-    known.
+    it was forced; network: the same between nodes; auto: where the library chose it.
+    link_bytes_per_s: of a node to others, where one was measured and known.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -131,6 +129,7 @@ class Profile:
     fits: Mapping[str, Fit]
     points: tuple[Point, ...]
     auto: LibraryFit | None = None
+    network: Mapping[str, NetworkFit] = field(default_factory=dict)
     system: str = ""
     device: str = "cpu"
     link_bytes_per_s: Positive | None = None
@@ -138,7 +137,7 @@ class Profile:
 
     @property
     def measured_algorithms(self) -> tuple[str, ...]:
-        named = tuple(name for name in self.fits if name != POOLED)
+        named = tuple(dict.fromkeys([*(n for n in self.fits if n != POOLED), *self.network]))
         return (*named, AUTO) if self.auto else named
 
     @property
@@ -167,71 +166,12 @@ class Profile:
         """90th percentile of the same."""
         return self._judged(algorithm).error_p90
 
-    def _judged(self, algorithm: str) -> Fit | LibraryFit:
-        return self.auto if algorithm == AUTO and self.auto else self.fit(algorithm)
-
-
-def predict(
-    profile: Profile,
-    algorithm: str,
-    ranks: ArrayLike,
-    message_bytes: ArrayLike,
-    ranks_per_node: ArrayLike | None = None,
-) -> tuple[Array, Array, Array, Mask]:
-    """Allreduce seconds on the system that was measured, contention of its cores included.
-
-    ``ranks`` (>= 1), ``message_bytes`` (>= 0) and ``ranks_per_node`` (all on one node unless given)
-    broadcast. Returns seconds, the low and high end of the 90 % interval, and whether the point
-    lies in the measured range, all in that shape. 'auto' is what the library itself chooses.
-
-    Forced algorithms: the interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of
-    the 5-95 % width of the bootstrap draws and the held-out 90 % error, and grows by
-    OCTAVE_WIDENING per doubling beyond the range. 'auto': see :meth:`LibraryFit.log_spread`.
-    Raises OutsideCalibration for an algorithm the model or the profile lacks.
-    """
-    n, m, g = np.broadcast_arrays(
-        *(np.asarray(v, dtype=np.float64)
-          for v in (ranks, message_bytes, ranks if ranks_per_node is None else ranks_per_node))
-    )  # fmt: skip
-    outside_bytes = _octaves_outside(m, profile.message_bytes)
-    outside_ranks = _octaves_outside(n, profile.ranks)
-    octaves = outside_ranks + outside_bytes
-    nodes = node_count(n, g)
-    in_range = (octaves == 0) & (nodes <= profile.max_nodes)
-    if algorithm == AUTO:
-        if profile.auto is None:
-            known = ", ".join(profile.measured_algorithms)
-            problem = f"profile {profile.name} was measured with forced algorithms"
-            raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
-        seconds = profile.auto.cost()(n, g, m)
-        factor = np.exp(NORMAL_90 * profile.auto.log_spread(n, outside_bytes))
-        in_range &= profile.auto.covers(g)
-        return seconds, seconds / factor, seconds * factor, in_range
-    if not profile.fits:
-        problem = f"profile {profile.name} knows what the library chose, not '{algorithm}'"
-        raise OutsideCalibration(f"{problem}; leave --algorithm out, or give auto")
-    fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
-    try:
-        seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
-    except KeyError:
-        raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known") from None
-    switch_draws = np.array(fit.draws)[:, -1:]
-    drawn = on_cores_s(
-        algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
-    )
-    low, high = (q.reshape(n.shape) for q in np.quantile(drawn, [0.05, 0.95], axis=0))
-    parameters = (high - low) / 2 / np.maximum(seconds, 1e-30)
-    measured = profile.error_p90(algorithm)
-    width = np.hypot(parameters, measured) * (1.0 + OCTAVE_WIDENING * octaves)
-    in_range &= algorithm in profile.measured_algorithms
-    return seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range
-
-
-def _octaves_outside(value: Array, limits: tuple[float, float]) -> Array:
-    low, high = limits
-    safe = np.maximum(value, 1.0)
-    below, above = np.log2(low / safe), np.log2(safe / high)
-    return np.asarray(np.maximum(0.0, np.maximum(below, above)))
+    def _judged(self, algorithm: str) -> Fit | LibraryFit | NetworkFit:
+        if algorithm == AUTO and self.auto:
+            return self.auto
+        if algorithm in self.network and algorithm not in self.fits:
+            return self.network[algorithm]
+        return self.fit(algorithm)
 
 
 def read_profile(path: str | Path) -> Profile:
@@ -246,7 +186,11 @@ def read_profile(path: str | Path) -> Profile:
     if profile.auto is not None and not profile.auto.shape_is_right():
         problem = "auto: edges, coefficients and anchors do not fit together"
         raise source.error(("auto",), problem, remedy)
-    if POOLED not in profile.fits and (profile.fits or profile.auto is None):
+    for algorithm, network in profile.network.items():
+        if not network.shape_is_right():
+            problem = f"network.{algorithm}: edges, slopes, jumps and factors do not fit together"
+            raise source.error(("network", algorithm), problem, remedy)
+    if POOLED not in profile.fits and (profile.fits or not (profile.auto or profile.network)):
         raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
     for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():

@@ -1,42 +1,136 @@
-"""One call from nothing to a profile: measure on this machine, fit, write both files."""
+"""One call from nothing to a profile: measure, fit, write both files."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dse.calibration.build import fit_measurements
-from dse.calibration.experiment import write_experiment
-from dse.calibration.profile import write_profile
-from dse.calibration.runners.mpi import (
-    DEFAULT_RANKS,
-    DEFAULT_SIZES,
-    MeasurePlan,
-    Progress,
-    measure,
-)
-from dse.errors import OutputError, StudyError
+from dse.calibration.experiment import Experiment, write_experiment
+from dse.calibration.runners.hosts import Hosts, read_hosts
+from dse.calibration.runners.launchers import TORCHRUN, Started
+from dse.calibration.runners.mpi import Progress, measure
+from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePlan, counts_up_to
+from dse.errors import MeasurementError, OutputError, StudyError
+from dse.units import UnitError, parse
+
+
+@dataclass(frozen=True)
+class Where:
+    """With which MPI to measure (see find_launcher; None: whichever is there), and where.
+
+    hosts: None is this machine alone. link, link_bytes_per_s: the network between the hosts, by
+    name and in one direction per host.
+    """
+
+    mpi: str | None = None
+    hosts: Hosts | None = None
+    link: str | None = None
+    link_bytes_per_s: float | None = None
+
+
+def whereabouts(
+    mpi: str | None = None,
+    hostfile: Path | None = None,
+    ranks_per_node: int | None = None,
+    interface: str | None = None,
+    link: str | None = None,
+    link_bandwidth: str | None = None,
+) -> Where:
+    """What the user says of it, read and checked; StudyError where that cannot be right."""
+    if hostfile is None and (ranks_per_node is not None or interface is not None):
+        option = "--interface" if ranks_per_node is None else "--ranks-per-node"
+        raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
+    hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
+    speed = None
+    if link_bandwidth is not None:
+        try:
+            speed = parse(link_bandwidth, "bytes_per_s")
+        except UnitError as cause:
+            raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
+        if speed <= 0:
+            problem = f"{link_bandwidth} carries nothing"
+            raise StudyError("--link-bandwidth", 0, 0, problem, "write for example 25 Gbps")
+    return Where(mpi, hosts, link, speed)
 
 
 def calibrate_here(
     out_dir: str | Path = "calibrations",
     budget_s: float = 60.0,
-    ranks: Sequence[int] = DEFAULT_RANKS,
+    ranks: Sequence[int] | None = None,
     name: str = "this-machine",
     sizes_bytes: Sequence[int] | None = None,
     progress: Progress | None = None,
+    where: Where | None = None,
 ) -> tuple[Path, Path]:
     """Measure with real MPI ranks for ``budget_s`` seconds, fit, and write both files.
 
     Returns the paths of NAME.measurements.json and NAME.yaml in ``out_dir``. The fit takes a few
-    seconds beyond the budget. ``progress(done, total, text)`` is called before every run.
+    seconds beyond the budget. ranks: None is 2, 3, 4, 8, or what the hosts have room for.
+    ``progress(done, total, text)`` is called before every run.
     Raises StudyError for an argument that cannot be right, MeasurementError where measuring fails,
     and OutputError where the folder cannot be written (found out before anything is measured);
     earlier files then stay as they were.
     """
-    folder = Path(out_dir)
+    place = where or Where()
+    hosts = place.hosts
+    counts = ranks or (counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS)
+    plan = _plan(budget_s, counts, name, sizes_bytes)
+    _check_writable(Path(out_dir))
+    experiment = measure(
+        plan,
+        budget_s,
+        name=name,
+        progress=progress,
+        mpirun=place.mpi,
+        link=place.link,
+        link_bytes_per_s=place.link_bytes_per_s,
+        hosts=hosts,
+    )
+    return _write(experiment, Path(out_dir), name)
+
+
+def calibrate_as_rank(
+    me: Started,
+    out_dir: str | Path = "calibrations",
+    budget_s: float = 60.0,
+    ranks: Sequence[int] | None = None,
+    name: str = "this-machine",
+    progress: Progress | None = None,
+    where: Where | None = None,
+) -> tuple[Path, Path] | None:
+    """Like :func:`calibrate_here`, as one of the ranks that mpirun, srun or torchrun started.
+
+    Every rank must call it alike; rank 0 writes the files and gets their paths, the others None.
+    ranks: None is as many counts as there are ranks for.
+    """
+    place = where or Where()
+    if place.hosts or place.mpi:
+        problem = f"{me.by} has chosen the hosts and the MPI already"
+        raise StudyError("--hostfile, --mpi", 0, 0, problem, "leave them out")
+    plan = _plan(budget_s, ranks or counts_up_to(me.ranks), name, None)
+    if me.rank == 0:
+        _check_writable(Path(out_dir))
+    link = (place.link, place.link_bytes_per_s)
+    if me.by == TORCHRUN:
+        try:
+            from dse.calibration.runners.torch_gloo import measure_as_rank
+        except ImportError as cause:
+            raise MeasurementError(f"cannot measure under torchrun: {cause}") from None
+        found = measure_as_rank(plan, budget_s, name, progress, None, *link)
+    else:
+        from dse.calibration.runners.world import measure_world
+
+        found = measure_world(plan, budget_s, name, progress, me, *link)
+    return None if found is None else _write(found, Path(out_dir), name)
+
+
+def _plan(
+    budget_s: float, ranks: Sequence[int], name: str, sizes: Sequence[int] | None
+) -> MeasurePlan:
+    """The plan, after every argument was found right."""
     if not name or name != Path(name).name or name.startswith("."):
         raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
     if not 0 < budget_s < math.inf:
@@ -45,10 +139,15 @@ def calibrate_here(
         listed = ",".join(str(count) for count in ranks)
         problem = f"'{listed}' is too little to fit and to check the fit"
         raise StudyError("--ranks", 0, 0, problem, "give two or more counts from 2, as 2,3,4,8")
-    sizes = DEFAULT_SIZES if sizes_bytes is None else tuple(sizes_bytes)
-    plan = MeasurePlan(ranks=tuple(ranks), sizes_bytes=sizes)
-    _check_writable(folder)
-    experiment = measure(plan, budget_s, name=name, progress=progress)
+    sizes = DEFAULT_SIZES if sizes is None else tuple(sizes)
+    return MeasurePlan(ranks=tuple(ranks), sizes_bytes=sizes)
+
+
+def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]:
+    # Imported here: what fits is needed once, and not on every rank.
+    from dse.calibration.build import fit_measurements
+    from dse.calibration.profile import write_profile
+
     measurements, profile = folder / f"{name}.measurements.json", folder / f"{name}.yaml"
     write_experiment(experiment, measurements)
     write_profile(fit_measurements([measurements], name), profile)

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.calibration.profile import POOLED, Fit, Profile
+from dse.calibration.asked import local_ranks
+from dse.calibration.library_part import AUTO
+from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.show_library import (
+    composition_text,
+    library_data,
+    library_errors,
+    library_parameters,
+    library_range,
+    network_parameters,
+)
+from dse.calibration.words import percent, size_text, span_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +43,9 @@ def profile_data(profile: Profile) -> dict[str, Any]:
             label: [float(a), float(b)] for label, a, b in zip(_labels(fit), low, high, strict=True)
         }
         record["fits"][name] = plain
+    if profile.auto is not None:
+        record["auto"]["parameters"] = library_data(profile.auto)
+        record["auto"]["composition"] = composition_text(profile.auto)
     return record
 
 
@@ -41,15 +55,26 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
 
     out = console or NewConsole()
     out.print(f"[bold]{profile.name}[/]  {profile.library} {profile.version}, {profile.link}")
-    out.print(f"{profile.source}, {profile.date}; fitted on {profile.measurements_sha256[:12]}")
-    out.print(", ".join(f"{key} {value}" for key, value in profile.machine.items()), markup=False)
+    device = f" on {profile.device}" if profile.device != "cpu" else ""
+    where = f"{profile.system or profile.name}{device}, {profile.transport}"
+    out.print(f"{where}; {profile.source}, {profile.date}", markup=False, highlight=False)
     out.print(
-        f"reduction {1 / GIGA / max(profile.gamma_s_per_byte, 1e-30):.1f} GB/s, "
-        f"copy {1 / GIGA / max(profile.copy_s_per_byte, 1e-30):.1f} GB/s of one rank"
-    )
+        f"fitted on measurements {profile.measurements_sha256[:12] or 'unknown'}, profile "
+        f"{profile.content_hash[:12]}", highlight=False
+    )  # fmt: skip
+    if profile.machine:
+        about = ", ".join(f"{key} {value}" for key, value in profile.machine.items())
+        out.print(about, markup=False)
+    speeds = (("reduction", profile.gamma_s_per_byte), ("copy", profile.copy_s_per_byte))
+    known = [f"{name} {1 / GIGA / value:.1f} GB/s" for name, value in speeds if value > 0]
+    if known:
+        out.print(f"{', '.join(known)} of one rank")
+    if profile.link_bytes_per_s:
+        out.print(f"link of a node: {profile.link_bytes_per_s / GIGA:.3g} GB/s in one direction")
     n, m, s = profile.ranks, profile.message_bytes, profile.step_bytes
+    nodes = f"{profile.max_nodes:,} node{'s' * (profile.max_nodes > 1)}"
     out.print(
-        f"holds for {n[0]}-{n[1]} ranks on {profile.max_nodes} node, messages of "
+        f"holds for {span_text(*n)} ranks on {nodes}, messages of "
         f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
     )
     out.print(f"host and wire: {profile.split} ({profile.split_reason})")
@@ -58,18 +83,17 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
             f"[yellow]other processes kept {profile.background_cores:.1f} of {profile.cores} cores "
             "busy while measuring: times are too long; measure again on a quiet machine[/]"
         )
-    out.print(_parameters(profile))
+    if profile.auto is not None:
+        out.print(f"layouts measured: {library_range(profile.auto)}", highlight=False)
+        out.print(f"composition: {composition_text(profile.auto)}", highlight=False)
+        out.print(library_parameters(profile.auto))
+    if profile.network:
+        out.print(network_parameters(profile.network))
+    if profile.fits:
+        out.print(_parameters(profile))
     out.print(_errors(profile))
     for algorithm in profile.measured_algorithms:
         out.print(_points(profile, algorithm))
-
-
-def size_text(size: float) -> str:
-    """1048576 -> '1 MiB'."""
-    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if size >= scale:
-            return f"{size / scale:.3g} {unit}"
-    return f"{size:.3g} B"
 
 
 def _labels(fit: Fit) -> list[str]:
@@ -113,7 +137,7 @@ def _rate(seconds_per_byte: float) -> str:
 def _errors(profile: Profile) -> Table:
     from rich.table import Table
 
-    table = Table(title="absolute relative error on rank counts left out of the fit")
+    table = Table(title="absolute relative error on what was left out of the fit")
     table.add_column("algorithm")
     for column in ("median", "p90", "textbook median", "textbook p90", "fit itself"):
         table.add_column(column, justify="right")
@@ -125,28 +149,38 @@ def _errors(profile: Profile) -> Table:
             fit.textbook_error_p90,
             fit.residual,
         )
-        label = "any (algorithm left out)" if name == POOLED else name
-        table.add_row(label, *(f"{100 * error:.0f} %" for error in errors))
+        label = f"{name} ({'algorithm' if name == POOLED else 'rank count'} left out)"
+        table.add_row(label, *(percent(error) for error in errors))
+    for name, link in profile.network.items():
+        errors = (link.error, link.error_p90, link.textbook_error, link.textbook_error_p90,
+                  link.residual)  # fmt: skip
+        table.add_row(f"{name} between nodes (rank count left out)", *map(percent, errors))
+    if profile.auto is not None:
+        table.add_row(*library_errors(profile.auto))
     return table
 
 
 def _points(profile: Profile, algorithm: str) -> Table:
-    """Measured and predicted microseconds; the prediction never saw that rank count."""
+    """Measured and predicted microseconds; the prediction never saw that group of measurements."""
     from rich.table import Table
 
     mine = [point for point in profile.points if point.algorithm == algorithm]
-    counts = sorted({point.ranks for point in mine})
-    cells = {(point.bytes, point.ranks): point for point in mine}
-    table = Table(title=f"{algorithm}: measured | predicted without that rank count, us")
+    cells = {(point.bytes, point.ranks, local_ranks(profile, point)): point for point in mine}
+    layouts = sorted({(ranks, local) for _, ranks, local in cells})
+    by_size = algorithm == AUTO and profile.auto is not None and profile.auto.held_out == "sizes"
+    unseen = "those sizes" if by_size else "that rank count"
+    table = Table(title=f"{algorithm}: measured | predicted without {unseen}, us")
     table.add_column("bytes", justify="right")
-    for count in counts:
-        table.add_column(f"{count} ranks", justify="right")
+    for ranks, local in layouts:
+        on = f" / {local:,}" if local < ranks else ""
+        table.add_column(f"{ranks:,}{on} ranks", justify="right")
     for size in sorted({point.bytes for point in mine}):
-        row = []
-        for count in counts:
-            point = cells.get((size, count))
-            row.append(
-                f"{point.measured_s * MICRO:.4g} | {point.held_out_s * MICRO:.4g}" if point else ""
-            )
-        table.add_row(size_text(size), *row)
+        table.add_row(size_text(size), *(_cell(cells.get((size, *layout))) for layout in layouts))
     return table
+
+
+def _cell(point: Point | None) -> str:
+    if point is None:
+        return ""
+    held_out = point.held_out_s
+    return f"{point.measured_s * MICRO:.4g} | {f'{held_out * MICRO:.4g}' if held_out else '-'}"

@@ -134,6 +134,18 @@ def hierarchical(
     return np.asarray(inside + (nodes - 1) * step)
 
 
+def automatic(
+    ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
+) -> Array:
+    """What the library itself chooses; see :mod:`dse.model.library`.
+
+    Raises ValueError for a network whose library was not measured.
+    """
+    if network.library is None:
+        raise ValueError("nothing is known of the library's own choice on this network")
+    return network.library(ranks, ranks_per_node, message_bytes, network.slower)
+
+
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     {
         "ring": ring,
@@ -183,7 +195,8 @@ def _fold_step(
     """
     extra = ranks - largest_power_of_two(ranks)
     parted = (np.mod(ranks_per_node, 2) != 0) & (ranks_per_node < 2 * extra)
-    return _paced(network, message_bytes, parted, 1.0)
+    inside = network.within(message_bytes)
+    return np.where(parted, np.maximum(inside, network.one_way(message_bytes)), inside)
 
 
 def _flows(distance: Array, ranks: Array, ranks_per_node: Array, kept: int) -> Array:

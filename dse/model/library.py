@@ -19,17 +19,19 @@ composition   hops inside / between nodes                            carried
 one node      2(n-1) / 0                                             2(n-1)/n F(m) (n/2)^p
 ... NVLS      2(n-1) / 0, more than 4 ranks                          6/5 (n+1)/n F(m)
 nccl tree     2(g-1) / 2 L                                           2 L F(c) + w (F(m) - F(c))
-nccl ring     2(n-1) - 2 N / 2 N                                     2(n-1)/n F(m)
-mpi           0 / L                                                  L F(c) + 2(n-1)/n (F(m)-F(c))
+nccl ring     2(n-1) - 2 N / 2 N, but never below 0 / 2(n-1)         2(n-1)/n F(m)
+mpi           lg g / L                                               D F(c) + 2(n-1)/n (F(m)-F(c))
 ============  =====================================================  ==========================
 
-c = min(m, chunk). NCCL takes the ring from ``ring_from_bytes`` on. w is what a node sends in a
-double binary tree: the message once if there are two nodes, twice if more, being inside one tree
-and a leaf of the other (Sanders, Speck & Träff, Parallel Computing 35, 2009). Hops: NCCL's
-src/graph/tuning.cc. MPI: recursive doubling, then Rabenseifner (Thakur, Rabenseifner & Gropp,
-IJHPCA 19, 2005). p: on a shared medium (PCIe) the flows of more ranks slow one another. NVLS: the
-switch adds, so a rank sends its message and a share (n+1)/n; 4 ranks measure the same with and
-without (363 GB/s), 8 ranks 473 against 366 GB/s, whence 6/5 (Bekman, Machine Learning Engineering).
+c = min(m, chunk); D = L + ceil(lg g), on one node ceil(lg n). NCCL takes the ring from
+``ring_from_bytes`` on, where the time may fall: the ring carries less than a tree of three nodes or
+more. w is what a node sends in a double binary tree: the message once if there are two nodes, twice
+if more, being inside one tree and a leaf of the other (Sanders, Speck & Träff, Parallel Computing
+35, 2009). Hops: NCCL's src/graph/tuning.cc. MPI: recursive doubling, then Rabenseifner (Thakur,
+Rabenseifner & Gropp, IJHPCA 19, 2005). p: on a shared medium (PCIe) the flows of more ranks slow
+one another. NVLS: the switch adds, so a rank sends its message and a share (n+1)/n; 4 ranks measure
+the same with and without (363 GB/s), 8 ranks 473 against 366 GB/s, whence 6/5 (Bekman, Machine
+Learning Engineering).
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.model.arrays import Array, ArrayLike, ceil_log2
+from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.collectives import node_count
 
 NVLS_FROM_RANKS = 5
@@ -52,7 +54,8 @@ class Composition:
     """How a library composes an allreduce; see the table above.
 
     family: a name of FAMILIES. chunk_bytes: below, no pipelining. ring_from_bytes: 'nccl' between
-    nodes. sharing: p >= 0. nvls: whether the switch of a node adds.
+    nodes. sharing: p >= 0. nvls: whether the switch of a node adds. rails: network cards of a node
+    that its ranks, each with one of its own, share the bytes among; 1 where that was not measured.
     """
 
     family: str
@@ -60,6 +63,7 @@ class Composition:
     ring_from_bytes: float = 32 * 2.0**20
     sharing: float = 0.0
     nvls: bool = False
+    rails: float = 1.0
 
     def hops(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
         """Hops inside and between nodes, in the shape of the arguments broadcast together."""
@@ -70,8 +74,10 @@ class Composition:
             inside = ceil_log2(local) + 0 * m
             return inside, levels + 0 * m
         ring = one | (m >= self.ring_from_bytes)
-        inside = np.where(ring, 2 * (n - 1) - np.where(one, 0, 2 * nodes), 2 * (local - 1))
-        return inside, np.where(one, 0.0, np.where(ring, 2 * nodes, 2 * levels))
+        around = 2 * (n - 1)
+        between = np.where(one, 0.0, np.minimum(2 * nodes, around))
+        inside = np.where(ring, around - between, 2 * (local - 1))
+        return inside, np.where(ring, between, 2 * levels)
 
     def carried(self, n: Array, g: Array, m: Array) -> tuple[Array, Array]:
         """Weights (of F(c), of F(m) - F(c)) on the tier that binds."""
@@ -80,16 +86,16 @@ class Composition:
         around = 2 * (n - 1) / n
         if self.family == "mpi":
             inside = ceil_log2(n)
-            return np.where(
-                one, inside, levels + ceil_log2(np.minimum(n, g))
-            ) + 0 * m, around + 0 * m
+            stored = np.where(one, inside, levels + ceil_log2(np.minimum(n, g)))
+            return stored + 0 * m, around + 0 * m
         local = around * (np.maximum(n, 2) / 2) ** self.sharing
         if self.nvls:
             local = np.where(n >= NVLS_FROM_RANKS, NVLS_FACTOR * (n + 1) / n, local)
         ring = m >= self.ring_from_bytes
         first = np.where(ring, around, 2 * levels)
         rest = np.where(ring, around, np.where(nodes > 2, 2.0, 1.0))
-        return np.where(one, local, first), np.where(one, local, rest)
+        cards = np.minimum(np.minimum(n, g), self.rails)
+        return np.where(one, local, first / cards), np.where(one, local, rest / cards)
 
 
 @dataclass(frozen=True)
@@ -123,20 +129,44 @@ class LibraryCost:
     anchors: tuple[Anchor, ...] = ()
 
     def __call__(
-        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+        self,
+        ranks: ArrayLike,
+        ranks_per_node: ArrayLike,
+        message_bytes: ArrayLike,
+        slower: ArrayLike = 1.0,
     ) -> Array:
-        """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing."""
+        """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
+
+        slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
+        the price of bytes between nodes; every latency stays.
+        """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
-        total = np.zeros(np.broadcast_shapes(n.shape, g.shape, m.shape))
+        shape = np.broadcast_shapes(n.shape, g.shape, m.shape)
+        total, between = np.zeros(shape), np.zeros(shape)
         columns = terms(self.composition, self.edges_bytes, n, g, m)
-        for coefficient, term in zip(self.coefficients, columns, strict=True):
-            if coefficient:
+        wire = len(self.coefficients) - len(self.edges_bytes) - 1  # the bytes between nodes: last
+        for at, (coefficient, term) in enumerate(zip(self.coefficients, columns, strict=True)):
+            if coefficient and at < wire:
                 total = total + coefficient * term
+            elif coefficient:
+                between = between + coefficient * term
+        several = node_count(n, g) > 1
+        total = np.where(several, total + between * slower, total)
         for anchor in self.anchors:
-            here = (n == anchor.ranks) & (g == anchor.ranks_per_node)
+            local = min(anchor.ranks, anchor.ranks_per_node)
+            here = (n == anchor.ranks) & (np.minimum(n, g) == local)
             if np.any(here):
                 total = np.where(here, total * anchor.factor(m), total)
         return np.where(n > 1, total, 0.0)
+
+    def priced(self, ranks: ArrayLike, ranks_per_node: ArrayLike) -> Mask:
+        """Whether bytes have a price on the tier that binds; where none was measured it is 0."""
+        edges = len(self.edges_bytes)
+        inside = self.coefficients[2 + 2 * edges : 3 + 3 * edges]
+        between = self.coefficients[-edges - 1 :]
+        one = node_count(ranks, ranks_per_node) <= 1
+        alone = np.asarray(ranks) <= 1
+        return np.asarray(alone | np.where(one, any(inside), any(between)))
 
 
 def terms(

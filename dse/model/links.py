@@ -19,6 +19,7 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike
 
 Exchange: TypeAlias = Callable[[ArrayLike], Array]
+Chosen: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], Array]
 
 
 def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list[Array]:
@@ -83,6 +84,12 @@ class Network:
     rails: network cards of a node. multirail: whether one flow spreads over all of them (NCCL's
     channels do; a plain MPI or gRPC connection does not).
     gamma_s_per_byte: seconds to reduce one byte into the local buffer.
+    library: what the algorithm of the library's own choice takes, where that was measured: seconds
+    of (ranks, ranks per node, bytes, slower), see :class:`~dse.model.library.LibraryCost`.
+    slower: bytes/s of a node where ``library`` was measured over those of a node here.
+    crossing: the bytes whose time on the wire an exchange takes (both ranks send at once), where
+    that is more than one message: a protocol that waits for an answer behind its own data uses one
+    direction after the other. None: the message's own, as on a full-duplex link.
     """
 
     intra_software: Exchange
@@ -92,6 +99,9 @@ class Network:
     rails: ArrayLike = 1.0
     multirail: bool = False
     gamma_s_per_byte: ArrayLike = 0.0
+    library: Chosen | None = None
+    slower: ArrayLike = 1.0
+    crossing: Exchange | None = None
 
     def within(self, message_bytes: ArrayLike) -> Array:
         """Seconds of one exchange between two ranks of a node."""
@@ -100,6 +110,13 @@ class Network:
 
     def across(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
         """Seconds of one exchange between nodes while ``flows`` such flows leave every node."""
+        if self.crossing is None:
+            return self.one_way(message_bytes, flows)
+        wire = self.crossing(message_bytes) * self.wire_s_per_byte(flows)
+        return np.asarray(self.inter_software(message_bytes) + self.inter.latency_s + wire)
+
+    def one_way(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
+        """Seconds of one message between nodes that nothing answers meanwhile."""
         wire = np.asarray(message_bytes) * self.wire_s_per_byte(flows)
         return np.asarray(self.inter_software(message_bytes) + self.inter.latency_s + wire)
 

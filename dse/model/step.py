@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.model import compute, memory, overlap
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS
+from dse.model.collectives import ALGORITHMS, automatic
 from dse.model.compute import Compute, Device, Layers
 from dse.model.links import Network
 from dse.model.overlap import Bucket
@@ -16,6 +16,7 @@ from dse.model.parameter_server import parameter_server
 from dse.model.precision import Precision
 
 PARAMETER_SERVER = "ps"
+AUTO = "auto"  # the library's own choice
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def aggregate_s(
             cluster.imbalance,
         )
     else:
-        reduce = ALGORITHMS[algorithm]
+        reduce = automatic if algorithm == AUTO else ALGORITHMS[algorithm]
         seconds = reduce(cluster.gpus, cluster.gpus_per_node, message_bytes, network)
     staging = 2 * np.asarray(message_bytes) / cluster.staging_bytes_per_s
     return np.where(np.asarray(cluster.gpus) > 1, seconds + staging, 0.0)
@@ -148,7 +149,8 @@ def training_step(
     """Every term of one step; see :mod:`dse.model.compute`, :mod:`.overlap`, :mod:`.collectives`.
 
     batch: samples per accelerator; state_bytes: optimizer state per parameter; arrays broadcast
-    with those of device, cluster and network. algorithm: a key of ALGORITHMS, or "ps".
+    with those of device, cluster and network. algorithm: a key of ALGORITHMS, "ps", or "auto"
+    where the network has a library.
     """
     passes = compute.forward_backward(layers, device, batch, precision)
     buckets = overlap.fuse(layers.params * precision.gradient_bytes, bucket_bytes)

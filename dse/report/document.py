@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 
 from dse import __version__, catalog
+from dse.calibration import Profile
+from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.profile import POOLED, Fit
 from dse.report import provenance
 from dse.report.points import describe
 from dse.search import feasibility
@@ -103,8 +106,7 @@ def build(
         "extrapolated": _extrapolated(front),
         "assumptions": provenance.assumptions(problem),
         "sources": provenance.sources(problem),
-        "reproduce": ["dse calibrate run --name " + Path(p).stem for p in profiles.values()]
-        + [command],
+        "reproduce": [*_measuring(problem, profiles), command],
         "study_text": study.source.text,
     }
 
@@ -198,30 +200,52 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
     return rows
 
 
-def _profile(problem: Problem, transport: str, path: Path) -> dict[str, Any]:
-    profile = problem.profiles[transport]
+def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:
+    """How the profiles measured here are made again; those of others' logs come with their file."""
+    return [
+        f"dse calibrate run --name {Path(path).stem}"
+        for name, path in profiles.items()
+        if problem.profiles[name].machine
+    ]
+
+
+def _profile(problem: Problem, name: str, path: Path) -> dict[str, Any]:
+    profile = problem.profiles[name]
     return {
         "name": profile.name,
-        "transport": transport,
+        "transport": profile.transport,
+        "system": profile.system,
+        "device": profile.device,
+        "source": profile.source,
         "library": f"{profile.library} {profile.version}",
         "machine": dict(profile.machine),
         "date": profile.date,
         "link": profile.link,
+        "link_bytes_per_s": profile.link_bytes_per_s,
         "ranks": list(profile.ranks),
         "message_bytes": list(profile.message_bytes),
         "split": f"{profile.split}: {profile.split_reason}",
         "gamma_s_per_byte": profile.gamma_s_per_byte,
         "algorithms": {
-            name: {
+            algorithm: {
                 "error_median": fit.error,
                 "error_p90": fit.error_p90,
                 "textbook_error_median": fit.textbook_error,
+                "held_out": held_out,
             }
-            for name, fit in profile.fits.items()
+            for algorithm, fit, held_out in _parts(profile)
         },
         "path": str(path),
         "hash": profile.content_hash,
     }
+
+
+def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit, str]]:
+    """(algorithm, its fit, what its error was judged on) for all that a profile holds."""
+    for algorithm, fit in profile.fits.items():
+        yield algorithm, fit, "ranks" if algorithm != POOLED else "algorithms"
+    if profile.auto is not None:
+        yield AUTO, profile.auto, profile.auto.held_out
 
 
 def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -229,6 +253,8 @@ def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "front": count,
         "why": "A point counts as extrapolated when its gradients are summed over a link, a number "
-        "of ranks, an algorithm, an element type or a message size that no profile of this study "
-        "has measured. Copies between device and host memory are priced from the catalogue always.",
+        "of ranks or nodes, an algorithm, an element type or a message size that no profile of "
+        "this study has measured; where the library chose the algorithm, also with other ranks per "
+        "node or on another accelerator. Copies between device and host memory are priced from the "
+        "catalogue always.",
     }

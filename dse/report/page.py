@@ -188,6 +188,9 @@ def profile(item: Mapping[str, Any]) -> dict[str, Any]:
     machine = item["machine"]
     facts = [
         ("Library", item["library"]),
+        ("System", item.get("system")),
+        ("Device", item.get("device")),
+        ("Source", item.get("source")),
         ("Machine", ", ".join(f"{key} {value}" for key, value in machine.items())),
         ("Date", item["date"]),
         ("Link", item["link"]),
@@ -199,11 +202,18 @@ def profile(item: Mapping[str, Any]) -> dict[str, Any]:
     ]
     keys = ("error_median", "error_p90", "textbook_error_median")
     errors = [
-        (name, [words.UNKNOWN if fit.get(key) is None else words.percent(fit[key]) for key in keys])
+        (_judged(name, fit.get("held_out")),
+         [words.UNKNOWN if fit.get(key) is None else words.percent(fit[key]) for key in keys])
         for name, fit in item["algorithms"].items()
-    ]
+    ]  # fmt: skip
     return {"name": item["name"], "transport": item["transport"], "errors": errors,
             "facts": [(key, str(value)) for key, value in facts if value]}  # fmt: skip
+
+
+def _judged(algorithm: str, held_out: str | None) -> str:
+    """The algorithm as the table of errors names it, with what it was judged on."""
+    name = {"any": "any other", "auto": "auto (the library's own choice)"}.get(algorithm, algorithm)
+    return name if held_out in (None, "ranks") else f"{name}, judged on {held_out} left out"
 
 
 def groups(document: Document) -> list[tuple[str, list[dict[str, Any]], int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
+from dse.model.step import AUTO
 from dse.search import tables
 from dse.search.placement import DEFAULT_EFFICIENCY
 from dse.search.problem import Problem
@@ -31,15 +32,40 @@ def used_transports(problem: Problem) -> list[str]:
 
 def transports(problem: Problem) -> list[dict[str, Any]]:
     """The transports of the study, and whether each is calibrated."""
+    used = [split_aggregation(text) for text in _used(problem, "aggregation")]
     rows = []
     for name in used_transports(problem):
-        profile = problem.profiles.get(name)
-        note = "software costs from the catalogue, not measured"
-        if profile is not None:
-            note = f"software costs from profile {profile.name}, wire from the catalogue"
+        algorithms = [algorithm for algorithm, transport in used if transport == name]
+        named = [algorithm for algorithm in algorithms if algorithm != AUTO]
+        notes = [_named_note(problem, name, named)] if named else []
+        notes += [_chosen_note(problem, name)] if AUTO in algorithms else []
+        measured = [problem.profile(algorithm, name) is not None for algorithm in algorithms]
         rows.append({"name": name, "title": catalog.transport(name).title,
-                     "calibrated": profile is not None, "note": note})  # fmt: skip
+                     "calibrated": all(measured), "partly": any(measured) and not all(measured),
+                     "note": "; ".join(notes)})  # fmt: skip
     return rows
+
+
+def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> str:
+    """Where the prices of the named algorithms come from."""
+    profile = problem.profile(algorithms[0], transport)
+    if profile is not None:
+        return f"software costs from profile {profile.name}, wire from the catalogue"
+    chosen = problem.profile(AUTO, transport)
+    if chosen is None:
+        return "software costs from the catalogue, not measured"
+    return (
+        f"{', '.join(algorithms)}: software costs from the catalogue, not measured, since profile "
+        f"{chosen.name} holds only what the library chose"
+    )
+
+
+def _chosen_note(problem: Problem, transport: str) -> str:
+    profile = problem.profile(AUTO, transport)
+    if profile is None:
+        return "auto: the library's own choice, not measured"
+    where = profile.source or profile.system
+    return f"auto: the library's own choice, fitted on {where} (profile {profile.name})"
 
 
 def assumptions(problem: Problem) -> list[str]:
@@ -53,11 +79,12 @@ def assumptions(problem: Problem) -> list[str]:
             "in the study to change it."
         )
     lines.append("A step's input is prefetched; storage behind the host is never the bottleneck.")
-    if any(p.split == "assumed" for p in problem.profiles.values()):
+    if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
         lines.append(
             "Profiles were measured on one link. What they measured is taken as software cost, and "
             "the wire of the priced fabric is added; the split is assumed, not measured."
         )
+    lines += _chosen_assumptions(problem)
     if np.isnan(problem.layers.activation_elems):
         lines.append(
             f"The activations of {problem.workload.name} are unknown: the memory traffic they "
@@ -82,6 +109,40 @@ def assumptions(problem: Problem) -> list[str]:
         "parameter servers draw none here. A training process takes 1.5 GB of device memory "
         "besides its own data (recalled, unverified)."
     )
+    return lines
+
+
+def _chosen_assumptions(problem: Problem) -> list[str]:
+    """What prices of the library's own choice rest on, one or two sentences per profile in use."""
+    lines = []
+    for transport in used_transports(problem):
+        profile = problem.profile(AUTO, transport)
+        name = f"{AUTO}-{transport}"
+        if profile is None or profile.auto is None or name not in _used(problem, "aggregation"):
+            continue
+        cost, speed = profile.auto.cost(), profile.link_bytes_per_s
+        if not cost.priced(2, 1):
+            lines.append(
+                f"Profile {profile.name} was measured inside one node: {name} has no price between "
+                "nodes, and such points are rejected."
+            )
+        elif speed is None:
+            lines.append(
+                f"The link speed that profile {profile.name} was measured on is not known: its "
+                f"times serve every network as they are, so that {name} says nothing about which "
+                "network to buy; all of its points on several nodes count as extrapolated."
+            )
+        else:
+            lines.append(
+                f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbit/s a node "
+                f"(profile {profile.name}). On other networks its time per byte is scaled by the "
+                "speed, its latency is left."
+            )
+        if not cost.priced(2, 2):
+            lines.append(
+                f"Profile {profile.name} was measured on several nodes only: {name} has no price "
+                "inside one node, and such points are rejected."
+            )
     return lines
 
 

@@ -7,13 +7,12 @@ worker makes a unit's boxes itself, so no arrays of points travel.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol
 
 from dse.errors import DseError
+from dse.ray_session import authenticate, reachable
 from dse.search import exhaustive, pareto
 from dse.search.problem import Problem
 from dse.search.tally import Tally
@@ -62,8 +61,8 @@ class RayExecutor:
     ATTEMPTS = 5
 
     def __init__(self, address: str | None) -> None:
-        _reachable(address)  # Ray itself tries for minutes
-        _authenticate(address)
+        reachable(address)  # Ray itself tries for minutes
+        authenticate(address)
         import ray
 
         self._ray = ray
@@ -105,38 +104,6 @@ class RayExecutor:
         """Leave the cluster, or stop the one that was started here."""
         if self._owned:
             self._ray.shutdown()
-
-
-TOKEN_FILE = Path.home() / ".ray" / "auth_token"  # where `ray start` leaves it
-
-
-def _authenticate(address: str | None) -> None:
-    """Settings Ray reads when it is imported; the user's own come first.
-
-    A cluster started with Ray's defaults wants its token, which a client only sends in token mode;
-    a cluster without authentication ignores it. Nothing is reported to anybody.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & set(os.environ)
-    if address and (given or TOKEN_FILE.exists()):
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
-
-
-CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address
-
-
-def _reachable(address: str | None) -> None:
-    """Raise unless something listens at ``host:port`` or ``ray://host:port``."""
-    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
-    if not colon:
-        return  # none, or a word such as "auto"
-    import socket
-
-    remedy = "start a cluster there with 'ray start --head', or leave --address out"
-    try:
-        socket.create_connection((host, int(port)), CONNECT_S).close()
-    except (OSError, ValueError, OverflowError) as cause:
-        raise DseError(f"no Ray on {address}: {cause}; {remedy}") from cause
 
 
 _KEPT: dict[str, Problem] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +10,14 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
-from dse.errors import DseError
+from dse.calibration.finding import find_profile
+from dse.errors import DseError, StudyError
 from dse.model.collectives import ALGORITHMS
-from dse.model.step import PARAMETER_SERVER
+from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import feasibility, tables
+from dse.search.chosen import check_chosen
 from dse.search.problem import Problem
 from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
-
-CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
 
 
 def known_names() -> Names:
@@ -29,7 +28,7 @@ def known_names() -> Names:
         fabrics=catalog.names("fabrics"),
         nodes=catalog.names("nodes"),
         transports=catalog.names("transports"),
-        algorithms=(*ALGORITHMS, PARAMETER_SERVER),
+        algorithms=(*ALGORITHMS, AUTO, PARAMETER_SERVER),
     )
 
 
@@ -158,32 +157,31 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> cata
 
 
 def _profiles(study: Study) -> Mapping[str, Profile]:
-    """The study's profiles by transport; of two for one transport the first counts."""
+    """The study's profiles by name; of two that price the same the first counts.
+
+    One profile of a transport may price the named algorithms, another the library's own choice.
+    """
     found: dict[str, Profile] = {}
+    served: set[tuple[str, bool]] = set()
     for position, name in enumerate(study.calibration):
         profile = read_profile(profile_path(study, name, position))
-        found.setdefault(profile.transport, profile)
+        parts = ((False, profile.fits), (True, profile.auto))
+        serves = {(profile.transport, chosen) for chosen, part in parts if part}
+        if serves - served:
+            found[name] = profile
+        served |= serves
+    check_chosen(study, found)
     return found
 
 
 def profile_path(study: Study, name: str, position: int) -> Path:
     """Where a profile lies: a path, ./calibrations, or those that come with dse."""
-    if os.sep in name or name.endswith((".yaml", ".yml", ".json")):
-        return Path(name)
-    places = (CALIBRATIONS, catalog.models_dir() / "calibrations")
-    for folder in places:
-        if (folder / f"{name}.yaml").exists():
-            return folder / f"{name}.yaml"
-    known = sorted({p.stem for folder in places for p in folder.glob("*.yaml")})
-    remedy = f"measure it: dse calibrate run --name {name}"
-    if known:
-        remedy += f", or use {', '.join(known)}"
-    raise study.source.error(
-        ("calibration", position) if isinstance(study.source.data["calibration"], list)
-        else ("calibration",),
-        f"no calibration profile '{name}' in ./{CALIBRATIONS}",
-        remedy,
-    )  # fmt: skip
+    try:
+        return find_profile(name, catalog.models_dir() / "calibrations")
+    except StudyError as cause:
+        listed = isinstance(study.source.data["calibration"], list)
+        where = ("calibration", position) if listed else ("calibration",)
+        raise study.source.error(where, cause.problem, cause.remedy) from None
 
 
 def _check_facts(problem: Problem) -> None:

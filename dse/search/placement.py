@@ -14,7 +14,7 @@ from dse import catalog
 from dse.model import compute, precision
 from dse.model.arrays import Array, Mask
 from dse.search import tables
-from dse.study import Value, split_aggregation
+from dse.study import Value, Wire, split_aggregation
 
 if TYPE_CHECKING:
     from dse.search.problem import Problem
@@ -65,7 +65,7 @@ class Placement:
         self.transport: catalog.Transport = problem.remember(
             ("transport", transport), lambda: catalog.transport(transport)
         )
-        self.profile = problem.profiles.get(transport)
+        self.profile = problem.profile(self.algorithm, transport)
 
     # -- coordinates -> arrays ---------------------------------------------------------------
 
@@ -160,6 +160,54 @@ class Placement:
     def wire(self, read: Callable[[tables.Wiring], float]) -> Array:
         axis, rows = self.wiring
         return self.attribute(axis, rows, read)
+
+    @cached_property
+    def network_names(self) -> tuple[str, tuple[str, ...]]:
+        """The axis that decides the inter-node link, and the fabric of every value of it."""
+        found = self.at("inter_node")
+        if found is not None:
+            return "inter_node", tuple(
+                (v.fabric or "") if isinstance(v, Wire) else str(v) for v in found.values
+            )
+        own = [m.node.inter_node if m.node else None for m in self.machines]
+        return self.machine_axis, tuple(name or "" for name in own)
+
+    @cached_property
+    def slower(self) -> Array:
+        """How many times faster a node's link to others was where the profile was measured.
+
+        1 where that is not known, or no profile serves.
+        """
+        measured = self.profile.link_bytes_per_s if self.profile else None
+        if measured is None:
+            return np.ones((1,) * self.rank)
+        nominal = self.wire(lambda w: w.bytes_per_s) / self.transport.link_efficiency
+        return np.asarray(measured / (nominal * self.rails))
+
+    @cached_property
+    def priced(self) -> Mask:
+        """Whether the library's own choice was measured on as many nodes: on one, or on several."""
+        library = self.profile.auto if self.profile else None
+        if library is None:
+            return np.zeros((1,) * self.rank, dtype=bool)
+        return library.cost().priced(self.gpus, self.gpus_per_node)
+
+    def inside(self, read: Callable[[tables.Wiring], float]) -> Array | None:
+        """The link inside a node that the study chooses; None if it is that of the machine."""
+        found = self.at("intra_node")
+        if found is None:
+            return None
+        prices = self.problem.prices
+        rows = [tables.wiring(v, self.transport, prices) for v in found.values if v is not None]
+        return self.attribute("intra_node", rows, read)
+
+    @cached_property
+    def inside_bytes_per_s(self) -> Array:
+        """Bytes per second between accelerators of a node, as the transport reaches them."""
+        chosen = self.inside(lambda w: w.bytes_per_s)
+        efficiency = self.transport.link_efficiency
+        own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if chosen is None else chosen
+        return np.asarray(own)
 
     @cached_property
     def servers(self) -> Array:

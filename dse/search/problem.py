@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
+from dse.model.step import AUTO
 from dse.search import tables
 from dse.search.columns import Evaluation
 from dse.search.placement import Coordinate, listed
 from dse.search.setting import Setting
-from dse.study import Study, Value
+from dse.study import Study, Value, split_aggregation
 from dse.study.space import Box, Space
 
 _REMEMBERED = 64  # partial results kept; each is small beside a block of points
@@ -29,8 +30,9 @@ _REMEMBERED = 64  # partial results kept; each is small beside a block of points
 class Problem:
     """Everything needed to evaluate points of a study.
 
-    profiles: calibration profiles by transport. draws: evaluate with the profiles' bootstrap draws
-    in place of their best fit, which adds a first axis of that length to every measured term.
+    profiles: calibration profiles by their name in the study, in its order. draws: evaluate with
+    the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
+    to every measured term.
     """
 
     study: Study
@@ -179,9 +181,21 @@ class Problem:
         return point
 
     def is_measured(self, values: Mapping[str, Value | None]) -> bool:
-        """Whether a profile covers the transport of this point."""
-        aggregation = str(values["aggregation"])
-        return any(aggregation.endswith(f"-{transport}") for transport in self.profiles)
+        """Whether a profile prices the aggregation of this point."""
+        return self.profile(*split_aggregation(str(values["aggregation"]))) is not None
+
+    def profile(self, algorithm: str, transport: str) -> Profile | None:
+        """The first profile that prices the algorithm over the transport; None if none does.
+
+        One with fits prices every named algorithm, one with ``network`` fits those that it was
+        measured with between nodes, one with an ``auto`` part the library's choice.
+        """
+        for profile in self.profiles.values():
+            named = bool(profile.fits) or algorithm in profile.network
+            serves = profile.auto is not None if algorithm == AUTO else named
+            if profile.transport == transport and serves:
+                return profile
+        return None
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""

@@ -9,18 +9,16 @@ from zlib import crc32
 
 import numpy as np
 
+from dse.calibration.network_part import NetworkFit
 from dse.model import compute, money, overlap, parameter_server, step
-from dse.model.arrays import Array, Mask
-from dse.model.collectives import node_count
+from dse.model.arrays import Array
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
-from dse.search import tables
+from dse.search import coverage, tables
+from dse.search.chosen import not_measured
 from dse.search.columns import Evaluation
+from dse.search.coverage import NORMAL_MEDIAN
 from dse.search.placement import Placement
 
-NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
-NORMAL_P90 = 1.645  # its 90th percentile
-OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
-MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
 # fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
 COMPUTE_ERROR_MEDIAN = 0.32
@@ -34,6 +32,10 @@ class Setting(Placement):
 
     @cached_property
     def network(self) -> Network:
+        if self.algorithm == step.AUTO:
+            if self.profile is None or self.profile.auto is None:
+                raise not_measured(self.transport.name)
+            return Network(FREE, FREE, library=self.profile.auto.cost(), slower=self.slower)
         within, across, gamma = self._software()
         return Network(
             within,
@@ -43,13 +45,23 @@ class Setting(Placement):
             self.rails,
             self.transport.multirail,
             gamma,
+            crossing=self.between.crossing if self.between else None,
         )
+
+    @cached_property
+    def between(self) -> NetworkFit | None:
+        """The algorithm as it was measured between nodes, if it was."""
+        return self.profile.network.get(self.algorithm) if self.profile is not None else None
 
     def _software(self) -> tuple[StepCost, StepCost, float]:
         if self.profile is not None:
-            read = self.profile.draws if self.problem.draws else self.profile.software
-            across = read(self.algorithm)
-            within, gamma = across, self.profile.gamma_s_per_byte
+            gamma = self.profile.gamma_s_per_byte
+            if self.profile.fits:
+                read = self.profile.draws if self.problem.draws else self.profile.software
+                within = across = read(self.algorithm)
+            if self.between is not None:
+                across = self.between.host
+                within = within if self.profile.fits else across
         else:
             assumed = self.transport
             within = StepCost(assumed.within.latency_s, (assumed.within.s_per_byte,))
@@ -64,19 +76,8 @@ class Setting(Placement):
     def _intra(self) -> Link:
         if not self.transport.reaches_device:
             return NO_WIRE  # ranks of a node meet in host memory, which the software cost contains
-        found = self.at("intra_node")
-        if found is not None:
-            rows = [
-                tables.wiring(v, self.transport, self.problem.prices)
-                for v in found.values
-                if v is not None
-            ]
-            return Link(
-                self.attribute("intra_node", rows, lambda w: w.latency_s),
-                self.attribute("intra_node", rows, lambda w: w.bytes_per_s),
-            )
-        efficiency = self.transport.link_efficiency
-        return Link(0.0, self.machine(lambda m: m.intra_bytes_per_s * efficiency))
+        latency = self.inside(lambda w: w.latency_s)
+        return Link(0.0 if latency is None else latency, self.inside_bytes_per_s)
 
     @cached_property
     def imbalance(self) -> Array:
@@ -171,9 +172,11 @@ class Setting(Placement):
             costs = step.bucket_costs_s(
                 self.algorithm, self.cluster, self.buckets, self.network, rank
             )
+            if self.algorithm == step.AUTO:
+                costs = [np.where(self.priced, seconds, np.nan) for seconds in costs]
             if not self.problem.draws:
                 return costs
-            error = self._held_out_error()
+            error = coverage.held_out_error(self)
             return [seconds * error for seconds in costs]
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
@@ -192,27 +195,6 @@ class Setting(Placement):
         ], axis=-1)  # fmt: skip
         at = self.coordinates[self.machine_axis].at
         return np.exp(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN * normal[:, at])
-
-    def _held_out_error(self) -> Array:
-        """One factor per draw for the error on what the fit has not seen; shape (draws, ...).
-
-        Log-normal, as wide as the profile's held-out error (the wider reading of its median and its
-        90th percentile), and twice as wide outside the measured range. One factor for the whole
-        step: its messages err together, and so do two points of the same algorithm on the same side
-        of the measured range; errors of other points are independent. 1 where nothing is measured.
-        """
-        if self.profile is None:
-            return np.ones((1,) * (self.rank + 1))
-        median_width = self.profile.error(self.algorithm) / NORMAL_MEDIAN
-        width = max(median_width, self.profile.error_p90(self.algorithm) / NORMAL_P90)
-        draws = len(np.ravel(self.profile.draws(self.algorithm).latency_s))
-        inside, outside = (
-            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
-            .standard_normal(draws)
-            .reshape((-1,) + (1,) * self.rank)
-            for side in ("inside", "outside")
-        )
-        return np.exp(width * np.where(self.in_range(), inside, OUTSIDE_WIDENING * outside))
 
     def step_time(self) -> step.StepTime:
         passes, ready, loading, update = self._passes()
@@ -249,24 +231,6 @@ class Setting(Placement):
             ),
         )
 
-    def in_range(self) -> Mask:
-        """Whether the aggregation was measured like this; one accelerator aggregates nothing."""
-        alone = np.asarray(self.gpus <= 1)
-        if self.profile is None:
-            return alone
-        sizes = [bucket.message_bytes for bucket in self.buckets]
-        low, high = self.profile.message_bytes
-        if not sizes or min(sizes) < low or max(sizes) > high:
-            return alone
-        if self.precision.gradient_bytes != MEASURED_ELEMENT_BYTES:
-            return alone
-        few, many = self.profile.ranks
-        many = min(many, self.profile.cores)  # beyond, ranks shared cores: no cluster does that
-        nodes = node_count(self.gpus, self.gpus_per_node)
-        measured = (self.gpus >= few) & (self.gpus <= many) & (nodes <= self.profile.max_nodes)
-        named = self.algorithm in self.profile.measured_algorithms
-        return np.asarray(alone | (measured & named))
-
     def evaluation(self, baseline_samples_per_s: float) -> Evaluation:
         layers, target_samples = self.problem.layers, self.problem.target_samples
         return Evaluation(
@@ -281,7 +245,7 @@ class Setting(Placement):
             memory_slack_bytes=step.memory_slack_bytes(
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
-            in_range=self.in_range(),
+            in_range=coverage.in_range(self),
             target_samples=tables.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
         )

@@ -6,7 +6,15 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ALGORITHMS = ("ring", "recursive-doubling", "halving-doubling", "tree", "hierarchical", "ps")
+ALGORITHMS = (
+    "ring",
+    "recursive-doubling",
+    "halving-doubling",
+    "tree",
+    "hierarchical",
+    "auto",
+    "ps",
+)
 TRANSPORTS = ("mpi", "mpi-gdr", "nccl", "gloo", "grpc")
 
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})

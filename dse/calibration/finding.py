@@ -1,0 +1,43 @@
+"""Where a profile lies: a path, or a name in one of the folders that hold profiles."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+
+from dse.errors import StudyError
+
+CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
+SUFFIXES = (".yaml", ".yml", ".json")
+MOST_NAMES = 12  # listed where a name is not found
+LONGEST_NAME = 200
+
+
+def find_profile(given: str | Path, shipped: Path) -> Path:
+    """The file of a profile: ``given`` if it is a path, else NAME.yaml in ./calibrations or
+    ``shipped``, the folder of those that come with dse.
+
+    Raises StudyError that names the nearest profiles, and how one is made, where there is none.
+    """
+    name = str(given)
+    if os.sep in name or name.endswith(SUFFIXES) or len(name) > LONGEST_NAME:
+        return Path(name)
+    for path in (CALIBRATIONS / f"{name}.yaml", shipped / f"{name}.yaml", Path(name)):
+        if path.is_file():
+            return path
+    known = sorted({path.stem for folder in (CALIBRATIONS, shipped) for path in profiles(folder)})
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    remedy = f"measure it: dse calibrate run --name {name or 'this-machine'}"
+    if near:
+        remedy += f", or did you mean {' or '.join(near)}?"
+    elif known:
+        more = ", ..." if len(known) > MOST_NAMES else ""
+        remedy += f", or use {', '.join(known[:MOST_NAMES])}{more}"
+    where = f"./{CALIBRATIONS} nor among those that come with dse"
+    raise StudyError(name or "PROFILE", 0, 0, f"no calibration profile '{name}' in {where}", remedy)
+
+
+def profiles(folder: Path) -> list[Path]:
+    """The profile files of a folder, sorted; measurement files beside them are .json."""
+    return sorted(folder.glob("*.yaml"))

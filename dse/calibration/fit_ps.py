@@ -1,0 +1,205 @@
+"""From measured parameter servers to what their calls, bytes and wires cost, with held-out errors.
+
+The seconds of one push and pull with M workers, P servers and m bytes of gradients per worker,
+x of them on the fullest server, from costs >= 0::
+
+    T = latency + P f_worker(m/P) + M f_server(x) + max(wire, M P f_cores(m/P) / C)
+    f(s) = call + per_byte * s + beyond * max(0, s - edge)
+    wire = 2 max(m, M x) / B
+
+latency: of a push and a pull one after the other. worker: its P calls, with the copies into and out
+of messages. server: its M calls and sums, which one thread makes one after another. cores: all the
+work there is, done by the C cores that all processes share; none where every process has a machine
+of its own (C infinite). wire: the busier link, at B bytes/s, as in model.parameter_server; nothing
+of it is fitted. While the wire is busy the cores work on other messages, so the slower paces.
+beyond: messages that no longer fit a cache cost more per byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from dse.calibration.experiment import Measurement
+from dse.calibration.fit import relative_error, robust_nnls
+from dse.errors import MeasurementError
+from dse.model.arrays import Array, ArrayLike
+
+EDGES_BYTES = (np.inf, 2.0**18, 2.0**20, 2.0**22)  # no edge, 256 KiB, 1 MiB, 4 MiB
+ROUNDS = 8  # of guessing where the wire paces
+MIN_GAIN = 0.05  # an edge must cut the cross-validated error by this share
+
+
+@dataclass(frozen=True)
+class PsRows:
+    """Parameter-server samples as columns, all of shape (rows,).
+
+    workers, servers: counts. message_bytes: gradients of a worker; shard_bytes: those on the
+    fullest server. wire_s_per_byte: one over the link's speed, 0 where there is no link to count.
+    seconds: the median over runs. noise: its standard error over it.
+    """
+
+    workers: Array
+    servers: Array
+    message_bytes: Array
+    shard_bytes: Array
+    wire_s_per_byte: Array
+    seconds: Array
+    noise: Array
+
+    def take(self, index: ArrayLike) -> PsRows:
+        """The rows of a mask or an index array."""
+        return PsRows(*(getattr(self, column.name)[index] for column in fields(self)))
+
+
+@dataclass(frozen=True)
+class PsFit:
+    """Fitted costs: coefficients (10,) as :func:`ps_matrix` orders them, all >= 0.
+
+    cores: C of the fitted samples. held_out_s: (rows,), every (workers, servers) predicted from the
+    others.
+    """
+
+    rows: PsRows
+    cores: float
+    edge_bytes: float
+    coefficients: Array
+    held_out_s: Array
+
+    def predict_s(self, rows: PsRows, cores: float | None = None) -> Array:
+        """Seconds of each row, (rows,). cores: inf where every process has its own machine."""
+        shared = self.cores if cores is None else cores
+        return predict_ps(rows, self.edge_bytes, shared, self.coefficients)
+
+    def terms_s(self, rows: PsRows) -> dict[str, Array]:
+        """The seconds of each row by term; they sum to the prediction. Only what paces counts."""
+        parts = ps_matrix(rows, self.edge_bytes, self.cores) * self.coefficients
+        wire, work = wire_s(rows), parts[:, 7:].sum(axis=1)
+        return {
+            "latency": parts[:, 0],
+            "worker": parts[:, 1:4].sum(axis=1),
+            "server": parts[:, 4:7].sum(axis=1),
+            "cores": np.where(work > wire, work, 0.0),
+            "wire": np.where(work > wire, 0.0, wire),
+        }
+
+
+def ps_rows(samples: Sequence[Measurement], algorithm: str = "ps") -> PsRows:
+    """The verified samples of ``algorithm``: the median over the runs of the same thing.
+
+    Raises MeasurementError where there is none.
+    """
+    runs: dict[tuple[int, int, int, int, float], list[Measurement]] = {}
+    for s in samples:
+        if s.algorithm == algorithm and s.verified:
+            inverse = 1.0 / s.link_bytes_per_s if s.link_bytes_per_s else 0.0
+            key = (s.ranks, s.servers, s.bytes, s.largest_shard_bytes, inverse)
+            runs.setdefault(key, []).append(s)
+    if not runs:
+        raise MeasurementError(f"no verified sample of the algorithm {algorithm!r}")
+    keys = sorted(runs)
+    workers, servers, message, shard, wire = np.array(keys, dtype=np.float64).T
+    times = [np.array([s.median_s for s in runs[key]]) for key in keys]
+    noise = [
+        np.mean([(s.median_error_s or 0.0) / s.median_s for s in runs[key]]) / np.sqrt(len(one))
+        for key, one in zip(keys, times, strict=True)
+    ]
+    spread = [np.std(np.log(one)) / np.sqrt(len(one)) for one in times]
+    middle = np.array([np.median(one) for one in times])
+    larger = np.maximum(noise, spread)
+    return PsRows(workers, servers, message, shard, wire, middle, larger)
+
+
+def ps_matrix(rows: PsRows, edge_bytes: float, cores: float) -> Array:
+    """What the module's equation fits, for unit costs, (rows, 10).
+
+    Columns: latency; call, per byte, beyond of the worker, of the server, of the cores.
+    """
+    workers, servers = rows.workers, rows.servers
+    mean = rows.message_bytes / servers
+    columns = [np.ones_like(mean)]
+    work = workers * servers / cores
+    for count, size in ((servers, mean), (workers, rows.shard_bytes), (work, mean)):
+        columns += [count, count * size, count * np.maximum(0.0, size - edge_bytes)]
+    return np.column_stack(columns)
+
+
+def wire_s(rows: PsRows) -> Array:
+    """Seconds in which the busier link moves the bytes of a push and a pull, (rows,)."""
+    busier = np.maximum(rows.message_bytes, rows.workers * rows.shard_bytes)
+    return np.asarray(2.0 * busier * rows.wire_s_per_byte)
+
+
+def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Array) -> Array:
+    """The module's equation, (rows,)."""
+    parts = ps_matrix(rows, edge_bytes, cores) * coefficients
+    return np.asarray(parts[:, :7].sum(axis=1) + np.maximum(parts[:, 7:].sum(axis=1), wire_s(rows)))
+
+
+def fit_ps(samples: Sequence[Measurement], cores: float, algorithm: str = "ps") -> PsFit:
+    """Costs by robust relative non-negative least squares, and how well they foretell.
+
+    cores: C, shared by all processes of the samples. The edge is the one with the least error
+    when every (workers, servers) is predicted from the others, none unless it pays.
+    Raises MeasurementError where the samples have a single (workers, servers).
+    """
+    rows = ps_rows(samples, algorithm)
+    groups = rows.workers + 1j * rows.servers
+    if np.unique(groups).size < 2:
+        raise MeasurementError("a fit needs two numbers of workers or servers at least")
+    edge = choose_edge(rows, cores)
+    held_out = np.empty_like(rows.seconds)
+    for group in np.unique(groups):
+        test = groups == group
+        train = rows.take(~test)
+        chosen = choose_edge(train, cores)
+        costs = solve_ps(train, chosen, cores)
+        held_out[test] = predict_ps(rows.take(test), chosen, cores, costs)
+    return PsFit(rows, cores, edge, solve_ps(rows, edge, cores), held_out)
+
+
+def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
+    """The costs for a given edge, (10,): those that fit best of all rounds.
+
+    The equation is linear once it is known where the wire paces: guessed, solved, guessed again
+    from the solution until nothing changes.
+    """
+    matrix, wire = ps_matrix(rows, edge_bytes, cores), wire_s(rows)
+    wire_paces = wire > 0.5 * rows.seconds
+    best, least = np.zeros(matrix.shape[1]), np.inf
+    for _ in range(ROUNDS):
+        free = matrix.copy()
+        free[wire_paces, 7:] = 0.0
+        known = np.where(wire_paces, wire, 0.0)
+        found = robust_nnls(free, rows.seconds, known, rows.noise)
+        predicted = predict_ps(rows, edge_bytes, cores, found)
+        error = float(np.mean(relative_error(predicted, rows.seconds)))
+        if error < least:
+            best, least = found, error
+        now = wire > matrix[:, 7:] @ found[7:]
+        if np.array_equal(now, wire_paces):
+            break
+        wire_paces = now
+    return best
+
+
+def choose_edge(rows: PsRows, cores: float) -> float:
+    """The edge with the least cross-validated error; infinite, which is none, unless it pays."""
+    errors = {edge: _cross_validated(rows, edge, cores) for edge in EDGES_BYTES}
+    best = min(errors, key=lambda edge: errors[edge])
+    return best if errors[best] < (1.0 - MIN_GAIN) * errors[np.inf] else np.inf
+
+
+def _cross_validated(rows: PsRows, edge_bytes: float, cores: float) -> float:
+    """Mean relative error of every (workers, servers) predicted from the others."""
+    groups = rows.workers + 1j * rows.servers
+    errors = []
+    for group in np.unique(groups):
+        test = groups == group
+        train = rows.take(~test) if not test.all() else rows
+        costs = solve_ps(train, edge_bytes, cores)
+        predicted = predict_ps(rows.take(test), edge_bytes, cores, costs)
+        errors.append(relative_error(predicted, rows.seconds[test]))
+    return float(np.mean(np.concatenate(errors)))

@@ -1,0 +1,154 @@
+"""Allreduce seconds by a profile, with their interval and whether such a point was measured."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.calibration.design import on_cores_s
+from dse.calibration.library_part import AUTO, NORMAL_90
+from dse.calibration.profile import Profile
+from dse.errors import OutsideCalibration
+from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.collectives import ALGORITHMS, node_count
+
+OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
+
+
+class Prediction(NamedTuple):
+    """Seconds, the ends of their 90 % interval, whether the point is in the measured range."""
+
+    seconds: Array
+    low: Array
+    high: Array
+    in_range: Mask
+
+
+class _Points(NamedTuple):
+    """What is asked, all in one shape; how many doublings outside the measured ranks and sizes."""
+
+    ranks: Array
+    ranks_per_node: Array
+    message_bytes: Array
+    link_bytes_per_s: Array
+    octaves_ranks: Array
+    octaves_bytes: Array
+
+    @property
+    def octaves(self) -> Array:
+        return self.octaves_ranks + self.octaves_bytes
+
+
+def predict(
+    profile: Profile,
+    algorithm: str,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike | None = None,
+    link_bytes_per_s: ArrayLike | None = None,
+) -> Prediction:
+    """Allreduce seconds on the system that was measured, contention of its cores included.
+
+    ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (as measured, if only one
+    number was, else all on one node) and ``link_bytes_per_s`` (as measured unless given)
+    broadcast. 'auto' is what the library itself chooses.
+
+    On one node the interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of the
+    5-95 % width of the bootstrap draws and the held-out 90 % error, and grows by OCTAVE_WIDENING
+    per doubling beyond the range. Else see ``LibraryFit.log_spread``, ``NetworkFit.log_spread``.
+    Raises OutsideCalibration for an algorithm the model or the profile lacks.
+    """
+    between = algorithm in profile.network
+    only_between = between and algorithm not in profile.fits
+    local = ranks_per_node
+    if local is None:
+        widest = 1.0 if only_between else np.inf
+        if algorithm == AUTO and profile.auto and np.ptp(profile.auto.ranks_per_node) == 0:
+            widest = profile.auto.ranks_per_node[0]
+        local = np.minimum(ranks, widest)
+    known_speed = profile.link_bytes_per_s
+    if between and known_speed is None:
+        known_speed = profile.network[algorithm].link_bytes_per_s[1] or None
+    speed = link_bytes_per_s if link_bytes_per_s is not None else (known_speed or np.inf)
+    given = (np.asarray(v, dtype=np.float64) for v in (ranks, local, message_bytes, speed))
+    n, g, m, speed = np.broadcast_arrays(*given)
+    points = _Points(n, g, m, speed, octaves_outside(n, profile.ranks),
+                     octaves_outside(m, profile.message_bytes))  # fmt: skip
+    nodes = node_count(n, g)
+    in_range = (points.octaves == 0) & (nodes <= profile.max_nodes)
+    if algorithm == AUTO:
+        return _chosen(profile, points, in_range)
+    if between and bool(np.all(g == 1)):
+        return _between_nodes(profile, algorithm, points, in_range)
+    return _on_one_node(profile, algorithm, points, in_range)
+
+
+def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
+    if profile.auto is None:
+        known = ", ".join(profile.measured_algorithms)
+        problem = f"profile {profile.name} was measured with forced algorithms"
+        raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
+    cost = profile.auto.cost()
+    if not np.all(cost.priced(at.ranks, at.ranks_per_node)):
+        where = "between nodes" if profile.max_nodes == 1 else "inside one node"
+        raise OutsideCalibration(
+            f"profile {profile.name} has no measurement {where}, so that layout has no price; "
+            f"it was measured with {_span(profile.auto.ranks_per_node)} ranks per node"
+        )
+    seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes)
+    spread = profile.auto.log_spread(at.ranks, at.octaves_bytes)
+    return _with_spread(seconds, spread, in_range & profile.auto.covers(at.ranks_per_node))
+
+
+def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
+    fit = profile.network[algorithm]
+    seconds = fit.seconds(
+        algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte
+    )
+    slowest, fastest = fit.link_bytes_per_s
+    if fastest > 0:
+        off_speed = octaves_outside(at.link_bytes_per_s, (slowest, fastest))
+    else:
+        off_speed = np.zeros_like(seconds)
+    return _with_spread(
+        seconds, fit.log_spread(at.octaves + off_speed), in_range & (off_speed == 0)
+    )
+
+
+def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
+    factor = np.exp(NORMAL_90 * spread)
+    return Prediction(seconds, seconds / factor, seconds * factor, in_range)
+
+
+def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
+    if not profile.fits:
+        known = ", ".join(profile.measured_algorithms)
+        problem = f"profile {profile.name} was not measured with '{algorithm}' at that layout"
+        raise OutsideCalibration(f"{problem}; it knows {known}")
+    if algorithm not in ALGORITHMS:
+        raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known")
+    fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
+    n, m = at.ranks, at.message_bytes
+    seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)
+    switch_draws = np.array(fit.draws)[:, -1:]
+    drawn = on_cores_s(
+        algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
+    )
+    low, high = (q.reshape(n.shape) for q in np.quantile(drawn, [0.05, 0.95], axis=0))
+    parameters = (high - low) / 2 / np.maximum(seconds, 1e-30)
+    width = np.hypot(parameters, fit.error_p90) * (1.0 + OCTAVE_WIDENING * at.octaves)
+    in_range = in_range & (algorithm in profile.measured_algorithms)
+    return Prediction(seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range)
+
+
+def _span(limits: tuple[int, int]) -> str:
+    return "-".join(str(limit) for limit in dict.fromkeys(limits))
+
+
+def octaves_outside(value: Array, limits: tuple[float, float]) -> Array:
+    """Doublings that a value (at least 1) lies below the first or above the second limit."""
+    low, high = limits
+    safe = np.maximum(value, 1.0)
+    below, above = np.log2(low / safe), np.log2(safe / high)
+    return np.asarray(np.maximum(0.0, np.maximum(below, above)))

@@ -1,0 +1,192 @@
+"""Matrix products and training steps by torch, for the compute worker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from dse.calibration.runners import repeat
+from dse.calibration.runners.compute_work import (
+    SHAPES,
+    Ready,
+    Work,
+    matmul_about,
+    matmul_error,
+    wrong_if,
+)
+
+GPU_SHAPES = (*SHAPES, (8192, 8192, 8192))
+BATCHES = (4, 16, 64)
+GPU_BATCHES = (*BATCHES, 256, 1024)
+WIDTH, HEADS, TOKENS = 128, 4, 64  # of the transformer block
+PIXELS, CLASSES = 32, 10
+TYPES = {
+    "fp32": torch.float32,
+    "tf32": torch.float32,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+}
+
+
+def torch_works(device_name: str) -> tuple[dict[str, Any], list[Work]]:
+    """Everything there is to time on ``device_name``."""
+    cuda = device_name == "cuda"
+    if cuda and not torch.cuda.is_available():
+        raise RuntimeError("there is no GPU that torch can use")
+    device = torch.device(device_name)
+    torch.manual_seed(0)
+    start = {
+        "library": "torch",
+        "version": str(torch.__version__),
+        "device": torch.cuda.get_device_name() if cuda else "cpu",
+        "threads": torch.get_num_threads(),
+    }
+    works = []
+    for precision in TYPES if cuda else ("fp32",):
+        works += [_matmul(s, precision, device) for s in (GPU_SHAPES if cuda else SHAPES)]
+        for batch in GPU_BATCHES if cuda else BATCHES:
+            works.append(_training_step("small-cnn", batch, precision, device))
+            works.append(_training_step("transformer-block", batch, precision, device))
+    return start, works
+
+
+@contextmanager
+def computing_in(precision: str, device: torch.device) -> Iterator[None]:
+    """Products of float32 tensors in full precision, in TF32, or cast to 16 bits."""
+    before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    half = precision in ("fp16", "bf16")
+    try:
+        with torch.autocast(device.type, dtype=TYPES[precision] if half else None, enabled=half):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = before[1]
+
+
+def _finished(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def _matmul(shape: tuple[int, int, int], precision: str, device: torch.device) -> Work:
+    def prepare() -> Ready:
+        m, k, n = shape
+        left = torch.randn(m, k, device=device).to(TYPES[precision])
+        right = torch.randn(k, n, device=device).to(TYPES[precision])
+        out = torch.empty(m, n, dtype=TYPES[precision], device=device)
+
+        def run() -> None:
+            with computing_in("tf32" if precision == "tf32" else "fp32", device):
+                torch.matmul(left, right, out=out)
+            _finished(device)
+
+        run()
+        a, b, c = (each.float().cpu().numpy() for each in (left, right, out))
+        return Ready(run, matmul_error(a, b, c, precision))
+
+    return Work(matmul_about(shape, precision), prepare)
+
+
+class TransformerBlock(nn.Module):  # type: ignore[misc]  # torch may be absent
+    """Attention and a feed-forward layer, each with a residual; then one class per sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query_key_value = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.feed = nn.Sequential(
+            nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH)
+        )
+        self.head = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """tokens: (batch, TOKENS, WIDTH) -> (batch, CLASSES)."""
+        batch = tokens.shape[0]
+        heads = self.query_key_value(self.before(tokens)).view(batch, TOKENS, 3, HEADS, -1)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)
+        weights = torch.softmax(query @ key.transpose(-1, -2) / math.sqrt(WIDTH / HEADS), dim=-1)
+        mixed = (weights @ value).transpose(1, 2).reshape(batch, TOKENS, WIDTH)
+        tokens = tokens + self.out(mixed)
+        tokens = tokens + self.feed(self.between(tokens))
+        return torch.as_tensor(self.head(tokens.mean(dim=1)))
+
+
+def small_cnn() -> nn.Module:
+    """Three convolutions, each at half the resolution of the one before, and a classifier."""
+    return nn.Sequential(
+        *(nn.Conv2d(3, 32, 3, padding=1), nn.ReLU()),
+        *(nn.Conv2d(32, 64, 3, stride=2, padding=1), nn.ReLU()),
+        *(nn.Conv2d(64, 128, 3, stride=2, padding=1), nn.ReLU()),
+        *(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, CLASSES)),
+    )
+
+
+NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "small-cnn": (small_cnn, (3, PIXELS, PIXELS)),
+    "transformer-block": (TransformerBlock, (TOKENS, WIDTH)),
+}
+
+
+def _training_step(name: str, batch: int, precision: str, device: torch.device) -> Work:
+    """Forward, backward and SGD on one batch; the first loss is checked against float64."""
+    build, shape = NETWORKS[name]
+
+    def prepare() -> Ready:
+        network, judge = build().to(device), nn.CrossEntropyLoss()
+        inputs = torch.randn(batch, *shape, device=device)
+        classes = torch.randint(CLASSES, (batch,), device=device)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.01)
+        scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
+        losses: list[torch.Tensor] = []
+
+        def run() -> None:
+            optimizer.zero_grad()
+            with computing_in(precision, device):
+                loss = judge(network(inputs), classes)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            losses[:] = [loss.detach()]
+            _finished(device)
+
+        def check() -> None:
+            if not math.isfinite(float(losses[0])):
+                raise repeat.WrongSum(f"wrong result: the loss of {name}, {precision}, is infinite")
+
+        with torch.no_grad():
+            exact = build().double()
+            exact.load_state_dict(network.state_dict())
+            true = float(judge(exact(inputs.double().cpu()), classes.cpu()))
+        run()
+        error = abs(float(losses[0]) - true) / true
+        wrong_if(error, precision, f"{name}, batch {batch}")
+        return Ready(run, error, check)
+
+    about = {
+        "kind": "training-step",
+        "name": name,
+        "precision": precision,
+        "shape": [batch, *shape],
+        "batch": batch,
+        "flops": batch * sample_flops(name),
+    }
+    return Work(about, prepare)
+
+
+@cache
+def sample_flops(name: str) -> int:
+    """The operations of one forward and backward pass of one sample, as torch counts them."""
+    build, shape = NETWORKS[name]
+    with FlopCounterMode(display=False) as counter:
+        build()(torch.randn(1, *shape)).sum().backward()
+    return int(counter.get_total_flops())

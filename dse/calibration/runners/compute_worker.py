@@ -1,0 +1,106 @@
+"""Times matrix products and training steps in a process of its own.
+
+Started as ``python -P -m dse.calibration.runners.compute_worker``; imports the standard library,
+numpy, and torch where there is one. Standard input: {device, seconds, min_repetitions} as JSON. It
+prints one JSON object per piece of work, and ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dse.calibration.runners import forked, repeat
+from dse.calibration.runners.compute_work import SHAPES, Ready, Work, matmul_about, matmul_error
+
+MAX_BATCH = 20
+
+
+def numpy_works() -> tuple[dict[str, Any], list[Work]]:
+    """Matrix products by numpy."""
+    start = {
+        "library": "numpy",
+        "version": np.__version__,
+        "device": "cpu",
+        "threads": len(os.sched_getaffinity(0)),
+    }
+    return start, [_numpy_matmul(shape) for shape in SHAPES]
+
+
+def _numpy_matmul(shape: tuple[int, int, int]) -> Work:
+    def prepare() -> Ready:
+        m, k, n = shape
+        random = np.random.default_rng(0)
+        left = random.standard_normal((m, k), dtype=np.float32)
+        right = random.standard_normal((k, n), dtype=np.float32)
+        out = left @ right
+        return Ready(
+            lambda: np.matmul(left, right, out=out), matmul_error(left, right, out, "fp32")
+        )
+
+    return Work(matmul_about(shape, "fp32"), prepare)
+
+
+def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
+    """A record of every piece of work that ``seconds`` can hold, the small ones first."""
+    works = sorted(works, key=lambda work: int(work.about["flops"]))
+    cells = [repeat.Cell(work.family, 0, work.about["flops"]) for work in works]
+    ready: dict[int, Ready] = {}
+    began = time.perf_counter()
+    for index, repetitions in repeat.schedule(
+        cells, seconds, least, MAX_BATCH, lambda: time.perf_counter() - began
+    ):
+        if index not in ready:
+            ready[index] = works[index].prepare()
+        work, times = ready[index], []
+        work.run()  # warm-up: the caches hold what the piece of work before left
+        for _ in range(repetitions):
+            start = time.perf_counter()
+            work.run()
+            times.append(time.perf_counter() - start)
+        work.check()
+        cells[index].add(times)
+    return [
+        {**works[index].about, **repeat.summary(cells[index].times), "error": work.error}
+        for index, work in sorted(ready.items())
+    ]
+
+
+def _measure(task: dict[str, Any]) -> int:
+    """Time everything; the exit status, after a line on standard error if something was wrong."""
+    try:
+        if importlib.util.find_spec("torch"):
+            from dse.calibration.runners.compute_torch import torch_works
+
+            start, works = torch_works(task["device"])
+        elif task["device"] == "cpu":
+            start, works = numpy_works()
+        else:
+            raise RuntimeError("measuring a GPU needs torch; run: pip install torch")
+        repeat.emit({"kind": "start", **start})
+        for record in time_all(works, task["seconds"], task["min_repetitions"]):
+            repeat.emit(record)
+    except repeat.WrongSum as wrong:
+        print(wrong, file=sys.stderr, flush=True)
+        return repeat.WRONG_SUM_STATUS
+    except RuntimeError as cause:
+        print((str(cause).splitlines() or ["RuntimeError"])[0], file=sys.stderr, flush=True)
+        return forked.FAILED_STATUS
+    return 0
+
+
+def main() -> None:
+    """Do what standard input says, in a fork, so that this process can watch its input."""
+    starter = forked.Input()
+    task = starter.line()
+    forked.run_forked({0: lambda: _measure(task)}, 1, starter)
+
+
+if __name__ == "__main__":
+    main()

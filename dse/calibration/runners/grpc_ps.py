@@ -1,0 +1,169 @@
+"""Runs a real gRPC parameter server, here or across hosts, within a time budget."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse.calibration.experiment import Measurement
+from dse.calibration.runners.launch import GRACE_S
+from dse.calibration.runners.processes import run_processes, worker_command
+from dse.calibration.runners.shards import (
+    Budget,
+    Message,
+    Progress,
+    PsPlan,
+    check_sizes,
+    ps_samples,
+)
+from dse.errors import MeasurementError
+
+MODULE = "dse.calibration.runners.grpc_worker"
+MIN_REPETITIONS = 5
+PING_PONG = "ping-pong"
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where processes run.
+
+    prefix: what starts a command there, such as ('ip', 'netns', 'exec', 'host2'); empty: here.
+    address: on which servers there listen, and at which all others reach them.
+    """
+
+    prefix: tuple[str, ...] = ()
+    address: str = "127.0.0.1"
+
+
+HERE = Host()
+
+
+def measure_ps(
+    plan: PsPlan,
+    budget_s: float,
+    server_hosts: Sequence[Host] = (HERE,),
+    worker_hosts: Sequence[Host] = (HERE,),
+    link: str = "loopback",
+    link_bytes_per_s: float | None = None,
+    progress: Progress | None = None,
+) -> list[Measurement]:
+    """Seconds to push all gradients to P servers and pull their sums, of the slowest of M workers.
+
+    Process i of a role runs on host ``i mod len(hosts)``. One start of the processes measures all
+    sizes with one (M, P); all are gone through once, then again as often as ``budget_s`` seconds
+    of wall clock allow. ``progress(done, total, text)`` is called before each start. In a sample
+    ``ranks`` are the workers and ``nodes`` the hosts that have workers. Raises MeasurementError;
+    no process outlives this call or this process.
+    """
+    for hosts in (server_hosts, worker_hosts):
+        _require(hosts)
+    samples: list[Measurement] = []
+    budget = Budget(plan.starts(), budget_s, progress)
+    for run, (workers, servers), share_s in budget.turns():
+        cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
+        at = _places(server_hosts, servers), _places(worker_hosts, workers)
+        began = time.monotonic()
+        records = _start(at[0], at[1], "ps", cells, share_s)
+        budget.spent((workers, servers), time.monotonic() - began, records)
+        nodes = len(set(at[1]))
+        about = {
+            **_about(records, run, link, link_bytes_per_s),
+            "ranks": workers,
+            "ranks_per_node": -(-workers // nodes),
+            "nodes": nodes,
+        }
+        samples += ps_samples(records, cells, plan.algorithm, servers, about)
+    return samples
+
+
+def measure_ping_pong(
+    sizes_bytes: Sequence[int],
+    budget_s: float,
+    server_host: Host = HERE,
+    worker_host: Host = HERE,
+    link: str = "loopback",
+    link_bytes_per_s: float | None = None,
+) -> list[Measurement]:
+    """Seconds of one unary gRPC call that carries the bytes one way, per size.
+
+    Timed is a call with the message and an empty reply, then an empty call with the message as
+    its reply; half of both is one call. So it holds a round trip of latency, one crossing of the
+    link, the copy into the message and the copy out of it, but no sum: what a push or a pull costs
+    where nobody else is served. ranks: 2. Raises MeasurementError as :func:`measure_ps` does.
+    """
+    _require([server_host, worker_host])
+    check_sizes(sizes_bytes)
+    sizes = sorted(set(sizes_bytes))
+    budget = Budget([(1, 1)], budget_s, None, most_passes=1)
+    _, _, share_s = next(budget.turns())
+    records = _start([server_host], [worker_host], PING_PONG, [[(0, s)] for s in sizes], share_s)
+    nodes = 1 if server_host == worker_host else 2
+    about = {
+        **_about(records, 1, link, link_bytes_per_s),
+        "collective": PING_PONG,
+        "ranks": 2,
+        "ranks_per_node": 2 // nodes,
+        "nodes": nodes,
+    }
+    return ps_samples(records, [[(0, s)] for s in sizes], PING_PONG, 0, about)
+
+
+def _require(hosts: Sequence[Host]) -> None:
+    """MeasurementError unless grpcio and the commands that lead to the hosts are there."""
+    if not hosts:
+        raise MeasurementError("at least one host for the servers and one for the workers")
+    for host in hosts:
+        if host.prefix and shutil.which(host.prefix[0]) is None:
+            raise MeasurementError(f"the command {host.prefix[0]!r} was not found")
+    if importlib.util.find_spec("grpc") is None:
+        raise MeasurementError("grpcio is not installed; run: pip install 'cluster-dse[grpc]'")
+
+
+def _places(hosts: Sequence[Host], count: int) -> list[Host]:
+    return [hosts[index % len(hosts)] for index in range(count)]
+
+
+def _start(
+    servers: Sequence[Host],
+    workers: Sequence[Host],
+    kind: str,
+    cells: Sequence[Sequence[Message]],
+    share_s: float,
+) -> list[dict[str, Any]]:
+    """One start of all processes; what server 0 printed."""
+    task = {
+        "workers": len(workers),
+        "servers": len(servers),
+        "kind": kind,
+        "cells": cells,
+        "seconds": share_s,
+        "min_repetitions": MIN_REPETITIONS,
+    }
+    command = worker_command(MODULE, {"GRPC_VERBOSITY": "NONE"})
+    inputs: list[dict[str, Any]] = [
+        *(
+            {**task, "role": "server", "index": i, "address": h.address}
+            for i, h in enumerate(servers)
+        ),
+        *({**task, "role": "worker", "index": i} for i in range(len(workers))),
+    ]
+    commands = [[*host.prefix, *command] for host in (*servers, *workers)]
+    return run_processes(commands, inputs, 3 * share_s + GRACE_S)
+
+
+def _about(
+    records: Sequence[dict[str, Any]], run: int, link: str, link_bytes_per_s: float | None
+) -> dict[str, Any]:
+    library = next(str(record["library"]) for record in records if record["kind"] == "start")
+    return {
+        "transport": "grpc",
+        "library": library.split()[0],
+        "version": library.split()[1],
+        "run": run,
+        "link": link,
+        "link_bytes_per_s": link_bytes_per_s,
+    }

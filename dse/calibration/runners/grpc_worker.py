@@ -1,0 +1,200 @@
+"""One process of a gRPC parameter server; imports the standard library, numpy and grpc only.
+
+Started as ``python -P -m dse.calibration.runners.grpc_worker``. The first line of its standard
+input is the task as JSON; it ends when its standard input does. The task holds::
+
+    role      server or worker;  index: its number among its like, from 0
+    workers   how many;  servers: how many
+    address   (servers) where to listen, at any free port
+    kind      'ps' or 'ping-pong'
+    cells     [[[server, bytes], ...], ...]: the messages of each cell, from small to large
+    seconds, min_repetitions    of all cells together, of every cell
+
+Server 0 prints its address first, which reaches the others as their second line; they tell it
+theirs. It also decides what is repeated next and prints the results. Every message is one unary
+call of raw float32 behind a header of 16 bytes.
+
+A repetition of kind 'ps' sends all messages of its cell at once. The sum of a message is pulled as
+soon as its push is acknowledged, and answered once all workers have pushed theirs. The time holds
+what a gradient meets: the copy into a message, gRPC, the server's sums (one after another, on one
+thread), and the copy into the weights. A repetition of kind 'ping-pong' is one call with the
+message and an empty reply, then one empty call with the message as its reply; its time is half of
+both. A wrong sum ends the process with status 3 and one line on stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import grpc
+import numpy as np
+
+from dse.calibration.runners import repeat
+from dse.calibration.runners.grpc_server import (
+    EMPTY,
+    HEADER,
+    METHODS,
+    OPTIONS,
+    Call,
+    Server,
+    calls_of,
+)
+
+ORPHAN_STATUS = 4
+LEAVE_S = 5.0  # for the last replies to arrive
+
+
+async def serve(task: dict[str, Any]) -> None:
+    """Serve until told to stop; server 0 prints the results."""
+    server, state = grpc.aio.server(options=OPTIONS), Server(task)
+    methods = {name: grpc.unary_unary_rpc_method_handler(getattr(state, name)) for name in METHODS}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("ps", methods),))
+    try:
+        address = f"{task['address']}:{server.add_insecure_port(task['address'] + ':0')}"
+    except RuntimeError:
+        raise OSError(f"cannot listen on {task['address']}") from None
+    await server.start()
+    mine = json.dumps([task["index"], address]).encode()
+    if task["index"] == 0:
+        repeat.emit({"kind": "pass-on", "address": address})
+        repeat.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
+        await state.register(mine, None)
+    else:
+        await calls_of(line()["address"])["register"](mine)
+    end_with_input()
+    await state.stopped.wait()
+    await server.stop(LEAVE_S)
+    for index, cell in enumerate(state.cells if task["index"] == 0 else ()):
+        if cell.times:
+            repeat.emit({"kind": "sample", "index": index, **repeat.summary(cell.times)})
+    if task["index"] == 0:
+        repeat.emit({"kind": "end", "seconds": state.clock()})
+
+
+class Worker:
+    """Timed and verified repetitions of the cells."""
+
+    def __init__(self, task: dict[str, Any], servers: Sequence[dict[str, Call]]) -> None:
+        self.servers, self.kind, self.workers = servers, task["kind"], task["workers"]
+        self.adding = 1 if self.kind == "ping-pong" else task["workers"]  # whose data is summed
+        self.cells = [
+            [(server, size // repeat.FLOAT_BYTES) for server, size in cell]
+            for cell in task["cells"]
+        ]
+        largest = max(sum(floats for _, floats in cell) for cell in self.cells)
+        self.own = np.resize(repeat.pattern(task["index"]), largest)
+        self.expected = np.resize(repeat.pattern_sum(self.adding), largest)
+        self.weights = np.zeros(largest, dtype=np.float32)
+        self.step, self.warm = 0, set[int]()
+
+    async def batch(self, cell: int, repetitions: int) -> list[float]:
+        """Seconds of each repetition, after a warm-up where the cell is new."""
+        warm_up = cell not in self.warm
+        self.warm.add(cell)
+        times = [await self.repetition(cell) for _ in range(repetitions + warm_up)]
+        return times[warm_up:]
+
+    async def repetition(self, cell: int) -> float:
+        """One step that all workers begin together; checked once all have ended it."""
+        ends = np.cumsum([0, *(floats for _, floats in self.cells[cell])]).tolist()
+        places = [slice(*ends[i : i + 2]) for i in range(len(ends) - 1)]
+        calls = [self.servers[server] for server, _ in self.cells[cell]]
+        # Other data every time, so that an old sum does not pass for the new one.
+        self.step += 1
+        self.own[ends[:-1]] += self.step
+        self.expected[ends[:-1]] += self.adding * self.step
+        await self.servers[0]["meet"](EMPTY)
+        begin = time.perf_counter()
+        if self.kind == "ping-pong":
+            await self.ping_pong(calls[0], places[0])
+        else:
+            await asyncio.gather(*map(self.push_and_pull, calls, range(len(places)), places))
+        seconds = time.perf_counter() - begin
+        await self.servers[0]["meet"](EMPTY)
+        if not np.array_equal(self.weights[: ends[-1]], self.expected[: ends[-1]]):
+            size = ends[-1] * repeat.FLOAT_BYTES
+            problem = f"wrong sum: {self.kind}, {size} bytes, {self.workers} workers"
+            raise repeat.WrongSum(problem)
+        self.own[ends[:-1]] -= self.step
+        self.expected[ends[:-1]] -= self.adding * self.step
+        return seconds / 2 if self.kind == "ping-pong" else seconds
+
+    async def push_and_pull(self, calls: dict[str, Call], number: int, place: slice) -> None:
+        """One message there, and its sum back into the weights."""
+        header = HEADER.pack(number, 0)
+        await calls["push"](b"".join((header, self.own[place].data)))
+        self.weights[place] = np.frombuffer(await calls["pull"](header), dtype=np.float32)
+
+    async def ping_pong(self, calls: dict[str, Call], place: slice) -> None:
+        """The message there with an empty reply, then back as the reply of an empty call."""
+        await calls["ping"](self.own[place].tobytes())
+        self.weights[place] = np.frombuffer(await calls["pong"](EMPTY), dtype=np.float32)
+
+
+async def work(task: dict[str, Any]) -> None:
+    """Do the batches that server 0 asks for; worker 0 then stops the servers."""
+    first = calls_of(line()["address"])
+    end_with_input()
+    others = json.loads(await first["servers"](EMPTY))[1:]
+    servers = [first, *map(calls_of, others)]
+    worker, seconds = Worker(task, servers), list[float]()
+    while True:
+        reply = await first["order"](np.array(seconds).tobytes())
+        cell, repetitions = HEADER.unpack(reply)
+        if cell == repeat.STOP:
+            break
+        seconds = await worker.batch(cell, repetitions)
+    for server in reversed(servers if task["index"] == 0 else []):
+        await server["stop"](EMPTY)
+
+
+def line() -> dict[str, Any]:
+    """One JSON line of standard input, read unbuffered: the rest is the watcher's."""
+    text = b""
+    while not text.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            sys.exit(ORPHAN_STATUS)
+        text += byte
+    return dict(json.loads(text))
+
+
+def end_with_input() -> None:
+    """End this process as soon as nobody holds the other end of its standard input."""
+
+    def watch() -> None:
+        while os.read(0, 4096):
+            pass
+        os._exit(ORPHAN_STATUS)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    """Do what standard input says."""
+    task, status = line(), 0
+    try:
+        asyncio.run(serve(task) if task["role"] == "server" else work(task))
+    except repeat.WrongSum as wrong:
+        print(wrong, file=sys.stderr)
+        status = repeat.WRONG_SUM_STATUS
+    except OSError as error:
+        print(error, file=sys.stderr)
+        status = 1
+    except grpc.aio.AioRpcError as error:
+        print(f"{error.code().name}: {error.details()}", file=sys.stderr)
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)  # closing channels in order could wait for a process that is gone
+
+
+if __name__ == "__main__":
+    main()

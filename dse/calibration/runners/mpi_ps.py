@@ -1,0 +1,70 @@
+"""Runs a parameter server over MPI point-to-point, within a time budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dse.calibration.experiment import Measurement
+from dse.calibration.runners.launch import find_mpirun, run_ranks
+from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples, terminable
+
+WORKER = Path(__file__).with_name("mpi_ps_worker.py")
+MIN_REPETITIONS = 5
+
+
+def measure_ps(
+    plan: PsPlan,
+    budget_s: float,
+    workers_per_node: int | None = None,
+    link: str = "shared-memory",
+    link_bytes_per_s: float | None = None,
+    extra: Sequence[str] = (),
+    mpirun: str | None = None,
+    progress: Progress | None = None,
+) -> list[Measurement]:
+    """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
+
+    One mpirun of M + P ranks, the workers first, measures all sizes with one (M, P); all are gone
+    through once, then again as often as ``budget_s`` seconds of wall clock allow. ``extra``: more
+    options of mpirun, which say where the ranks go; ``workers_per_node`` then tells how many
+    workers a node has (all of them if None). ``progress(done, total, text)`` is called before each
+    start. Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
+    """
+    launcher = find_mpirun(mpirun)
+    samples: list[Measurement] = []
+    budget = Budget(plan.starts(), budget_s, progress)
+    with terminable():
+        for run, (workers, servers), share_s in budget.turns():
+            cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
+            task = {
+                "workers": workers,
+                "cells": cells,
+                "seconds": share_s,
+                "min_repetitions": MIN_REPETITIONS,
+            }
+            began = time.monotonic()
+            records = run_ranks(launcher, workers + servers, task, share_s, WORKER, extra)
+            budget.spent((workers, servers), time.monotonic() - began, records)
+            on_a_node = min(workers, workers_per_node or workers)
+            about = {
+                **_library(records),
+                "transport": "mpi",
+                "run": run,
+                "ranks": workers,
+                "ranks_per_node": on_a_node,
+                "nodes": -(-workers // on_a_node),
+                "link": link,
+                "link_bytes_per_s": link_bytes_per_s,
+            }
+            samples += ps_samples(records, cells, plan.algorithm, servers, about)
+    return samples
+
+
+def _library(records: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """'Open MPI v5.0.11' -> openmpi, 5.0.11."""
+    text = next(str(record["library"]) for record in records if record["kind"] == "start")
+    name, _, version = text.rpartition(" ")
+    return {"library": name.lower().replace(" ", ""), "version": version.removeprefix("v")}

@@ -1,0 +1,50 @@
+"""Where ranks are: how many on a node, on how many nodes, joined by what."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from dse.errors import MeasurementError
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where ranks are: ``ranks_per_node`` (None: all on one node) on at most ``nodes`` nodes.
+
+    link: the tier between the nodes by name; link_bytes_per_s: its speed in one direction per node.
+    """
+
+    ranks_per_node: int | None = None
+    nodes: int | None = None
+    link: str | None = None
+    link_bytes_per_s: float | None = None
+
+    def on_each(self, ranks: int) -> int:
+        """The ranks on a full node."""
+        if self.ranks_per_node is None:
+            return math.ceil(ranks / (self.nodes or 1))
+        return min(self.ranks_per_node, ranks)
+
+    def nodes_of(self, ranks: int) -> int:
+        """The nodes that ``ranks`` fill; MeasurementError if there are fewer."""
+        count = math.ceil(ranks / self.on_each(ranks))
+        if self.nodes is not None and count > self.nodes:
+            room = f"{self.nodes} nodes of {self.ranks_per_node} ranks"
+            raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
+        return count
+
+    def stride(self, ranks: int) -> int:
+        """How far apart the ranks of a pair are, so that every message leaves its node."""
+        return self.on_each(ranks) if self.nodes_of(ranks) > 1 else 1
+
+    def about(self, ranks: int) -> dict[str, Any]:
+        """The fields of a Measurement that say where its ranks were."""
+        nodes = self.nodes_of(ranks)
+        return {
+            "ranks_per_node": self.on_each(ranks),
+            "nodes": nodes,
+            "link": (self.link or "network") if nodes > 1 else "shared-memory",
+            "link_bytes_per_s": self.link_bytes_per_s if nodes > 1 else None,
+        }

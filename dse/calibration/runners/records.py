@@ -1,0 +1,90 @@
+"""From what the ranks reported to an Experiment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from dse import __version__
+from dse.calibration.experiment import (
+    Experiment,
+    LocalSpeed,
+    Machine,
+    Measurement,
+    busy_core_seconds,
+    today,
+)
+from dse.calibration.runners.mpi_library import library_of
+from dse.errors import MeasurementError
+
+LOCAL = ("reduce", "copy")
+GAMMA_SIZES = (2**20, 2**24)  # the range of sizes whose median speed is gamma
+
+Record = Mapping[str, Any]
+
+
+def samples_of(
+    records: Sequence[Record], run: int, ranks: int, where: Mapping[str, Any]
+) -> list[Measurement]:
+    """The samples of one start. where: nodes, ranks_per_node, link, link_bytes_per_s."""
+    said = next((str(record["library"]) for record in records if record["kind"] == "start"), "")
+    library, version = library_of(said or "unknown")
+    about = {"transport": "mpi", "library": library, "version": version, "run": run, "ranks": ranks}
+    mine = [record for record in records if record["kind"] == "sample"]
+    return [Measurement(**_known(Measurement, {**record, **about, **where})) for record in mine]
+
+
+def experiment(
+    name: str,
+    machine: Machine,
+    budget_s: float,
+    began: float,
+    busy_before: tuple[float, float] | None,
+    records: Sequence[Record],
+    samples: Iterable[Measurement],
+    notes: Sequence[str] = (),
+) -> Experiment:
+    """All of it. began: time.monotonic() then; busy_before: None where nobody can tell whose
+    processes kept the cores busy. MeasurementError where there is no sample."""
+    samples = tuple(samples)
+    if not samples:
+        raise MeasurementError("the ranks reported no measurement; give a larger --budget")
+    wall_s = time.monotonic() - began
+    local = tuple(
+        LocalSpeed(**_known(LocalSpeed, record)) for record in records if record["kind"] in LOCAL
+    )
+    ends = [record for record in records if record["kind"] == "end"]
+    dropped, kept = (sum(int(end.get(key, 0)) for end in ends) for key in ("dropped", "kept"))
+    jumps = [f"the clock jumped: {dropped} of {dropped + kept} times were dropped"]
+    return Experiment(
+        name=name,
+        date=today(),
+        dse_version=__version__,
+        machine=machine,
+        budget_s=budget_s,
+        wall_s=round(wall_s, 2),
+        background_cores=_background(busy_before, wall_s) if busy_before else 0.0,
+        gamma_s_per_byte=_speed(local, "reduce"),
+        copy_s_per_byte=_speed(local, "copy"),
+        local=local,
+        samples=samples,
+        notes=(*notes, *(jumps if dropped else ())),
+    )
+
+
+def _background(before: tuple[float, float], wall_s: float) -> float:
+    """Cores that processes other than the ranks kept busy, on average over ``wall_s``."""
+    everyone, ours = (now - then for now, then in zip(busy_core_seconds(), before, strict=True))
+    return round(max(0.0, everyone - ours) / wall_s, 2)
+
+
+def _known(kind: type[Any], record: Record) -> dict[str, Any]:
+    return {key: record[key] for key in kind.__dataclass_fields__ if key in record}
+
+
+def _speed(local: Sequence[LocalSpeed], kind: str) -> float:
+    low, high = GAMMA_SIZES
+    rows = [r.median_s / r.bytes for r in local if r.kind == kind and low <= r.bytes <= high]
+    return median(rows) if rows else 0.0

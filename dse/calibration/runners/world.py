@@ -1,0 +1,123 @@
+"""Measures as one of the MPI ranks that a launcher started: splits them, starts none itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dse.calibration.experiment import Experiment, Measurement, this_machine
+from dse.calibration.runners.launchers import Started
+from dse.calibration.runners.mpi import Progress, task_of
+from dse.calibration.runners.mpi_library import SETTINGS
+from dse.calibration.runners.plan import MeasurePlan, weight
+from dse.calibration.runners.records import experiment, samples_of
+from dse.errors import MeasurementError
+
+WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core
+
+
+def measure_world(
+    plan: MeasurePlan,
+    budget_s: float,
+    name: str,
+    progress: Progress | None,
+    me: Started,
+    link: str | None = None,
+    link_bytes_per_s: float | None = None,
+) -> Experiment | None:
+    """Measure ``plan`` among the ranks there are; the Experiment on rank 0, None on the others.
+
+    Every rank must call this, once, with the same arguments. The rank counts are those of the plan
+    that there are ranks for: each is measured among the first so many, while the rest wait without
+    using a core. One start is one run, so the profile's intervals do not hold what differs from
+    start to start; measure again and fit both files for that.
+    Raises MeasurementError; MPI is then not shut down in order, so that the launcher notices.
+    """
+    began = time.monotonic()
+    counts = sorted({count for count in plan.ranks if count <= me.ranks})
+    if not counts:
+        raise MeasurementError(f"{me.by} started {me.ranks} ranks, fewer than --ranks asks for")
+    MPI, worker = _mpi()
+    comm = MPI.COMM_WORLD
+    if comm.Get_size() != me.ranks:
+        problem = f"{me.by} started {me.ranks} ranks, but mpi4py ({worker.library()}) sees"
+        remedy = "start them by the mpirun of that library, or by srun --mpi=pmix"
+        raise MeasurementError(f"{problem} {comm.Get_size()}; {remedy}")
+    nodes: list[str] = comm.allgather(MPI.Get_processor_name())
+    machine = this_machine()
+    tell = progress if progress and me.rank == 0 else (lambda *_: None)
+    everything: list[dict[str, Any]] = []
+    samples: list[Measurement] = []
+    for done, ranks in enumerate(counts):
+        tell(done, len(counts), f"{ranks} of {me.ranks} ranks")
+        left = sum(weight(count, machine.cores) for count in counts[done:])
+        spare = max(0.0, began + budget_s - time.monotonic())
+        share = comm.bcast(spare * weight(ranks, machine.cores) / left)
+        task = task_of(plan, ranks, share, stride(nodes[:ranks]), local=done == 0)
+        part = comm.Split(0 if me.rank < ranks else MPI.UNDEFINED, me.rank)
+        if me.rank < ranks:
+            try:
+                records = worker.perform(part, task, time.perf_counter())
+            except worker.FAILURES as failure:
+                raise MeasurementError(str(failure)) from None
+            part.Free()
+            everything += records
+            samples += samples_of(records, 1, ranks, about(nodes[:ranks], link, link_bytes_per_s))
+        _wait(comm)
+    tell(len(counts), len(counts), "done")
+    MPI.Finalize()
+    if me.rank:
+        return None
+    notes = (f"one start of {me.ranks} ranks by {me.by}, measured in parts of it",)
+    return experiment(name, machine, budget_s, began, None, everything, samples, notes)
+
+
+def stride(nodes: Sequence[str]) -> int:
+    """How far apart the ranks of a pair are, so that every message leaves its node, if one can.
+
+    nodes: the node of every rank. Ranks may fill one node after the other, or be dealt out.
+    """
+    return next((rank for rank, node in enumerate(nodes) if node != nodes[0]), 1)
+
+
+def about(nodes: Sequence[str], link: str | None, link_bytes_per_s: float | None) -> dict[str, Any]:
+    """The fields of a Measurement that say where its ranks were; nodes: that of every rank."""
+    on_each = Counter(nodes)
+    several = len(on_each) > 1
+    return {
+        "ranks_per_node": max(on_each.values()),
+        "nodes": len(on_each),
+        "link": (link or "network") if several else "shared-memory",
+        "link_bytes_per_s": link_bytes_per_s if several else None,
+    }
+
+
+def _mpi() -> tuple[Any, Any]:
+    """Starts MPI in this process; its module, and the worker's."""
+    for settings in SETTINGS.values():
+        for variable, value in settings.items():
+            os.environ[variable] = value
+    try:
+        import mpi4py
+    except ImportError:
+        remedy = "run: pip install mpi4py"
+        raise MeasurementError(f"mpi4py is not installed; {remedy}") from None
+    # A rank that fails must not wait for the others to finish: it ends, and the launcher them.
+    mpi4py.rc.finalize = False
+    try:
+        from mpi4py import MPI
+
+        from dse.calibration.runners import mpi_worker
+    except (ImportError, RuntimeError) as cause:
+        raise MeasurementError(f"mpi4py finds no MPI library: {cause}") from None
+    return MPI, mpi_worker
+
+
+def _wait(comm: Any) -> None:
+    """A barrier that leaves the core to others."""
+    arrived = comm.Ibarrier()
+    while not arrived.Test():
+        time.sleep(WAIT_S)

@@ -1,0 +1,105 @@
+"""The parts of a profile for a library's own choice and between nodes, for the eye and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dse.calibration.library_part import LibraryFit
+from dse.calibration.network_part import NetworkFit
+from dse.calibration.words import percent, short, size_text, span_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MICRO, MIB = 1e6, 2.0**20
+PER_BYTE = "per byte"
+
+
+def parameter_names(edges_bytes: tuple[float, ...]) -> list[str]:
+    """Names of the coefficients in the order of ``dse.model.library.terms``."""
+    edges = [size_text(edge) for edge in edges_bytes]
+    names = ["per call", *(f"more per call from {edge}" for edge in edges)]
+    for tier in ("inside a node", "between nodes"):
+        names += [f"per hop {tier}", *(f"more per hop {tier} from {edge}" for edge in edges)]
+        names += [*(f"{PER_BYTE} {tier} up to {edge}" for edge in edges), f"{PER_BYTE} {tier}"]
+    return names
+
+
+def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
+    """The coefficients that are not zero, with names, 90 % intervals and units."""
+    rows = zip(parameter_names(fit.edges_bytes), fit.coefficients, fit.low, fit.high, strict=True)
+    return [
+        {"name": name, "value": value, "low": low, "high": high,
+         "unit": "s/byte" if name.startswith(PER_BYTE) else "s"}
+        for name, value, low, high in rows
+        if value > 0
+    ]  # fmt: skip
+
+
+def library_parameters(fit: LibraryFit) -> Table:
+    """The same as a table, in us and us/MiB."""
+    from rich.table import Table
+
+    table = Table(title="what the library's own choice costs (90 % interval)")
+    table.add_column("parameter")
+    for column in ("value", "5 %", "95 %"):
+        table.add_column(column, justify="right")
+    table.add_column("unit")
+    for row in library_data(fit):
+        per_byte = row["unit"] == "s/byte"
+        scale, unit = (MICRO * MIB, "us/MiB") if per_byte else (MICRO, "us")
+        values = (short(scale * row[key]) for key in ("value", "low", "high"))
+        table.add_row(row["name"], *values, unit)
+    return table
+
+
+def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
+    """What a message between nodes costs host and wire, per algorithm."""
+    from rich.table import Table
+
+    table = Table(title="one message between nodes, fitted per algorithm")
+    for column in ("algorithm", "latency", "from", "host", "jump", "bytes of wire per byte"):
+        left = column == "algorithm"
+        table.add_column(column, justify="left" if left else "right")
+    for name, fit in network.items():
+        shown, latency = name, f"{short(MICRO * fit.latency_s)} us"
+        rows = zip((0.0, *fit.edges_bytes), fit.s_per_byte, (0.0, *fit.jump_s), fit.wire_factor,
+                   strict=True)  # fmt: skip
+        for edge, slope, jump, wire in rows:
+            table.add_row(shown, latency, size_text(edge), f"{short(MICRO * MIB * slope)} us/MiB",
+                          f"{short(MICRO * jump)} us", short(wire))  # fmt: skip
+            shown = latency = ""
+    return table
+
+
+def composition_text(fit: LibraryFit) -> str:
+    """How the library is taken to compose an allreduce, in a line."""
+    parts: list[str] = [fit.family]
+    parts.append(f"pipelined from {size_text(fit.chunk_bytes)}")
+    if fit.family == "nccl":
+        parts.append(f"ring between nodes from {size_text(fit.ring_from_bytes)}")
+        parts.append(
+            f"flows of a node slow one another as (n/2)^{fit.sharing:g}"
+            if fit.sharing
+            else "flows of a node do not slow one another"
+        )
+        parts.append("the switch adds (NVLS)" if fit.nvls else "no adding in the switch")
+    if fit.rails > 1:
+        parts.append(f"ranks share the bytes among {fit.rails:g} network cards of a node")
+    return ", ".join(parts)
+
+
+def library_range(fit: LibraryFit) -> str:
+    """Layouts measured, as '8 ranks (4 per node)'."""
+    layouts = sorted({(int(a.ranks), int(min(a.ranks, a.ranks_per_node))) for a in fit.anchors})
+    if not layouts:
+        return f"{span_text(*fit.ranks_per_node)} ranks per node"
+    return ", ".join(f"{n:,} ranks ({g:,} per node)" for n, g in layouts)
+
+
+def library_errors(fit: LibraryFit) -> tuple[str, ...]:
+    """A row of the table of errors: median and p90 held out, the textbook's, and the fit's own."""
+    label = "auto (rank count left out)" if fit.held_out == "ranks" else "auto (sizes left out)"
+    errors = (fit.error, fit.error_p90, fit.textbook_error, fit.textbook_error_p90, fit.residual)
+    return label, *(percent(error) for error in errors)

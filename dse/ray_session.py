@@ -1,0 +1,75 @@
+"""Starts Ray on this machine, or joins a cluster; the settings Ray reads when it is imported."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dse.errors import DseError
+
+TOKEN_FILE = Path.home() / ".ray" / "auth_token"  # where `ray start` leaves it
+CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address
+
+
+@contextmanager
+def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """The ``ray`` module, connected; what was started or joined here is left at the end.
+
+    address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
+    "host:6379"). Where this process is connected already, that connection is used and kept.
+    runtime_env: of the job, where one is begun. Raises DseError.
+    """
+    reachable(address)  # Ray itself tries for minutes
+    authenticate(address)
+    import ray
+
+    owned = not ray.is_initialized()
+    if owned:
+        try:
+            ray.init(
+                address=address,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                configure_logging=False,
+                runtime_env=dict(runtime_env or {}) or None,
+            )
+        except (ConnectionError, OSError, RuntimeError, ValueError) as cause:
+            where = address or "this machine"
+            raise DseError(
+                f"no Ray on {where}: {cause}; start one with 'ray start --head'"
+            ) from cause
+    try:
+        yield ray
+    finally:
+        if owned:
+            ray.shutdown()
+
+
+def authenticate(address: str | None) -> None:
+    """Settings Ray reads when it is imported; the user's own come first.
+
+    A cluster started with Ray's defaults wants its token, which a client only sends in token mode;
+    a cluster without authentication ignores it. Nothing is reported to anybody.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & set(os.environ)
+    if address and (given or TOKEN_FILE.exists()):
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
+def reachable(address: str | None) -> None:
+    """Raise unless something listens at ``host:port`` or ``ray://host:port``."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon:
+        return  # none, or a word such as "auto"
+    remedy = "start a cluster there with 'ray start --head', or leave --address out"
+    try:
+        socket.create_connection((host, int(port)), CONNECT_S).close()
+    except (OSError, ValueError, OverflowError) as cause:
+        raise DseError(f"no Ray on {address}: {cause}; {remedy}") from cause

@@ -1,0 +1,136 @@
+"""Matrix products and training steps: verified, bounded, and honest about what they count."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from dse.calibration.runners import compute_speed, compute_worker, repeat
+from dse.calibration.runners.compute_speed import ComputeSpeed, measure_compute
+from dse.calibration.runners.compute_work import (
+    SHAPES,
+    TOLERANCE,
+    Ready,
+    Work,
+    matmul_about,
+    matmul_error,
+)
+from dse.errors import MeasurementError
+from tests.calibration.runners.test_torch import alive, children
+
+
+@pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
+def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]) -> None:
+    with pytest.raises(MeasurementError, match=r"give for example 20|use cpu or cuda"):
+        measure_compute(**{"budget_s": 5.0, **bad})
+
+
+def test_speed_is_work_over_the_median_time() -> None:
+    record = {"kind": "matmul", "name": "matmul", "library": "numpy", "version": "2", "threads": 1}
+    times = repeat.summary([1.0, 2.0, 4.0])
+    shape = {"device": "cpu", "precision": "fp32", "shape": (1, 2, 3), "batch": 1, "flops": 12}
+    assert ComputeSpeed(**{**record, **times, **shape, "error": 0.0}).flop_per_s == 6.0
+
+
+def test_a_product_is_counted_and_checked() -> None:
+    random = np.random.default_rng(1)
+    left, right = (random.standard_normal(s, dtype=np.float32) for s in ((64, 32), (32, 16)))
+    out = left @ right
+    assert matmul_about((64, 32, 16), "fp32")["flops"] == 2 * 64 * 32 * 16
+    assert 0 < matmul_error(left, right, out, "fp32") < TOLERANCE["fp32"]
+    with pytest.raises(repeat.WrongSum, match="matmul 64x32x16 in fp32 is off by"):
+        matmul_error(left, right, out * np.float32(1.001), "fp32")
+    with pytest.raises(repeat.WrongSum):
+        matmul_error(left, right, out * np.float32(np.nan), "fp32")
+
+
+def test_numpy_stands_in_where_torch_is_missing() -> None:
+    about, works = compute_worker.numpy_works()
+    assert about["library"] == "numpy"
+    assert {tuple(work.about["shape"]) for work in works} == set(SHAPES)
+    small = works[0].prepare()
+    small.run()
+    assert 0 < small.error <= TOLERANCE["fp32"]
+
+
+def work(flops: int, seconds: float, check: Callable[[], None]) -> Work:
+    """Keeps this process busy for ``seconds``."""
+
+    def run() -> None:
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            pass
+
+    about = {"name": "w", "precision": "fp32", "flops": flops}
+    return Work(about, lambda: Ready(run, 0.0, check))
+
+
+def test_what_does_not_fit_the_time_is_left_out_the_largest_first() -> None:
+    both = [work(10**9, 100.0, lambda: None), work(1000, 1e-4, lambda: None)]
+    records = compute_worker.time_all(both, 0.1, 5)
+    assert [record["flops"] for record in records] == [1000]
+    assert records[0]["repetitions"] >= 5
+
+
+def test_a_result_that_goes_wrong_later_is_found() -> None:
+    def wrong() -> None:
+        raise repeat.WrongSum("wrong result: late")
+
+    with pytest.raises(repeat.WrongSum, match="late"):
+        compute_worker.time_all([work(1, 0.0, wrong)], 0.01, 5)
+
+
+@pytest.mark.slow
+def test_this_machine_is_measured() -> None:
+    pytest.importorskip("torch")
+    found = measure_compute(3.0)
+    assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
+    assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
+    assert all(speed.repetitions >= 5 and speed.min_s <= speed.median_s for speed in found)
+    assert all(speed.error <= TOLERANCE[speed.precision] for speed in found)
+    # The smallest of each kind always fits. A block's work is known: six per weight and token,
+    # and attention on top.
+    block = next(speed for speed in found if speed.name == "transformer-block")
+    weights, tokens = 12 * 128 * 128, 64
+    assert block.flops == pytest.approx(6 * weights * tokens * block.batch, rel=0.15)
+
+
+@pytest.mark.slow
+def test_a_gpu_that_is_not_there_is_one_line() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
+        measure_compute(5.0, "cuda")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_an_error_and_leaves_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compute_speed, "MIN_REPETITIONS", 10**9)
+    seen: list[int] = []
+
+    def kill_the_fork() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not seen:
+            for child in children(os.getpid()):
+                for fork in children(child):
+                    seen.extend([child, fork])
+                    os.kill(fork, signal.SIGKILL)
+                    return
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=kill_the_fork)
+    watcher.start()
+    with pytest.raises(MeasurementError, match="was killed by SIGKILL"):
+        measure_compute(60.0)
+    watcher.join()
+    assert len(seen) == 2
+    assert alive(seen) == []

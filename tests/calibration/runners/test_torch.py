@@ -1,0 +1,381 @@
+"""Real torch ranks: measured, verified, in step; and none left behind, whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.calibration.runners import network, processes, repeat, torch_plan
+from dse.calibration.runners.launch import session_members
+from dse.calibration.runners.placement import Placement
+from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.torch_gloo import (
+    WORKER,
+    Host,
+    Launched,
+    measure_as_rank,
+    measure_torch,
+    ranks_from_environment,
+)
+from dse.calibration.runners.torch_plan import Fleet, affordable
+from dse.errors import MeasurementError
+
+SIZES = (64, 1024, 16384)
+PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
+TORCHRUN = """
+import sys
+from dse.calibration.experiment import write_experiment
+from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.torch_gloo import measure_as_rank
+plan = MeasurePlan(ranks=(2, 3), sizes_bytes=(64, 256))
+found = measure_as_rank(plan, 4.0, "ranks")
+if found:
+    write_experiment(found, sys.argv[1])
+"""
+LIAR = """
+from dse.calibration.runners import repeat, torch_bench, torch_worker
+honest = repeat.pattern
+def lying(rank):
+    return honest(rank) + (rank == torch_bench.dist.get_rank() == 1)
+repeat.pattern = lying
+torch_worker.main()
+"""
+
+
+# Plans and places: nothing is started.
+
+
+def test_small_budgets_lose_the_largest_counts_and_hopeless_ones_are_refused() -> None:
+    plan = MeasurePlan(ranks=(2, 3, 4, 8))
+    assert affordable(plan, 1000.0) == ([2, 3, 4, 8], torch_plan.MAX_RUNS)
+    assert affordable(plan, 12.0) == ([2, 3, 4], 1)
+    with pytest.raises(MeasurementError, match="--budget 6 or more"):
+        affordable(plan, 4.0)
+
+
+def test_a_rank_count_gets_time_by_its_ranks_per_core_and_pings_once() -> None:
+    task = Fleet(Placement(4, 2)).task(MeasurePlan(ranks=(2, 8)), [2, 8], 1, 10.0, 2)
+    assert [group["weight"] for group in task["groups"]] == [1.0, 2.0]
+    assert [group["stride"] for group in task["groups"]] == [1, 4]
+    assert ["ping-pong" in group["primitives"] for group in task["groups"]] == [True, False]
+    assert task["ranks"] == 8
+    assert task["local_ranks"] == 4
+
+
+def test_samples_say_where_their_ranks_were() -> None:
+    fleet = Fleet(Placement(1, 3, "10gbe", 1.25e9))
+    timed = repeat.summary([1.0, 2.0, 3.0])
+    sample = {"kind": "sample", "algorithm": "ring", "bytes": 4, "run": 1, **timed}
+    start = {"kind": "start", "transport": "gloo", "version": "2.0", "device": "cpu"}
+    three, one = fleet.samples([start, {**sample, "ranks": 3}, {**sample, "ranks": 1}])
+    assert (three.nodes, three.ranks_per_node, three.link) == (3, 1, "10gbe")
+    assert three.link_bytes_per_s == 1.25e9
+    assert (three.library, three.version, three.transport) == ("torch", "2.0", "gloo")
+    assert (one.nodes, one.link, one.link_bytes_per_s) == (1, "loopback", None)
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(MeasurementError, match="use auto, cpu or cuda"):
+        Fleet(Placement(), device="tpu")
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, None),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, None),
+        (
+            {"RANK": "5", "WORLD_SIZE": "8", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "4"},
+            Launched(5, 8, 1, 4, "h", 29500),
+        ),
+        (
+            {"SLURM_PROCID": "1", "SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "1"},
+            Launched(1, 2, 0, 1, "h", 29500),
+        ),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
+            Launched(1, 2, 1, 2, "h", 29500),
+        ),
+    ],
+)
+def test_what_the_launcher_said(environment: Mapping[str, str], expected: object) -> None:
+    place = {"MASTER_ADDR": "h", "MASTER_PORT": "29500"}
+    assert ranks_from_environment({**place, **environment}) == expected
+
+
+def test_a_rank_that_does_not_know_where_rank_0_is_says_what_to_set() -> None:
+    with pytest.raises(MeasurementError, match="Set MASTER_ADDR"):
+        ranks_from_environment({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"})
+
+
+def test_without_a_launcher_there_is_no_rank_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(MeasurementError, match="torchrun or srun"):
+        measure_as_rank(PLAN, 10.0)
+
+
+def test_more_ranks_than_the_hosts_hold_are_refused() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(MeasurementError, match="do not fit"):
+        measure_torch(PLAN, 60.0, hosts=(Host(), Host()), ranks_per_node=1)
+
+
+def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_plan.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MeasurementError, match="pip install torch"):
+        measure_torch(PLAN, 60.0)
+
+
+def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
+    assert network.interface_to("127.0.0.1") == "lo"
+    assert network.interface_to("no.such.host.invalid") == ""
+
+
+# The shared part of all workers that time allreduce.
+
+
+def test_the_pattern_sums_exactly() -> None:
+    total = np.sum([repeat.pattern(rank).astype(np.float64) for rank in range(5)], axis=0)
+    np.testing.assert_array_equal(repeat.pattern_sum(5), total)
+    assert len({tuple(repeat.pattern(rank)) for rank in range(31)}) == 31
+
+
+def test_a_batch_never_leaves_float32() -> None:
+    for ranks in (2, 3, 8, 1000, 10**6):
+        batch = repeat.largest_batch(ranks)
+        assert 1 <= batch <= repeat.MAX_BATCH
+        assert np.isfinite(np.float32(31.0 * ranks) * np.float32(ranks) ** np.float32(batch))
+
+
+class FakeClock:
+    """Every repetition takes its cell's cost."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_schedule_leaves_out_what_does_not_fit_and_stops_when_all_is_known() -> None:
+    cells = [repeat.Cell("ring", 0, size) for size in (4, 4000, 4_000_000)]
+    clock = FakeClock()
+    for index, repetitions in repeat.schedule(cells, 1.0, 5, 20, clock):
+        cost = 1e-6 * cells[index].size_bytes
+        cells[index].add([cost] * repetitions)
+        clock.now += cost * repetitions
+    assert cells[0].known()
+    assert cells[1].known()
+    assert cells[2].times == []
+    assert clock.now < 1.0
+
+
+def test_ranks_that_follow_run_what_rank_0_decides() -> None:
+    cells = [repeat.Cell("ring", 0, 4)]
+    orders = iter([(0, 3), (0, 2), (repeat.STOP, 0)])
+
+    def told(order: repeat.Floats) -> None:
+        order[:] = next(orders)
+
+    repeat.run_schedule(cells, iter(()), told, lambda _, count: [1.0] * count, 1, 2)
+    assert len(cells[0].times) == 5
+    with pytest.raises(repeat.WrongSum, match="wrong sum: ring, 4 bytes, 2 ranks"):
+        repeat.run_schedule(cells, iter([(0, 1)]), lambda _: None, lambda *_: None, 0, 2)
+
+
+# Real ranks.
+
+
+@pytest.mark.slow
+def test_real_ranks_are_measured_and_verified() -> None:
+    pytest.importorskip("torch")
+    told: list[tuple[int, int, str]] = []
+    found = measure_torch(PLAN, 6.0, "here", lambda *step: told.append(step))
+    assert all(sample.verified and sample.repetitions >= 5 for sample in found.samples)
+    assert {(s.transport, s.link, s.nodes) for s in found.samples} == {("gloo", "loopback", 1)}
+    cells = {(s.collective, s.ranks, s.bytes) for s in found.samples}
+    both = {(kind, n, m) for kind in ("allreduce", "exchange") for n in (2, 3) for m in SIZES}
+    assert cells == both | {("ping-pong", 2, m) for m in SIZES}
+    assert {s.algorithm for s in found.samples if s.collective == "allreduce"} == {"ring"}
+    assert found.gamma_s_per_byte > 0
+    assert (told[0][0], told[-1][0]) == (0, told[-1][1])
+
+
+@pytest.mark.slow
+def test_several_hosts_are_reached_through_their_prefixes() -> None:
+    """The prefix is a real command: here one that says so in the environment."""
+    pytest.importorskip("torch")
+    hosts = [Host(("env", f"HOST_NUMBER={number}")) for number in range(3)]
+    found = measure_torch(PLAN, 6.0, hosts=hosts, link="test-net", link_bytes_per_s=1e9)
+    assert {(s.nodes, s.ranks_per_node, s.link) for s in found.samples} == {
+        (2, 1, "test-net"),
+        (3, 1, "test-net"),
+    }
+
+
+@pytest.mark.slow
+def test_torchrun_may_start_the_ranks(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    script, out = tmp_path / "calibrate.py", tmp_path / "found.json"
+    script.write_text(TORCHRUN)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3",
+         str(script), str(out)],
+        capture_output=True, text=True, timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())
+    assert {(s["ranks"], s["bytes"]) for s in found["samples"]} == {
+        (ranks, size) for ranks in (2, 3) for size in (64, 256)
+    }
+    assert "launcher" in found["notes"][0]
+
+
+def long_task(ranks: int = 3) -> dict[str, object]:
+    plan = MeasurePlan(ranks=(ranks,), sizes_bytes=(64, 2**20))
+    task = Fleet(Placement(), device="cpu").task(plan, [ranks], 1, 60.0, 2)
+    return {**task, "min_repetitions": 10**6, "mine": list(range(ranks))}
+
+
+def run_long(command: list[str] | None = None, limit_s: float = 90.0) -> None:
+    command = command or processes.worker_command(WORKER)
+    processes.run_processes([command], [long_task()], limit_s)
+
+
+@pytest.mark.slow
+def test_a_wrong_sum_is_an_error_and_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    liar = tmp_path / "liar.py"
+    liar.write_text(LIAR)
+    with pytest.raises(MeasurementError, match="wrong sum: ring, 64 bytes, 3 ranks"):
+        run_long([*processes.worker_command("unused")[:-2], str(liar)])
+
+
+def when_ranks_work(action: Callable[[list[int]], None]) -> tuple[threading.Thread, list[int]]:
+    """Runs ``action`` on the pids of the forks once all three hold a connection to each other."""
+    seen: list[int] = []
+
+    def watch() -> None:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            for child in children(os.getpid()):
+                forks = children(child)
+                if len(forks) == 3 and all(sockets(pid) >= 4 for pid in forks):
+                    seen.extend([child, *forks])
+                    action(forks)
+                    return
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread, seen
+
+
+def children(parent: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            found += [int(pid) for pid in task.read_text().split()]
+    return found
+
+
+def sockets(pid: int) -> int:
+    """How many are open; of a rank that has met the two others: listener, store and two pairs."""
+    found = 0
+    for link in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            found += os.readlink(link).startswith("socket:")
+    return found
+
+
+def alive(pids: list[int]) -> list[int]:
+    """Those that run; one that only waits to be collected has no command line any more."""
+    lines = {pid: Path(f"/proc/{pid}/cmdline") for pid in pids}
+    return [pid for pid, line in lines.items() if line.exists() and line.read_text()]
+
+
+@pytest.mark.slow
+def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
+    pytest.importorskip("torch")
+    watcher, seen = when_ranks_work(lambda ranks: os.kill(ranks[1], signal.SIGKILL))
+    with pytest.raises(MeasurementError, match="rank 1 of 3 was killed by SIGKILL"):
+        run_long()
+    watcher.join()
+    assert len(seen) == 4
+    assert alive(seen) == []
+    assert session_members(seen[0]) == []
+
+
+@pytest.mark.slow
+def test_an_interrupt_leaves_no_process() -> None:
+    pytest.importorskip("torch")
+    main = threading.main_thread().ident
+    assert main is not None
+    watcher, seen = when_ranks_work(lambda _: signal.pthread_kill(main, signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        run_long()
+    watcher.join()
+    assert len(seen) == 4
+    assert alive(seen) == []
+
+
+@pytest.mark.slow
+def test_ranks_end_with_the_process_that_started_them() -> None:
+    """Even if that had no chance to end them: it is killed outright."""
+    pytest.importorskip("torch")
+    code = (
+        "from tests.calibration.runners.test_torch import run_long, when_ranks_work\n"
+        "when_ranks_work(lambda forks: print(*forks, flush=True))\nrun_long()"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    ranks = [int(pid) for pid in starter.stdout.readline().split()]
+    starter.kill()
+    starter.communicate(timeout=30)
+    assert len(ranks) == 3
+    assert all(gone(pid) for pid in ranks)
+
+
+def gone(pid: int) -> bool:
+    """Whether this process ends within a while."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], 30.0)[0])
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.slow
+def test_hung_ranks_are_ended() -> None:
+    pytest.importorskip("torch")
+    watcher, seen = when_ranks_work(lambda ranks: os.kill(ranks[1], signal.SIGSTOP))
+    with pytest.raises(MeasurementError, match="did not finish within 6 s"):
+        run_long(limit_s=6.0)
+    watcher.join()
+    assert alive(seen) == []
+
+
+@pytest.mark.slow
+def test_a_host_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(MeasurementError, match="cannot run"):
+        measure_torch(PLAN, 6.0, hosts=[Host(), Host((str(tmp_path / "no-ssh"), "host"))])
+    dead = Host(("sh", "-c", "echo 'ssh: no route to host' >&2; exit 255"))
+    with pytest.raises(MeasurementError, match=r"ranks on host 2 failed: .*no route"):
+        measure_torch(PLAN, 6.0, hosts=[Host(), dead])

@@ -1,0 +1,142 @@
+"""Costs of a parameter server are found again where they are known, and foretell more servers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from dse.calibration.experiment import Measurement
+from dse.calibration.fit import relative_error
+from dse.calibration.fit_ps import PsRows, fit_ps, predict_ps, ps_rows, solve_ps, wire_s
+from dse.calibration.runners.shards import PsPlan, equal_tensors, largest_shard_bytes
+from dse.errors import MeasurementError
+
+CORES = 2.0
+SIZES = tuple(4**k for k in range(6, 13))
+# latency; worker, server and cores: s/call, s/byte, s/byte beyond the edge
+TRUE = np.array([5e-4, 1e-4, 2e-10, 0, 3e-4, 4e-10, 0, 8e-4, 2e-8, 0])
+
+
+def sample(
+    workers: int,
+    servers: int,
+    size: int,
+    link: float | None,
+    coefficients: np.ndarray,
+    run: int = 1,
+) -> Measurement:
+    """What a system of these costs would have measured."""
+    messages = PsPlan().messages(equal_tensors(size, 12), servers)
+    shard = largest_shard_bytes(messages, servers)
+    wire = 1.0 / link if link else 0.0
+    one = PsRows(*(np.array([float(v)]) for v in (workers, servers, size, shard, wire, 1, 0)))
+    seconds = float(predict_ps(one, math.inf, CORES, coefficients)[0])
+    return Measurement(
+        transport="grpc",
+        library="grpcio",
+        version="1",
+        run=run,
+        algorithm="ps",
+        ranks=workers,
+        ranks_per_node=1,
+        nodes=workers,
+        link="test",
+        bytes=size,
+        repetitions=9,
+        median_s=seconds,
+        median_error_s=0.01 * seconds,
+        link_bytes_per_s=link,
+        servers=servers,
+        largest_shard_bytes=shard,
+    )
+
+
+def samples(
+    workers: Sequence[int],
+    servers: Sequence[int],
+    links: Sequence[float | None] = (125e6, 50e6),
+    coefficients: np.ndarray = TRUE,
+) -> list[Measurement]:
+    return [
+        sample(m, p, size, link, coefficients)
+        for m in workers
+        for p in servers
+        for size in SIZES
+        for link in links
+    ]
+
+
+def test_more_servers_and_workers_are_foretold_from_few() -> None:
+    fitted = fit_ps(samples((1, 2, 3), (1, 2)), CORES)
+    rows = ps_rows(samples((1, 4, 6), (3, 4)))
+    assert relative_error(fitted.predict_s(rows), rows.seconds).max() < 0.01
+    assert relative_error(fitted.held_out_s, fitted.rows.seconds).max() < 0.05
+    assert fitted.edge_bytes == math.inf
+
+
+def test_a_third_link_is_foretold_from_two() -> None:
+    fitted = fit_ps(samples((1, 2, 3), (1, 2)), CORES)
+    rows = ps_rows(samples((3,), (2,), links=(25e6,)))
+    assert relative_error(fitted.predict_s(rows), rows.seconds).max() < 0.01
+    large = rows.message_bytes == max(SIZES)
+    wire = 2 * 3 * max(SIZES) / 2 / 25e6  # each server takes half of what three workers send
+    assert fitted.terms_s(rows)["wire"][large] == pytest.approx(wire, rel=0.01)
+    assert fitted.terms_s(rows)["cores"][large] == 0
+
+
+def test_the_terms_sum_to_the_prediction_and_none_is_negative() -> None:
+    noise = np.random.default_rng(1)
+    disturbed = [
+        Measurement(**{**vars(s), "median_s": s.median_s * float(np.exp(0.2 * noise.normal()))})
+        for s in samples((1, 2, 3), (1, 2))
+    ]
+    fitted = fit_ps(disturbed, CORES)
+    terms = fitted.terms_s(fitted.rows)
+    assert all((seconds >= 0).all() for seconds in terms.values())
+    np.testing.assert_allclose(sum(terms.values()), fitted.predict_s(fitted.rows))
+    assert np.median(relative_error(fitted.predict_s(fitted.rows), fitted.rows.seconds)) < 0.25
+
+
+def test_one_wild_sample_hardly_moves_the_fit() -> None:
+    clean = samples((1, 2, 3), (1, 2))
+    wild = [*clean[1:], Measurement(**{**vars(clean[0]), "median_s": 30 * clean[0].median_s})]
+    rows = ps_rows(clean)
+    assert relative_error(fit_ps(wild, CORES).predict_s(rows), rows.seconds).max() < 0.05
+
+
+def test_machines_of_their_own_share_no_cores() -> None:
+    fitted = fit_ps(samples((1, 2, 3), (1, 2)), CORES)
+    apart = fitted.predict_s(fitted.rows, cores=math.inf)
+    terms = fitted.terms_s(fitted.rows)
+    own = terms["latency"] + terms["worker"] + terms["server"]
+    np.testing.assert_allclose(apart, own + wire_s(fitted.rows))
+
+
+def test_large_messages_may_cost_more_per_byte() -> None:
+    rows = ps_rows(samples((1, 2, 3), (1, 2), links=(None,)))
+    beyond = TRUE.copy()
+    beyond[9] = 8e-8
+    seconds = predict_ps(rows, 2.0**20, CORES, beyond)
+    kinked = PsRows(*list(vars(rows).values())[:5], seconds, rows.noise)
+    found = predict_ps(kinked, 2.0**20, CORES, solve_ps(kinked, 2.0**20, CORES))
+    assert relative_error(found, seconds).max() < 0.01
+
+
+def test_runs_of_the_same_thing_become_one_row() -> None:
+    three = [
+        sample(2, 1, 4096, None, factor * TRUE, run) for run, factor in enumerate((1, 2, 9), 1)
+    ]
+    rows = ps_rows(three)
+    assert rows.seconds.tolist() == [three[1].median_s]
+    assert rows.noise[0] > 0.3
+    assert rows.wire_s_per_byte.tolist() == [0.0]
+
+
+def test_nothing_to_fit_is_said() -> None:
+    with pytest.raises(MeasurementError, match="no verified sample"):
+        fit_ps([], CORES)
+    with pytest.raises(MeasurementError, match="two numbers"):
+        fit_ps(samples((2,), (1,)), CORES)

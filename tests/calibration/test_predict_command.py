@@ -1,0 +1,116 @@
+"""Predictions as records: corners, range flags with their reasons, and where profiles are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.calibration import asked, predict
+from dse.calibration.finding import find_profile
+from dse.calibration.predict_command import prediction_records, prediction_table
+from dse.errors import OutsideCalibration, StudyError
+from tests.calibration.library_profiles import profile
+
+FABRIC = profile()
+
+
+def records(ranks: tuple[int, ...], sizes: tuple[int, ...], local: int | None = None):  # type: ignore[no-untyped-def]
+    return prediction_records(FABRIC, ("auto",), ranks, local, sizes)
+
+
+def test_the_keys_come_in_the_promised_order() -> None:
+    (found,) = records((32,), (2**20,))
+    promised = ["bytes", "ranks", "seconds", "low", "high", "in_range"]
+    assert list(found)[:6] == promised
+    assert found["in_range"] is True
+    assert found["why_outside"] == ""
+    assert found["ranks_per_node"] == 4
+    seconds, low, high, _ = predict(FABRIC, "auto", 32, 2**20, 4)
+    assert (found["seconds"], found["low"], found["high"]) == (seconds, low, high)
+
+
+def test_every_combination_is_predicted() -> None:
+    found = records((8, 32), (2**10, 2**20, 2**28))
+    assert [(r["ranks"], r["bytes"]) for r in found] == [
+        (n, m) for n in (8, 32) for m in (2**10, 2**20, 2**28)
+    ]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 10, 31, 10**6])
+@pytest.mark.parametrize("size", [1, 2**20, 10**15])
+def test_corners_are_finite_and_flagged_with_a_reason(ranks: int, size: int) -> None:
+    (found,) = records((ranks,), (size,))
+    times = [found["low"], found["seconds"], found["high"]]
+    assert np.isfinite(times).all()
+    assert times == sorted(times)
+    assert (found["seconds"] == 0) == (ranks == 1)
+    assert found["in_range"] == (not found["why_outside"])
+
+
+def test_reasons_say_which_range_and_how_far() -> None:
+    (found,) = records((1000,), (2**40,))
+    assert found["why_outside"].startswith("1,000 ranks; measured 8-32, and 1 TiB; measured 1 KiB")
+    assert "250 nodes; measured 1-8" in found["why_outside"]
+    (crowded,) = records((32,), (2**20,), 16)
+    assert crowded["why_outside"] == "16 ranks per node; measured 4"
+
+
+def test_the_table_shows_them_with_units() -> None:
+    table = prediction_table(FABRIC, records((8, 1000), (2**20,)))
+    assert table.row_count == 2
+    headers = [str(column.header) for column in table.columns]
+    assert headers[-1] == "outside of what was measured"
+    assert "1 MiB" in list(table.columns[2].cells)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("4KiB,1MiB", (4096, 2**20)), ("4096", (4096,)), ("1 GB, 1e3", (10**9, 1000)), ("8,8", (8,))],
+)
+def test_sizes_are_read(text: str, expected: tuple[int, ...]) -> None:
+    assert asked.sizes(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "4 KiB,", "3 Q", "1e99", "4 Gbps", "nan"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(StudyError, match="--bytes"):
+        asked.sizes(text)
+
+
+@pytest.mark.parametrize("text", ["", "0", "-4", "2.5", "x", "1e30", "inf", "4 KiB"])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(StudyError, match="--ranks"):
+        asked.counts(text, "--ranks")
+
+
+def test_more_ranks_on_a_node_than_ranks_is_refused() -> None:
+    with pytest.raises(StudyError, match="more than all 8 ranks"):
+        records((4, 8), (64,), 16)
+    assert [r["ranks_per_node"] for r in records((4, 8), (64,), 8)] == [4, 8]
+
+
+def test_an_unknown_algorithm_gets_a_suggestion() -> None:
+    with pytest.raises(StudyError, match="did you mean ring"):
+        asked.algorithms(FABRIC, "rign")
+    assert asked.algorithms(FABRIC, None) == ("auto",)
+    with pytest.raises(OutsideCalibration, match="auto"):
+        prediction_records(FABRIC, ("ring",), (8,), None, (64,))
+
+
+def test_profiles_are_found_by_name_or_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = tmp_path / "shipped"
+    for folder, name in ((shipped, "polaris"), (shipped, "mine"), (Path("calibrations"), "mine")):
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.yaml").write_text("x")
+    assert find_profile("mine", shipped) == Path("calibrations/mine.yaml")
+    assert find_profile("polaris", shipped) == shipped / "polaris.yaml"
+    assert find_profile("a/b.yaml", shipped) == Path("a/b.yaml")
+    with pytest.raises(StudyError, match=r"no calibration profile 'polaros'.*mean polaris"):
+        find_profile("polaros", shipped)
+    with pytest.raises(StudyError, match="dse calibrate run --name zzz, or use mine, polaris"):
+        find_profile("zzz", shipped)

@@ -1,0 +1,125 @@
+"""What `calibrate show` prints and plots, for forced algorithms and for the library's choice."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dse.calibration import Profile, profile_data, show_profile
+from dse.calibration.plot import MOST_CURVES, curves, print_plot, write_plot
+from dse.calibration.show_library import parameter_names
+from dse.calibration.words import size_text, time_text
+from dse.errors import StudyError
+from tests.calibration import library_profiles, synthetic
+
+
+def text_of(print_it: object, profile: Profile) -> str:
+    out = Console(file=io.StringIO(), width=140)
+    print_it(profile, out)  # type: ignore[operator]
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def test_a_librarys_own_choice_is_shown_whole() -> None:
+    text = text_of(show_profile, library_profiles.profile())
+    for wanted in (
+        "8-32 ranks on 8 nodes", "1 KiB to 256 MiB", "ring between nodes from 32 MiB", "no adding",
+        "per call", "per hop inside a node", "per byte between nodes", "us/MiB", "30 %", "60 %",
+        "rank count left out", "2026-02-03", "made up", "abababab", "8 / 4 ranks", "a100",
+    ):  # fmt: skip
+        assert wanted in text, wanted
+    assert "up to 64 KiB" not in text  # those coefficients are zero
+
+
+def test_named_parameters_match_the_coefficients() -> None:
+    profile = library_profiles.profile()
+    assert profile.auto is not None
+    assert len(parameter_names(profile.auto.edges_bytes)) == len(profile.auto.coefficients)
+    data = json.loads(json.dumps(profile_data(profile)))
+    named = {row["name"]: row for row in data["auto"]["parameters"]}
+    assert named["per hop between nodes"]["value"] == 3e-6
+    assert named["per byte between nodes"]["unit"] == "s/byte"
+    assert named["per call"]["low"] == pytest.approx(18e-6)
+    assert len(named) == 5
+
+
+def test_what_was_forced_between_nodes_is_shown_and_plotted() -> None:
+    lab = library_profiles.between_nodes()
+    text = text_of(show_profile, lab)
+    assert "ring between nodes (rank count left out)" in text
+    assert "20 us" in text
+    assert "4 / 1 ranks" in text
+    assert "ring: time of an allreduce" in text_of(print_plot, lab)
+
+
+def test_a_prediction_that_was_never_held_out_is_a_dash(profile: Profile) -> None:
+    points = (replace(profile.points[0], held_out_s=None), *profile.points[1:])
+    assert "| -" in text_of(show_profile, replace(profile, points=points))
+
+
+def test_points_of_one_node_are_on_one_node(profile: Profile) -> None:
+    old = replace(profile, points=tuple(replace(p, ranks_per_node=1) for p in profile.points))
+    text = text_of(show_profile, old)
+    assert "8 ranks" in text
+    assert "8 / 1" not in text
+
+
+def test_the_terminal_plot_shows_every_algorithm_and_its_residuals(profile: Profile) -> None:
+    text = text_of(print_plot, profile)
+    for algorithm in synthetic.ALGORITHMS:
+        assert f"{algorithm}: time of an allreduce" in text
+    assert text.count("residual") == 4 * len(synthetic.ALGORITHMS)
+    assert "\x1b" not in text
+    assert "MiB" in text
+
+
+def test_many_layouts_are_thinned_with_the_ends_kept() -> None:
+    counts = (8, 16, 32, 64, 128, 256)
+    many = library_profiles.profile(layouts=tuple((n, 4) for n in counts))
+    text = text_of(print_plot, many)
+    assert "8 ranks, 4 per node" in text
+    assert "256 ranks, 4 per node" in text
+    assert f"{len(counts) - MOST_CURVES} more layouts" in text
+
+
+def test_curves_pass_through_what_was_planted() -> None:
+    found = curves(library_profiles.profile())["auto"]
+    assert [curve.ranks for curve in found] == [8, 32]
+    for curve in found:
+        assert curve.at_points == pytest.approx([point.measured_s for point in curve.points])
+        assert len(curve.sizes) == len(curve.low)
+        assert all(
+            a <= t <= b for a, t, b in zip(curve.low, curve.seconds, curve.high, strict=True)
+        )
+
+
+def test_the_page_is_written_whole_and_needs_no_network(profile: Profile, tmp_path: Path) -> None:
+    page = write_plot(profile, tmp_path / "plots" / "p.html").read_text(encoding="utf-8")
+    assert "fitted over measured" in page
+    assert "recursive-doubling" in page
+    assert 'src="http' not in page
+    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["p.html"]
+
+
+@pytest.mark.parametrize("name", ["p.svg", "p.png", "p"])
+def test_other_kinds_of_plot_are_refused(profile: Profile, tmp_path: Path, name: str) -> None:
+    with pytest.raises(StudyError, match=r"as HTML.*p\.html"):
+        write_plot(profile, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0 s"), (1.5e-6, "1.5 us"), (0.0042, "4.2 ms"), (59.0, "59 s"), (7200.0, "2 h")],
+)
+def test_times_are_read_in_their_unit(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text
+
+
+def test_sizes_are_read_in_binary_units() -> None:
+    assert [size_text(v) for v in (1, 1536, 2**20, 2**50)] == ["1 B", "1.5 KiB", "1 MiB", "1 PiB"]

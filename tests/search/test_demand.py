@@ -1,0 +1,44 @@
+"""What a study needs priced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dse.search import load
+from dse.search.demand import demand, transports
+from tests.search import studies
+
+
+def test_the_demand_of_a_study(tmp_path: Path) -> None:
+    problem = load.load(studies.written(tmp_path))
+    found = demand(problem, "mpi")
+    assert set(found.algorithm.tolist()) == {"ring"}
+    assert set(found.ranks.tolist()) == {2, 3, 4, 8, 16}
+    assert (found.ranks_per_node <= found.ranks).all()
+    assert set(found.ranks_per_node.tolist()) == {1, 2, 3, 4}
+    weights = problem.layers.params.sum()
+    assert found.message_bytes.max() < 4 * weights
+    assert found.message_bytes.min() > 0
+    rows = np.stack([found.ranks, found.ranks_per_node, found.message_bytes], axis=1)
+    assert len(np.unique(rows, axis=0)) == found.size
+
+
+def test_buckets_of_both_precisions_are_demanded(tmp_path: Path) -> None:
+    both = demand(load.load(studies.written(tmp_path)), "mpi")
+    text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32]")
+    one = demand(load.load(studies.written(tmp_path, text, "one.yaml")), "mpi")
+    assert set(one.message_bytes.tolist()) < set(both.message_bytes.tolist())
+
+
+def test_parameter_servers_and_other_transports_demand_nothing(tmp_path: Path) -> None:
+    problem = load.load(studies.written(tmp_path))
+    assert transports(problem) == ("gloo", "grpc", "mpi")
+    assert demand(problem, "grpc").size == 0
+    assert demand(problem, "nccl").size == 0
+
+
+def test_a_conditional_bucket_counts(tmp_path: Path) -> None:
+    path = studies.written(tmp_path, studies.CONDITIONAL_BUCKET)
+    assert demand(load.load(path), "mpi").size > 0
