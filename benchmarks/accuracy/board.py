@@ -1,0 +1,78 @@
+"""A line of the scoreboard, and the table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One predictor on one held-out group.
+
+    ratio: predicted over measured, (points,). inside: whether the measured value lay in the 90 %
+    interval, (points,), None where there is no interval. target: median and 90th percentile of the
+    absolute relative error to reach.
+    """
+
+    data: str
+    predictor: str
+    ratio: Floats
+    inside: np.ndarray[Any, np.dtype[np.bool_]] | None = None
+    target: tuple[float, float] | None = None
+
+    @property
+    def median(self) -> float:
+        """Of the absolute relative error."""
+        return float(np.median(np.abs(self.ratio - 1)))
+
+    @property
+    def p90(self) -> float:
+        """90th percentile of the absolute relative error."""
+        return float(np.quantile(np.abs(self.ratio - 1), 0.9))
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the measured values in the 90 % interval."""
+        return None if self.inside is None else float(np.mean(self.inside))
+
+    def record(self) -> dict[str, Any]:
+        """The line for the JSON file."""
+        return {
+            "data": self.data,
+            "predictor": self.predictor,
+            "points": len(self.ratio),
+            "median": self.median,
+            "p90": self.p90,
+            "bias": float(np.median(self.ratio) - 1),
+            "coverage": self.coverage,
+            "target": self.target,
+        }
+
+
+def table(lines: list[Line]) -> str:
+    """The scoreboard as Markdown."""
+    head = ["predicted", "by", "points", "median error", "90 % of errors below", "bias",
+            "in the 90 % interval", "target"]  # fmt: skip
+    rows = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for line in lines:
+        goal = ""
+        if line.target:
+            missed = line.median > line.target[0] or line.p90 > line.target[1]
+            goal = f"{line.target[0]:.0%} / {line.target[1]:.0%}{' missed' * missed}"
+        cells = (
+            line.data,
+            line.predictor,
+            str(len(line.ratio)),
+            f"{line.median:.1%}",
+            f"{line.p90:.0%}",
+            f"{np.median(line.ratio) - 1:+.0%}",
+            "" if line.coverage is None else f"{line.coverage:.0%}",
+            goal,
+        )
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)

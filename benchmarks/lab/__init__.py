@@ -1,0 +1,1 @@
+"""The emulated cluster: hosts as network namespaces behind a switch with shaped links."""

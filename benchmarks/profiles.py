@@ -1,0 +1,63 @@
+"""Fits the ready-made profiles in models/calibrations/ to what others have published.
+
+``python -m benchmarks.profiles`` writes them all anew from benchmarks/data/allreduce.csv, for users
+who have no hardware to measure yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from dse.calibration import write_profile
+from dse.calibration.build import fit_experiments
+from dse.calibration.experiment import sha256_of
+from dse.calibration.importing import import_logs
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "benchmarks" / "data" / "allreduce.csv"
+OUT = ROOT / "models" / "calibrations"
+READ = "2026-11-21"  # when the published numbers were read
+
+# name -> rows of the table, and the link's speed per node in Gbps where its source states it
+PROFILES: dict[str, tuple[str, float | None]] = {
+    "a100-node": ("system=aic-a100_sxm", None),
+    "a100-node-azure": ("system=superbench", None),
+    "alps-gh200-cxi": ("system=alps,transport=slingshot-cxi", None),
+    "alps-gh200-sockets": ("system=alps,transport=slingshot-sockets", None),
+    "aws-p4de-efa": ("system=aws-p4de", 400.0),
+    "aws-p5-efa": ("system=aws-p5,library=nccl-2.22.3", 3200.0),
+    "aws-p5-node": ("system=aws-p5-node", None),
+    "h100-cluster01": ("system=cluster01", None),
+    "h100-node": ("system=aic-h100_sxm", None),
+    "h100-node-snellius": ("system=snellius", None),
+    "l40s-node": ("system=aic-l40s", None),
+    "lassen-mpi": ("system=lassen", None),
+    "oci-mpi-144": ("system=oci-optimized3", 100.0),
+    "polaris-ofi": ("system=polaris,library=nccl-2.18,transport=ofi", None),
+    "polaris-ofi-nccl-2.21": ("system=polaris,library=nccl-2.21,transport=ofi", None),
+    "polaris-tcp": ("system=polaris,library=nccl-2.18,transport=tcp", None),
+}
+
+
+def main() -> None:
+    """Fit and write every profile, or those named on the command line."""
+    for name in sys.argv[1:] or PROFILES:
+        select, gbps = PROFILES[name]
+        found = import_logs([TABLE], select=select, name=name)
+        speed = gbps * 1e9 / 8 if gbps else None
+        samples = tuple(
+            replace(s, link_bytes_per_s=speed if s.nodes > 1 else None) for s in found.samples
+        )
+        source = ", ".join(sorted({part for part in found.source.split(", ") if "/" in part}))
+        about = replace(found, samples=samples, date=READ, source=f"published: {source}")
+        profile = fit_experiments([about], name, sha256_of(TABLE), TABLE.name)
+        write_profile(profile, OUT / f"{name}.yaml")
+        assert profile.auto is not None
+        print(f"{name}: median error {profile.auto.error:.0%} on held-out {profile.auto.held_out}, "
+              f"{len(samples)} points")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

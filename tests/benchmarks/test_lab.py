@@ -1,0 +1,155 @@
+"""The emulated cluster: shaped links, ranks across hosts, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.lab import compare, stream, training
+from benchmarks.lab.measure import LINK, Start, measure_start, merge
+from benchmarks.lab.network import (
+    NAMESPACES,
+    PREFIX,
+    Lab,
+    hosts_command_prefix,
+    network,
+    remove_stale,
+    unavailable,
+)
+from dse.calibration.experiment import read_experiment
+from dse.errors import MeasurementError
+
+RATE_BYTES_PER_S = 12.5e6  # 100 Mbps
+
+REASON = unavailable()
+needs_lab = pytest.mark.skipif(bool(REASON), reason=REASON)
+
+
+def spaces(token: str) -> list[Path]:
+    return list(NAMESPACES.glob(f"{token}-*"))
+
+
+def output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@needs_lab
+def test_a_host_has_its_own_name_and_address_and_all_is_removed() -> None:
+    with network(2, RATE_BYTES_PER_S) as lab:
+        assert output([*hosts_command_prefix(lab, 1), "hostname"]) == lab.name(1)
+        assert lab.address(1) in output([*hosts_command_prefix(lab, 1), "ip", "-4", "address"])
+        left = subprocess.Popen([*lab.prefix(0), "sleep", "1000"])
+        assert len(spaces(lab.token)) == 3
+    assert left.wait(timeout=10) < 0
+    assert not spaces(lab.token)
+
+
+@needs_lab
+def test_what_an_error_inside_leaves_is_removed() -> None:
+    with pytest.raises(ValueError, match="inside"), network(1, RATE_BYTES_PER_S) as lab:
+        raise ValueError("inside")
+    assert not spaces(lab.token)
+
+
+@needs_lab
+def test_the_next_lab_removes_what_a_killed_one_left() -> None:
+    program = (
+        "import os, signal\n"
+        "from benchmarks.lab.network import network\n"
+        "with network(1, 1e7):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
+    killed.wait(timeout=60)
+    token = f"{PREFIX}.{killed.pid}.0"
+    assert spaces(token)
+    remove_stale()
+    assert not spaces(token)
+
+
+@needs_lab
+@pytest.mark.slow
+def test_links_carry_their_rate_and_ranks_their_sums(tmp_path: Path) -> None:
+    with network(2, RATE_BYTES_PER_S) as lab:
+        tries = (stream.rates(lab, [0], 1, seconds=0.5)[0] for _ in range(5))
+        reached = [rate / RATE_BYTES_PER_S for rate in tries]
+        assert max(reached) == pytest.approx(1.0, abs=0.1)
+        found = measure_start(lab, Start(100.0, 2, 1, 1.0), run=1)
+    allreduce = [s for s in found.samples if s.collective == "allreduce"]
+    assert {s.algorithm for s in allreduce} >= {"ring", "recursive-doubling", "halving-doubling"}
+    for sample in found.samples:
+        assert (sample.ranks, sample.nodes, sample.ranks_per_node) == (2, 2, 1)
+        assert (sample.link, sample.link_bytes_per_s) == (LINK, RATE_BYTES_PER_S)
+        assert sample.verified
+    # Were the ranks to talk by shared memory, 64 KiB would be a hundred times faster.
+    large = [s for s in allreduce if s.bytes == 65536]
+    assert all(s.min_s and s.min_s > 0.5 * compare.wire_s(s) for s in large)
+    path = tmp_path / "lab.json"
+    merge(path, found)
+    merge(path, found)
+    assert len(read_experiment(path).samples) == 2 * len(found.samples)
+
+
+@needs_lab
+@pytest.mark.slow
+def test_a_training_step_is_no_shorter_than_its_compute() -> None:
+    small = training.Training("mobilenet-v1", 64.0, 0.05)
+    case = training.case(small, 2**16, "ring")
+    (row,) = training.measure(100.0, 2, [case], steps=2, limit_s=60.0)
+    assert len(row["overlapped_s"]) == len(row["plain_s"]) == 2
+    assert len(row["alone_s"]) == len(row["elements"]) == len(row["ready_s"])
+    assert min(row["overlapped_s"] + row["plain_s"]) >= 0.05
+
+
+def test_a_lab_has_at_least_one_host() -> None:
+    with pytest.raises(MeasurementError, match="1 to 64 hosts, not 0"), network(0, 1e7):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is told something else")
+def test_unavailable_says_which_tool_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert "needs ip, tc, nsenter, unshare" in unavailable()
+
+
+def test_names_and_addresses_of_hosts() -> None:
+    lab = Lab("dselab.1.0", 3, 1e7)
+    assert lab.namespace(2) == "dselab.1.0-h2"
+    assert lab.address(2).endswith(".3")
+    assert hosts_command_prefix(lab, 2)[:2] == ["nsenter", "--net=/run/netns/dselab.1.0-h2"]
+
+
+def test_buckets_hold_all_gradients_and_are_ready_in_order() -> None:
+    for chosen in training.TRAININGS:
+        case = training.case(chosen, 2**20, "ring")
+        ready = case["ready_s"]
+        assert ready == sorted(ready)
+        assert ready[-1] == pytest.approx(case["backward_s"])
+        assert case["forward_s"] + case["backward_s"] == pytest.approx(chosen.compute_s)
+
+
+def test_composed_steps() -> None:
+    row = {"forward_s": 1.0, "backward_s": 2.0, "ready_s": [1.0, 2.0]}
+    # The first bucket is sent from 1 s to 4 s of the backward pass, the second until 5 s.
+    assert training.composed_s(row, [3.0, 1.0]) == pytest.approx(6.0)
+    assert training.composed_s(row, [3.0, 1.0], overlapped=False) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "ranks", "messages", "moved"),
+    [
+        ("ring", 4, 6, 1.5),
+        ("recursive-doubling", 8, 3, 3.0),
+        ("recursive-doubling", 6, 4, 4.0),
+        ("halving-doubling", 8, 6, 1.75),
+        ("halving-doubling", 6, 7, 3.0),
+    ],
+)
+def test_textbook_terms(algorithm: str, ranks: int, messages: int, moved: float) -> None:
+    found = compare.textbook_terms(algorithm, ranks, 1000.0)
+    assert found[0] == messages
+    assert found[1] == pytest.approx(1000.0 * moved)
