@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.errors import DseError, NoFeasiblePoint, StudyError
+from dse.progress import shown_progress
 
 if TYPE_CHECKING:
     from dse.calibration import Profile
     from dse.calibration.session import Where
     from dse.calibration.suggest import Advice
     from dse.search.problem import Problem
-    from dse.search.run import Progress
     from dse.search.runlog import RunLog
     from dse.study import Value
 
@@ -27,7 +27,6 @@ ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 RUN_LOG = "run.log.jsonl"
 BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
-PLAIN_PROGRESS_S = 2.0  # between progress lines where there is no terminal
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def run_study(
         if options.resume and not (log and log.done):
             say("nothing to resume: starting afresh")
         with _kept_for_resume(log):
-            with _progress(quiet) as progress:
+            with shown_progress(quiet) as progress:
                 outcome = searching.run(problem, engine, where, log, progress, budget, seed)
             total_s = time.perf_counter() - started
             found = document.build(outcome, command, seed, total_s, _profile_paths(problem))
@@ -262,46 +261,3 @@ def suggest_runs(given: str, study: str, *limits: Any) -> tuple[Profile, Advice]
 def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:
     if value is not None and value not in allowed:
         raise StudyError(option, 0, 0, f"'{value}' is not known", f"use {', '.join(allowed)}")
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Progress]:
-    """A bar with rate and time left on a terminal, plain lines elsewhere, nothing if quiet."""
-    if quiet:
-        yield lambda *_: None
-        return
-    if not sys.stderr.isatty():
-        yield _plain_progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    rate = TextColumn("{task.fields[rate]}")
-    columns = (BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,.0f} points"), rate,
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=1, rate="")
-        begun = time.perf_counter()
-
-        def show(done: int, whole: int) -> None:
-            per_s = done / max(time.perf_counter() - begun, 1e-9)
-            bar.update(task, completed=done, total=whole, rate=f"{per_s / 1e6:.1f} M/s")
-
-        yield show
-
-
-def _plain_progress() -> Progress:
-    begun = time.perf_counter()
-    shown = begun
-
-    def show(done: int, whole: int) -> None:
-        nonlocal shown
-        now = time.perf_counter()
-        if now - shown >= PLAIN_PROGRESS_S or (done == whole and shown > begun):
-            shown = now
-            rate = done / (now - begun)
-            left = (whole - done) / rate if rate else 0.0
-            print(f"  {done:,} of {whole:,} points, {rate / 1e6:.1f} M/s, {left:.0f} s left",
-                  file=sys.stderr, flush=True)  # fmt: skip
-
-    return show

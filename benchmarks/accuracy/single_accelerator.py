@@ -32,8 +32,8 @@ def lines() -> list[Line]:
             passes = compute.forward_backward(layers, machine, batch, number)
             update = compute.optimizer_s(layers, machine, number, 4.0)
             step_s = float(passes.forward_s + passes.backward_s + update)
-            predicted["dse roofline"].append(step_s * measured / batch)
+            predicted["dse roofline"].append(batch / step_s / measured)
             flops = 3 * layers.forward_flops.sum() / float(machine.reached_flops_per_s)
-            predicted["FLOPs / (peak e)"].append(flops * measured)
-    data = "step of one accelerator, 5 CNNs, K80 and P100 (TensorFlow 2017)"
+            predicted["FLOPs / (peak e)"].append(1 / flops / measured)
+    data = "samples/s of one accelerator, 5 CNNs, K80 and P100 (TensorFlow 2017)"
     return [Line(data, name, np.array(ratios)) for name, ratios in predicted.items()]

@@ -30,8 +30,9 @@ DOORS: dict[str, set[str]] = {
     "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration",
                           "dse.ray_session"},
     "dse.report": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration", "dse.search"},
+    "dse.progress": {"dse.search"},
     "dse.session": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
-                           "dse.report"},
+                           "dse.report", "dse.progress"},
     "dse.terminal": set(),
     "dse.cli_calibrate": EDGE | {"dse.calibration", "dse.session", "dse.terminal"},
     "dse.cli": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search", "dse.report",
@@ -49,6 +50,7 @@ TAKES = {
     "dse.model": {"numpy"},
     "dse.session": {"rich"},
     "dse.terminal": {"rich"},
+    "dse.progress": {"rich"},
     "dse.cli_calibrate": {"typer"},
     "dse.cli": {"typer", "rich"},
 }

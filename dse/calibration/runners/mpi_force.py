@@ -34,9 +34,11 @@ class CannotForce(Exception):
 
 
 class Forced(Protocol):
-    """Gives the communicator on which Allreduce runs the cell's algorithm."""
+    """Gives the communicator on which Allreduce runs the cell's algorithm, until released."""
 
     def communicator(self, cell: Cell) -> MPI.Comm: ...
+
+    def release(self) -> None: ...
 
 
 class Variable:
@@ -95,6 +97,9 @@ class OpenMpi:
         """The copy that runs the cell's algorithm number."""
         return self._copies[cell.number]
 
+    def release(self) -> None:
+        """Nothing to do: other communicators were never forced."""
+
 
 class Mpich:
     """MPICH reads the forced algorithm at every call, and describes its numbers by name."""
@@ -104,13 +109,9 @@ class Mpich:
         lines = self._variable.description().splitlines()
         named = [found[1] for line in lines if (found := re.match(r"(\w+)\s+- ", line.strip()))]
         self._numbers = {name: number for number, name in enumerate(named)}
-        told = self._numbers.get(TOLD_MPICH, -1)
-        if self._variable.read() != told and not Mpich._checked:
+        self._told = self._numbers.get(TOLD_MPICH, -1)
+        if self._variable.read() != self._told:
             raise CannotForce("this MPICH numbers its allreduce algorithms in a way not known here")
-        Mpich._checked = True
-        self._variable.write(self._numbers["auto"])  # alike on ranks that forced something before
-
-    _checked = False  # once in a process: afterwards the variable holds what was forced last
 
     def communicator(self, cell: Cell) -> MPI.Comm:
         """The one communicator, after the algorithm is set; all ranks must call this alike."""
@@ -119,6 +120,10 @@ class Mpich:
             raise CannotForce(f"this MPICH has no allreduce algorithm {name}")
         self._variable.write(self._numbers[name])
         return self._comm
+
+    def release(self) -> None:
+        """Back to what ranks that take no part in this were told."""
+        self._variable.write(self._told)
 
 
 def forced(comm: MPI.Comm, cells: Iterable[Cell]) -> Forced:

@@ -36,7 +36,7 @@ from dse.calibration.runners.mpi_force import CannotForce
 from dse.calibration.runners.pairs import PRIMITIVES, Pairs
 
 LOCAL_REPETITIONS = 5  # at least, and so many between two looks at the time
-FAILURES = (repeat.WrongSum, ClockJumps, CannotForce)
+FAILURES = (repeat.WrongSum, ClockJumps, CannotForce, MPI.Exception)
 
 Records = list[dict[str, Any]]
 

@@ -44,7 +44,7 @@ def measure_world(
     comm = MPI.COMM_WORLD
     if comm.Get_size() != me.ranks:
         problem = f"{me.by} started {me.ranks} ranks, but mpi4py ({worker.library()}) sees"
-        remedy = "start them by the mpirun of that library, or by srun --mpi=pmix"
+        remedy = "use that library's mpirun or srun --mpi=pmix, or set MPI4PY_LIBMPI"
         raise MeasurementError(f"{problem} {comm.Get_size()}; {remedy}")
     nodes: list[str] = comm.allgather(MPI.Get_processor_name())
     machine = this_machine()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from dse.calibration.experiment import read_experiment
 from dse.calibration.runners import launch
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
@@ -31,6 +35,23 @@ def test_mpich_measures_all_algorithms(mpich: Mpirun) -> None:
     assert all(s.version[0].isdigit() and s.verified for s in found.samples)
     allreduce = {(s.algorithm, s.ranks) for s in found.samples if s.collective == "allreduce"}
     assert allreduce == {(name, ranks) for name in ("auto", "ring") for ranks in (2, 3)}
+
+
+@pytest.mark.slow
+def test_under_mpiexec_the_ranks_there_are_do_the_measuring(mpich: Mpirun, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [mpich.path, "-n", "3", sys.executable, "-m", "dse.cli", "calibrate", "run",
+         "--budget", "5", "--out", str(tmp_path), "--name", "here"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, **mpich.environment(100)},
+        check=False,
+    )  # fmt: skip
+    assert "2/2 done" in done.stdout, done.stderr
+    found = read_experiment(tmp_path / "here.measurements.json")
+    assert {(s.library, s.ranks) for s in found.samples} == {("mpich", 2), ("mpich", 3)}
+    assert done.stdout.count("2/2 done") == 1
 
 
 @pytest.mark.slow

@@ -1,0 +1,57 @@
+"""Progress of a search: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dse.search.run import Progress
+
+PLAIN_PROGRESS_S = 2.0  # between progress lines where there is no terminal
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[Progress]:
+    """A bar with rate and time left on a terminal, plain lines elsewhere, nothing if quiet."""
+    if quiet:
+        yield lambda *_: None
+        return
+    if not sys.stderr.isatty():
+        yield _plain_progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (BarColumn(), TextColumn("{task.completed:,.0f}/{task.total:,.0f} points"), rate,
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=1, rate="")
+        begun = time.perf_counter()
+
+        def show(done: int, whole: int) -> None:
+            per_s = done / max(time.perf_counter() - begun, 1e-9)
+            bar.update(task, completed=done, total=whole, rate=f"{per_s / 1e6:.1f} M/s")
+
+        yield show
+
+
+def _plain_progress() -> Progress:
+    begun = time.perf_counter()
+    shown = begun
+
+    def show(done: int, whole: int) -> None:
+        nonlocal shown
+        now = time.perf_counter()
+        if now - shown >= PLAIN_PROGRESS_S or (done == whole and shown > begun):
+            shown = now
+            rate = done / (now - begun)
+            left = (whole - done) / rate if rate else 0.0
+            print(f"  {done:,} of {whole:,} points, {rate / 1e6:.1f} M/s, {left:.0f} s left",
+                  file=sys.stderr, flush=True)  # fmt: skip
+
+    return show
