@@ -40,8 +40,12 @@ def calibrate_run(
     link_bandwidth: Annotated[
         str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
     ] = None,
+    runner: Annotated[
+        str, typer.Option(help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster).")
+    ] = "mpi",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
 ) -> None:
-    """Measure allreduce with real MPI ranks, and fit a profile.
+    """Measure allreduce with real ranks, and fit a profile.
 
     On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
     that those started.
@@ -49,7 +53,9 @@ def calibrate_run(
     from dse.calibration.session import whereabouts
     from dse.session import calibrate_machine
 
-    where = whereabouts(mpi, hostfile, ranks_per_node, interface, link, link_bandwidth)
+    where = whereabouts(
+        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address
+    )
     calibrate_machine(out, name, budget, ranks, where)
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dse.calibration.experiment import Experiment, write_experiment
 from dse.calibration.runners.hosts import Hosts, read_hosts
@@ -16,19 +17,24 @@ from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePl
 from dse.errors import MeasurementError, OutputError, StudyError
 from dse.units import UnitError, parse
 
+RUNNERS = ("mpi", "torch", "ray")
+
 
 @dataclass(frozen=True)
 class Where:
-    """With which MPI to measure (see find_launcher; None: whichever is there), and where.
+    """With what to measure, and where.
 
-    hosts: None is this machine alone. link, link_bytes_per_s: the network between the hosts, by
-    name and in one direction per host.
+    mpi: see find_launcher; None: whichever is there. hosts: None is this machine alone. link,
+    link_bytes_per_s: the network between the hosts, by name and in one direction per host. runner:
+    a name of RUNNERS. address: of a Ray cluster; None starts Ray here.
     """
 
     mpi: str | None = None
     hosts: Hosts | None = None
     link: str | None = None
     link_bytes_per_s: float | None = None
+    runner: str = "mpi"
+    address: str | None = None
 
 
 def whereabouts(
@@ -38,8 +44,17 @@ def whereabouts(
     interface: str | None = None,
     link: str | None = None,
     link_bandwidth: str | None = None,
+    runner: str = "mpi",
+    address: str | None = None,
 ) -> Where:
     """What the user says of it, read and checked; StudyError where that cannot be right."""
+    if runner not in RUNNERS:
+        raise StudyError("--runner", 0, 0, f"'{runner}' is not known", f"use {', '.join(RUNNERS)}")
+    if runner != "ray" and address is not None:
+        raise StudyError("--address", 0, 0, "is of a Ray cluster", "give --runner ray")
+    if runner != "mpi" and (mpi is not None or hostfile is not None):
+        option = "--mpi" if mpi is not None else "--hostfile"
+        raise StudyError(option, 0, 0, f"is of the MPI runner, not of {runner}", "leave it out")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
@@ -53,7 +68,7 @@ def whereabouts(
         if speed <= 0:
             problem = f"{link_bandwidth} carries nothing"
             raise StudyError("--link-bandwidth", 0, 0, problem, "write for example 25 Gbps")
-    return Where(mpi, hosts, link, speed)
+    return Where(mpi, hosts, link, speed, runner, address)
 
 
 def calibrate_here(
@@ -65,7 +80,7 @@ def calibrate_here(
     progress: Progress | None = None,
     where: Where | None = None,
 ) -> tuple[Path, Path]:
-    """Measure with real MPI ranks for ``budget_s`` seconds, fit, and write both files.
+    """Measure with real ranks for ``budget_s`` seconds, fit, and write both files.
 
     Returns the paths of NAME.measurements.json and NAME.yaml in ``out_dir``. The fit takes a few
     seconds beyond the budget. ranks: None is 2, 3, 4, 8, or what the hosts have room for.
@@ -79,17 +94,24 @@ def calibrate_here(
     counts = ranks or (counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS)
     plan = _plan(budget_s, counts, name, sizes_bytes)
     _check_writable(Path(out_dir))
-    experiment = measure(
-        plan,
-        budget_s,
-        name=name,
-        progress=progress,
-        mpirun=place.mpi,
-        link=place.link,
-        link_bytes_per_s=place.link_bytes_per_s,
-        hosts=hosts,
+    return _write(_measured(plan, budget_s, name, progress, place), Path(out_dir), name)
+
+
+def _measured(
+    plan: MeasurePlan, budget_s: float, name: str, progress: Progress | None, place: Where
+) -> Experiment:
+    link: dict[str, Any] = {"link": place.link, "link_bytes_per_s": place.link_bytes_per_s}
+    if place.runner == "torch":
+        from dse.calibration.runners.torch_gloo import measure_torch
+
+        return measure_torch(plan, budget_s, name, progress, **link)
+    if place.runner == "ray":
+        from dse.calibration.runners.ray_cluster import measure_ray
+
+        return measure_ray(plan, budget_s, name, progress, place.address, **link)
+    return measure(
+        plan, budget_s, name=name, progress=progress, mpirun=place.mpi, hosts=place.hosts, **link
     )
-    return _write(experiment, Path(out_dir), name)
 
 
 def calibrate_as_rank(

@@ -10,10 +10,9 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
-from dse.calibration.experiment import Experiment, Machine, this_machine
+from dse.calibration.experiment import Experiment, Machine
 from dse.calibration.runners.launch import PACKAGES
 from dse.calibration.runners.mpi import Progress
 from dse.calibration.runners.placement import Placement
@@ -88,10 +87,7 @@ def measure_ray(
         notes = (f"ranks placed by Ray {ray.__version__}", "load by other processes not recorded")
     tell(runs, runs, "done")
     machine = Machine(**about[0]["machine"]) if about[0]["machine"] else None
-    found = experiment(
-        name, this_machine(), budget_s, began, None, records, fleet.samples(records), notes
-    )
-    return replace(found, machine=machine)
+    return experiment(name, machine, budget_s, began, None, records, fleet.samples(records), notes)
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def samples_of(
 
 def experiment(
     name: str,
-    machine: Machine,
+    machine: Machine | None,
     budget_s: float,
     began: float,
     busy_before: tuple[float, float] | None,
