@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test lint types bench accuracy clean
+.PHONY: help demo test torch lint types bench accuracy clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
+	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
@@ -31,6 +32,10 @@ demo: $(VENV)/.core $(PROFILE)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# Without GPUs the plain wheel of some indexes still brings gigabytes of CUDA, so it is on request.
+torch: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -50,7 +50,7 @@ def main() -> None:
         samples = tuple(
             replace(s, link_bytes_per_s=speed if s.nodes > 1 else None) for s in found.samples
         )
-        source = ", ".join(sorted({part for part in found.source.split(", ") if "/" in part}))
+        source = found.source.partition("table: ")[2].rstrip(")")
         about = replace(found, samples=samples, date=READ, source=f"published: {source}")
         profile = fit_experiments([about], name, sha256_of(TABLE), TABLE.name)
         write_profile(profile, OUT / f"{name}.yaml")

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.board import Line
+from benchmarks.lab import training
 from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Measurement, read_experiment
 from dse.calibration.prediction import predict
@@ -39,7 +40,27 @@ def lines() -> list[Line]:
         _judged("lab: 2-4 hosts -> 6-8 hosts, from 64 KiB, all algorithms", profile,
                 [s for s in both if s.nodes > FEW_HOSTS], (0.07, 0.20)),
         _judged("lab: links of 200 and 400 Mbps -> 100 Mbps", profile, third, (0.07, 0.20)),
+        *_training(profile),
     ]  # fmt: skip
+
+
+def _training(profile: Profile) -> list[Line]:
+    """Steps with and without overlap, each bucket priced as training meets it."""
+    path = RESULTS / "training.json"
+    rows = training.load(path) if path.exists() else []
+    ratios: dict[str, list[float]] = {"overlapped_s": [], "plain_s": []}
+    for row in rows:
+        sizes = 4.0 * np.array(row["elements"])
+        fit = profile.network[row["algorithm"]]
+        costs = fit.seconds(row["algorithm"], row["ranks"], sizes, row["link_bytes_per_s"],
+                            profile.gamma_s_per_byte, after_barrier=False)  # fmt: skip
+        for name, found in ratios.items():
+            step_s = training.composed_s(row, [float(c) for c in costs], name == "overlapped_s")
+            found.append(step_s / float(np.median(row[name])))
+    names = {"overlapped_s": "training step with overlap", "plain_s": "training step, no overlap"}
+    what = "3 workloads x 3 buckets x 2, 4, 8 hosts, 400 Mbps"
+    return [Line(f"lab: {names[name]}, {what}", "dse", np.array(found), None, (0.06, 0.15))
+            for name, found in ratios.items() if found]  # fmt: skip
 
 
 def _judged(

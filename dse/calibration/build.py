@@ -28,9 +28,7 @@ from dse.errors import MeasurementError
 from dse.model.arrays import Array
 from dse.model.collectives import ALGORITHMS
 
-SPLIT_REASON = (
-    "measured on one link (shared memory of one node), so all of it is taken as the host's part"
-)
+SPLIT_REASON = "measured on one link ({}), so all of it is taken as the host's part"
 
 ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
 TWO_LINKS_REASON = "measured at two or more speeds of the link between nodes"
@@ -153,7 +151,7 @@ def _profile(
         split="measured" if told_apart else "assumed",
         split_reason=TWO_LINKS_REASON
         if told_apart
-        else SPLIT_REASON
+        else SPLIT_REASON.format(used[0].link.replace("-", " "))
         if max(s.nodes for s in used) == 1
         else ONE_LINK_REASON,
         fits=fits,

@@ -69,7 +69,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class LocalSpeed:
-    """What one rank does alone: reduce, copy, or half of a ping-pong, of ``bytes`` bytes."""
+    """What one rank does alone: reduce or copy ``bytes`` bytes."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
 

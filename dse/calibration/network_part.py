@@ -68,8 +68,12 @@ class NetworkFit:
         message_bytes: ArrayLike,
         link_bytes_per_s: ArrayLike,
         gamma_s_per_byte: float,
+        after_barrier: bool = True,
     ) -> Array:
-        """Of an allreduce that begins right after a barrier; the arguments broadcast."""
+        """Of an allreduce, after a barrier as benchmarks time it, or as training meets it.
+
+        The other arguments broadcast.
+        """
         network = Network(
             FREE, self.host, inter=Link(0.0, link_bytes_per_s),
             gamma_s_per_byte=gamma_s_per_byte, crossing=self.crossing,
@@ -77,7 +81,7 @@ class NetworkFit:
         n, m, speed = (np.asarray(v, dtype=np.float64)
                        for v in (nodes, message_bytes, link_bytes_per_s))  # fmt: skip
         first = first_exchange_bytes(algorithm, n, m)
-        lockstep = (self.crossing(first) - self.first_factor * first) / speed
+        lockstep = (self.crossing(first) - self.first_factor * first) / speed * after_barrier
         whole = ALGORITHMS[algorithm](n, np.ones_like(n), m, network)
         return np.where(n > 1, np.maximum(whole - lockstep, 0.0), 0.0)
 
