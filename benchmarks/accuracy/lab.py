@@ -14,6 +14,7 @@ from benchmarks.accuracy.board import Line
 from benchmarks.lab import training
 from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Measurement, read_experiment
+from dse.calibration.fit_ps import fit_ps, predict_ps, ps_rows
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.model.collectives import ALGORITHMS
@@ -22,6 +23,7 @@ RESULTS = Path(__file__).parents[1] / "lab" / "results"
 FEW_HOSTS = 4
 JUDGED_BYTES = 64 * 1024
 THIRD_BYTES_PER_S = 100e6 / 8
+PS_WORKERS, PS_SERVERS = 3, 2
 
 
 def lines() -> list[Line]:
@@ -41,7 +43,21 @@ def lines() -> list[Line]:
                 [s for s in both if s.nodes > FEW_HOSTS], (0.07, 0.20)),
         _judged("lab: links of 200 and 400 Mbps -> 100 Mbps", profile, third, (0.07, 0.20)),
         *_training(profile),
+        _parameter_server(),
     ]  # fmt: skip
+
+
+def _parameter_server() -> Line:
+    """gRPC servers: 1-2 servers and 1-3 workers predict 3 servers and 4 workers."""
+    experiments = [read_experiment(path) for path in sorted(RESULTS.glob("ps-*.json"))]
+    samples = [s for e in experiments for s in e.samples]
+    known = [s for s in samples if s.ranks <= PS_WORKERS and s.servers <= PS_SERVERS]
+    cores = float(experiments[0].machine.cores) if experiments[0].machine else 1.0
+    fit = fit_ps(known, cores)
+    rows = ps_rows([s for s in samples if s not in known])
+    seconds = predict_ps(rows, fit.edge_bytes, cores, fit.coefficients)
+    data = "lab: gRPC, 1-2 servers and 1-3 workers -> 3 servers and 4 workers, 400 and 1000 Mbps"
+    return Line(data, "dse", seconds / rows.seconds, None, (0.12, 0.30))
 
 
 def _training(profile: Profile) -> list[Line]:

@@ -50,7 +50,7 @@ def run_ranks(
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
         *(sys.executable, "-P", str(worker), json.dumps(task)),
     ]
-    with _terminable(), _session(command, launcher.environment(ultimate_s)) as (process, stderr):
+    with terminable(), _session(command, launcher.environment(ultimate_s)) as (process, stderr):
         try:
             output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -66,7 +66,7 @@ def run_ranks(
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """SIGTERM raises SystemExit inside, so that what was started is ended. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners.launch import find_mpirun, run_ranks
-from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples, terminable
+from dse.calibration.runners.launch import find_mpirun, run_ranks, terminable
+from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 MIN_REPETITIONS = 5

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -180,20 +177,3 @@ class Budget:
 
     def _start_s(self, start: tuple[int, int]) -> float:
         return 1.0 + sum(start) / self.cores
-
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """SIGTERM raises SystemExit inside, so that what was started is ended. Main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, _: Any) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
