@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import public_logs, single_accelerator
+from benchmarks.accuracy import lab, public_logs, single_accelerator
 from benchmarks.accuracy.board import Line, table
 from dse.calibration import Profile, read_profile
 
@@ -41,7 +41,12 @@ def overall(lines: list[Line]) -> str:
 def main() -> None:
     """Predict, compare, print, write."""
     profile = read_profile(PROFILE)
-    lines = [*public_logs.lines(), *single_accelerator.lines(), *this_machine(profile)]
+    lines = [
+        *public_logs.lines(),
+        *lab.lines(),
+        *single_accelerator.lines(),
+        *this_machine(profile),
+    ]
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.board import Line
-from benchmarks.lab import training
+from benchmarks.lab import compare, training
 from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Measurement, read_experiment
 from dse.calibration.fit_ps import fit_ps, predict_ps, ps_rows
@@ -41,6 +41,7 @@ def lines() -> list[Line]:
     return [
         _judged("lab: 2-4 hosts -> 6-8 hosts, from 64 KiB, all algorithms", profile,
                 [s for s in both if s.nodes > FEW_HOSTS], (0.07, 0.20)),
+        _textbook(both),
         _judged("lab: links of 200 and 400 Mbps -> 100 Mbps", profile, third, (0.07, 0.20)),
         *_training(profile),
         _parameter_server(),
@@ -58,6 +59,15 @@ def _parameter_server() -> Line:
     seconds = predict_ps(rows, fit.edge_bytes, cores, fit.coefficients)
     data = "lab: gRPC, 1-2 servers and 1-3 workers -> 3 servers and 4 workers, 400 and 1000 Mbps"
     return Line(data, "dse", seconds / rows.seconds, None, (0.12, 0.30))
+
+
+def _textbook(samples: list[Measurement]) -> Line:
+    """One alpha and one beta per algorithm and link, on the same held-out hosts."""
+    speeds = sorted({s.link_bytes_per_s or 0.0 for s in samples})
+    errors = [e for speed in speeds for name in sorted({s.algorithm for s in samples})
+              for e in compare.textbook_errors(samples, name, speed)]  # fmt: skip
+    data = "lab: 2-4 hosts -> 6-8 hosts, from 64 KiB, all algorithms"
+    return Line(data, "textbook alpha-beta", 1.0 + np.array(errors))
 
 
 def _training(profile: Profile) -> list[Line]:
