@@ -84,7 +84,7 @@ def _training(profile: Profile) -> list[Line]:
             step_s = training.composed_s(row, [float(c) for c in costs], name == "overlapped_s")
             found.append(step_s / float(np.median(row[name])))
     names = {"overlapped_s": "training step with overlap", "plain_s": "training step, no overlap"}
-    what = "3 workloads x 3 buckets x 2, 4, 8 hosts, 400 Mbps"
+    what = "3 networks x 3 buckets x 2, 4, 8 hosts, 400 Mbps"
     return [Line(f"lab: {names[name]}, {what}", "dse", np.array(found), None, (0.06, 0.15))
             for name, found in ratios.items() if found]  # fmt: skip
 
