@@ -51,7 +51,7 @@ def main() -> None:
             replace(s, link_bytes_per_s=speed if s.nodes > 1 else None) for s in found.samples
         )
         source = found.source.partition("table: ")[2].rstrip(")")
-        about = replace(found, samples=samples, date=READ, source=f"published: {source}")
+        about = replace(found, samples=samples, date=f"read {READ}", source=f"published: {source}")
         profile = fit_experiments([about], name, sha256_of(TABLE), TABLE.name)
         write_profile(profile, OUT / f"{name}.yaml")
         assert profile.auto is not None

@@ -237,7 +237,13 @@ def fit_profile(measurements: Sequence[Path], out: Path) -> None:
     """Fit measurement files into one profile."""
     from dse.calibration import fit_measurements, write_profile
 
-    write_profile(fit_measurements(list(measurements), out.stem), out)
+    if any(path.resolve() == out.resolve() for path in measurements):
+        problem = f"'{out}' is one of the measurement files"
+        raise StudyError("--out", 0, 0, problem, "choose another name")
+    profile = fit_measurements(list(measurements), out.stem)
+    write_profile(profile, out)
+    for algorithm in profile.measured_algorithms:
+        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on what was left out")
     print(f"wrote {out}")
 
 

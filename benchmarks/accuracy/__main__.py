@@ -34,7 +34,9 @@ def this_machine(profile: Profile) -> list[Line]:
 def overall(lines: list[Line]) -> str:
     """What share of all held-out values the 90 % intervals hold."""
     inside = np.concatenate([line.inside for line in lines if line.inside is not None])
-    share = f"90 % intervals hold {np.mean(inside):.0%} of {inside.size} held-out values"
+    share = (
+        f"90 % intervals hold {np.mean(inside):.0%} of {inside.size} held-out values that have one"
+    )
     return f"{share} (83-96 % wanted)."
 
 

@@ -17,6 +17,7 @@ from dse.errors import MeasurementError
 from dse.model.arrays import Array
 
 LEAST_SIZES = 4
+NOTHING_S = 1e-18  # a solver's noise: less than a second per exabyte
 # Devices whose NVSwitch adds (NVLink SHARP); four such GPUs without a switch do not reach it.
 ADDING_SWITCHES = ("h100", "h200", "b200", "b300")
 NO_SWITCH = ("gh200", "pcie", "nvl")
@@ -61,8 +62,8 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
         rails=composition.rails,
         edges_bytes=fitted.cost.edges_bytes,
         coefficients=_rounded(fitted.cost.coefficients),
-        low=_rounded(fitted.low),
-        high=_rounded(fitted.high),
+        low=_rounded(np.minimum(fitted.low, fitted.cost.coefficients)),
+        high=_rounded(np.maximum(fitted.high, fitted.cost.coefficients)),
         anchors=fitted.cost.anchors,
         ranks_per_node=(int(local.min()), int(local.max())),
         held_out="ranks" if by_ranks else "sizes",
@@ -78,7 +79,7 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
 
 
 def _rounded(values: Sequence[float] | Array) -> tuple[float, ...]:
-    return tuple(rounded(float(value), 5) for value in values)
+    return tuple(rounded(float(v), 5) if v > NOTHING_S else 0.0 for v in values)
 
 
 def _errors(predicted: Array, rows: Rows) -> tuple[float, float]:
@@ -101,7 +102,7 @@ def _per_octave(fitted: Fitted) -> float:
         off = np.abs(np.log(np.maximum(predicted[mine], 1e-12) / rows.seconds[mine]))
         octaves = max(1.0, abs(float(np.log2(end / near))))
         spreads.append(float(np.quantile(off, 0.9)) / NORMAL_90 / octaves)
-    return rounded(max(spreads[1], PER_OCTAVE / 2), 4)
+    return rounded(max(*spreads, PER_OCTAVE / 2), 4)
 
 
 def _textbook(rows: Rows, by_ranks: bool) -> Array:

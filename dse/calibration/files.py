@@ -12,6 +12,11 @@ from dse.errors import OutputError
 from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000
+# What to give instead of another file, by the family of the file that is wanted.
+GIVE = {
+    "dse-measurements": "give a measurement file; a log becomes one by: dse calibrate import",
+    "dse-profile": "give a profile; measurements become one by: dse calibrate fit",
+}
 T = TypeVar("T")
 
 
@@ -24,7 +29,7 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
     source = read_yaml(path, MAX_FILE_BYTES)
     family = wanted.split("/")[0]
     if not isinstance(source.data, dict) or "format" not in source.data:
-        raise source.error((), f"has no 'format: {wanted}'", f"give a {family} file")
+        raise source.error((), f"has no 'format: {wanted}'", GIVE.get(family, remedy))
     found = str(source.data["format"])
     if found != wanted:
         what = "another version" if found.startswith(f"{family}/") else "another kind of file"
@@ -55,8 +60,10 @@ def _validate(kind: type[T], source: Source, remedy: str) -> T:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write under a temporary name and rename; an OutputError leaves ``path`` as it was."""
-    target = Path(path)
+    target = Path(path).resolve()  # a link keeps leading there
     temporary = ""
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{path}: is no file; choose another --out")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
 from dse.model.arrays import Array, Mask
+from dse.model.collectives import node_count
 from dse.model.library import Anchor, Composition, LibraryCost
 
 AUTO = "auto"
@@ -76,20 +77,36 @@ class LibraryFit:
             )
         )
 
-    def log_spread(self, ranks: Array, octaves_bytes: Array) -> Array:
+    def log_spread(self, ranks: Array, ranks_per_node: Array, octaves_bytes: Array) -> Array:
         """Standard deviation of the logarithm of a prediction, so far beyond the measured sizes.
 
-        The error on held-out sizes contains that of the coefficients, so it stands for both.
+        The error on held-out sizes contains that of the coefficients, so it stands for both. Away
+        from every measured layout ``per_octave`` comes on top for each doubling of ranks and of
+        ranks per node between it and the nearest one, and between nodes the factor by which fewer
+        ranks a node than measured may be slower.
         """
         inside = np.log1p(self.size_error_p90) / NORMAL_90
-        away: Array = np.ones(())  # what no layout anchors counts as one doubling away
+        n, g = (np.maximum(np.asarray(v, dtype=np.float64), 1.0) for v in (ranks, ranks_per_node))
+        local = np.minimum(n, g)
+        away = np.zeros(np.broadcast_shapes(n.shape, g.shape))
         if self.anchors:
-            measured = np.unique([anchor.ranks for anchor in self.anchors])
-            away = np.abs(np.log2(np.maximum(ranks, 1.0)[..., None] / measured)).min(axis=-1)
+            layouts = [(a.ranks, min(a.ranks, a.ranks_per_node)) for a in self.anchors]
+            distances = [np.abs(np.log2(n / m)) + np.abs(np.log2(local / k)) for m, k in layouts]
+            away = np.min(distances, axis=0)
+        # Fewer ranks on a node than measured may reach fewer of its cards: down to a card a rank.
+        fewest = min((a.ranks_per_node for a in self.anchors if a.nodes > 1), default=1.0)
+        missing = np.where(node_count(n, g) > 1, np.maximum(fewest / local, 1.0), 1.0)
+        cards = np.log(missing) / NORMAL_90
         outside = np.hypot(self.per_octave * away, PER_OCTAVE * octaves_bytes)
-        return np.asarray(np.hypot(inside, outside))
+        return np.asarray(np.hypot(np.hypot(inside, cards), outside))
 
-    def covers(self, ranks_per_node: Array) -> Mask:
-        """Whether so many ranks per node lie between the least and the largest measured."""
-        low, high = self.ranks_per_node
-        return np.asarray((ranks_per_node >= low) & (ranks_per_node <= high))
+    def covers(self, ranks: Array, ranks_per_node: Array) -> Mask:
+        """Whether so many ranks per node were measured, on one node or on several as here."""
+        local = np.minimum(ranks, ranks_per_node)
+        one = node_count(ranks, ranks_per_node) <= 1
+        found = np.zeros(np.broadcast_shapes(local.shape, one.shape), dtype=bool)
+        for anchor in self.anchors:
+            alone = anchor.ranks <= anchor.ranks_per_node
+            same = (local == min(anchor.ranks, anchor.ranks_per_node)) | alone
+            found |= (one == alone) & same
+        return found

@@ -91,14 +91,18 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
         raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
     cost = profile.auto.cost()
     if not np.all(cost.priced(at.ranks, at.ranks_per_node)):
-        where = "between nodes" if profile.max_nodes == 1 else "inside one node"
+        layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in profile.auto.anchors})
+        listed = ", ".join(f"{nodes:g} x {ranks:g}" for nodes, ranks in layouts)
         raise OutsideCalibration(
-            f"profile {profile.name} has no measurement {where}, so that layout has no price; "
-            f"it was measured with {_span(profile.auto.ranks_per_node)} ranks per node"
+            f"profile {profile.name} cannot price that layout: it was measured on {listed} "
+            "(nodes x ranks per node), which tells nothing of the other tier"
         )
     seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes)
-    spread = profile.auto.log_spread(at.ranks, at.octaves_bytes)
-    return _with_spread(seconds, spread, in_range & profile.auto.covers(at.ranks_per_node))
+    # A smaller message than measured costs no more than the smallest one.
+    beyond = np.where(at.message_bytes > profile.message_bytes[1], at.octaves_bytes, 0.0)
+    spread = profile.auto.log_spread(at.ranks, at.ranks_per_node, beyond)
+    covered = profile.auto.covers(at.ranks, at.ranks_per_node)
+    return _with_spread(seconds, spread, in_range & covered)
 
 
 def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
@@ -140,10 +144,6 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
     width = np.hypot(parameters, fit.error_p90) * (1.0 + OCTAVE_WIDENING * at.octaves)
     in_range = in_range & (algorithm in profile.measured_algorithms)
     return Prediction(seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range)
-
-
-def _span(limits: tuple[int, int]) -> str:
-    return "-".join(str(limit) for limit in dict.fromkeys(limits))
 
 
 def octaves_outside(value: Array, limits: tuple[float, float]) -> Array:

@@ -37,7 +37,7 @@ Learning Engineering).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,6 +110,11 @@ class Anchor:
     message_bytes: tuple[float, ...]
     log_ratio: tuple[float, ...]
 
+    @property
+    def nodes(self) -> float:
+        """Nodes of the layout."""
+        return float(node_count(self.ranks, self.ranks_per_node))
+
     def factor(self, message_bytes: ArrayLike) -> Array:
         """What the composed time is multiplied by; in the shape of ``message_bytes``."""
         size = np.log(np.maximum(np.asarray(message_bytes, dtype=np.float64), 1.0))
@@ -138,12 +143,30 @@ class LibraryCost:
         """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
 
         slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
-        the price of bytes between nodes; every latency stays.
+        the price of bytes between nodes; every latency stays. On more nodes than were measured NCCL
+        may still prefer its tree above ``ring_from_bytes``: the cheaper of both counts there.
         """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
+        total = self._composed(self.composition, n, g, m, slower)
+        most = max((anchor.nodes for anchor in self.anchors), default=np.inf)
+        beyond = (node_count(n, g) > most) & (m >= self.composition.ring_from_bytes)
+        if self.composition.family == "nccl" and np.any(beyond):
+            tree = replace(self.composition, ring_from_bytes=np.inf)
+            other = self._composed(tree, n, g, m, slower)
+            total = np.where(beyond, np.minimum(total, other), total)
+        for anchor in self.anchors:
+            local = min(anchor.ranks, anchor.ranks_per_node)
+            here = (n == anchor.ranks) & (np.minimum(n, g) == local)
+            if np.any(here):
+                total = np.where(here, total * anchor.factor(m), total)
+        return np.where(n > 1, total, 0.0)
+
+    def _composed(
+        self, composition: Composition, n: Array, g: Array, m: Array, slower: ArrayLike
+    ) -> Array:
         shape = np.broadcast_shapes(n.shape, g.shape, m.shape)
         total, between = np.zeros(shape), np.zeros(shape)
-        columns = terms(self.composition, self.edges_bytes, n, g, m)
+        columns = terms(composition, self.edges_bytes, n, g, m)
         wire = len(self.coefficients) - len(self.edges_bytes) - 1  # the bytes between nodes: last
         for at, (coefficient, term) in enumerate(zip(self.coefficients, columns, strict=True)):
             if coefficient and at < wire:
@@ -151,13 +174,7 @@ class LibraryCost:
             elif coefficient:
                 between = between + coefficient * term
         several = node_count(n, g) > 1
-        total = np.where(several, total + between * slower, total)
-        for anchor in self.anchors:
-            local = min(anchor.ranks, anchor.ranks_per_node)
-            here = (n == anchor.ranks) & (np.minimum(n, g) == local)
-            if np.any(here):
-                total = np.where(here, total * anchor.factor(m), total)
-        return np.where(n > 1, total, 0.0)
+        return np.where(several, total + between * slower, total)
 
     def priced(self, ranks: ArrayLike, ranks_per_node: ArrayLike) -> Mask:
         """Whether bytes have a price on the tier that binds; where none was measured it is 0."""

@@ -121,7 +121,8 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
         if profile is None or profile.auto is None or name not in _used(problem, "aggregation"):
             continue
         cost, speed = profile.auto.cost(), profile.link_bytes_per_s
-        if not cost.priced(2, 1):
+        local = profile.auto.ranks_per_node[1]
+        if not cost.priced(2 * local, local):
             lines.append(
                 f"Profile {profile.name} was measured inside one node: {name} has no price between "
                 "nodes, and such points are rejected."
@@ -138,7 +139,7 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
                 f"(profile {profile.name}). On other networks its time per byte is scaled by the "
                 "speed, its latency is left."
             )
-        if not cost.priced(2, 2):
+        if not cost.priced(max(local, 2), max(local, 2)):
             lines.append(
                 f"Profile {profile.name} was measured on several nodes only: {name} has no price "
                 "inside one node, and such points are rejected."

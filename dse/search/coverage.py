@@ -59,7 +59,8 @@ def in_range(setting: Setting) -> Mask:
         slow, fast = setting.between.link_bytes_per_s
         speed = 1.0 / setting.network.wire_s_per_byte()
         measured = (setting.gpus >= few) & (setting.gpus <= many) & (nodes == setting.gpus)
-        return np.asarray(alone | (measured & (speed >= slow) & (speed <= fast)))
+        like = (speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED)
+        return np.asarray(alone | (measured & like))
     if setting.algorithm != AUTO:
         many = min(many, profile.cores)  # beyond, ranks shared cores: no cluster does that
     measured = (setting.gpus >= few) & (setting.gpus <= many) & (nodes <= profile.max_nodes)
@@ -99,7 +100,9 @@ def held_out_error(setting: Setting) -> Array:
     if setting.algorithm == AUTO:
         assert profile.auto is not None
         draws = setting.problem.draw_count
-        spread = profile.auto.log_spread(setting.gpus, np.asarray(_octaves(setting, profile)))
+        spread = profile.auto.log_spread(
+            setting.gpus, setting.gpus_per_node, np.asarray(_octaves(setting, profile))
+        )
         unlike = ~(alike(setting, profile) | (setting.gpus <= 1))
         width: Array = spread * np.where(unlike, OUTSIDE_WIDENING, 1.0)
     else:

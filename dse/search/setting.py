@@ -41,12 +41,21 @@ class Setting(Placement):
             within,
             across,
             self._intra(),
-            Link(self.wire(lambda w: w.latency_s), self.wire(lambda w: w.bytes_per_s)),
+            Link(self.wire(lambda w: w.latency_s), self._wire_bytes_per_s()),
             self.rails,
             self.transport.multirail,
             gamma,
-            crossing=self.between.crossing if self.between else None,
+            crossing=self._crossing(),
         )
+
+    def _wire_bytes_per_s(self) -> Array:
+        """Reached of a card; nominal where what it reaches is in the fitted factors."""
+        share = 1.0 if self.between is None else self.transport.link_efficiency
+        return self.wire(lambda w: w.bytes_per_s) / share
+
+    def _crossing(self) -> StepCost | None:
+        known = self.between is not None and self.between.link_bytes_per_s[1] > 0
+        return self.between.crossing if self.between is not None and known else None
 
     @cached_property
     def between(self) -> NetworkFit | None:

@@ -10,6 +10,7 @@ import numpy as np
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.profile import Point, Profile
+from dse.model.library import Anchor
 
 SIZES = tuple(1024 * 4**k for k in range(10))
 EDGE = 65536.0
@@ -36,7 +37,9 @@ def profile(
         coefficients=coefficients,
         low=tuple(0.9 * c for c in coefficients),
         high=tuple(1.1 * c for c in coefficients),
-        anchors=(),
+        anchors=tuple(
+            Anchor(n, g, (float(SIZES[0]), float(SIZES[-1])), (0.0, 0.0)) for n, g in layouts
+        ),
         ranks_per_node=(min(g for _, g in layouts), max(g for _, g in layouts)),
         held_out="ranks",
         error=error / 2,

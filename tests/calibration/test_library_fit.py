@@ -115,8 +115,30 @@ def test_a_profile_of_one_rank_count_says_so_at_a_thousand() -> None:
 
 def test_a_tier_that_was_not_measured_has_no_price() -> None:
     profile = fit(measured(planted(Composition("nccl")), [(8, 8)]))
-    with pytest.raises(OutsideCalibration, match="no measurement between nodes"):
+    with pytest.raises(OutsideCalibration, match=r"cannot price that layout.* measured on 1 x 8"):
         predict(profile, "auto", 1000, 2.0**20, 8)
+
+
+def test_fewer_ranks_a_node_than_measured_may_lack_their_cards() -> None:
+    profile = fit(measured(planted(Composition("nccl")), [(8, 4), (16, 4)]))
+    found = predict(profile, "auto", 16, 2.0**28, 1)
+    assert not found.in_range
+    assert found.high > 4 * found.seconds
+
+
+def test_a_layout_between_the_measured_ones_is_less_sure() -> None:
+    profile = fit(measured(planted(Composition("nccl")), [(8, 8), (16, 4)]))
+    known, other = (predict(profile, "auto", n, 2.0**20, g) for n, g in ((16, 4), (16, 8)))
+    assert known.in_range
+    assert other.high / other.low > 1.2 * known.high / known.low
+
+
+def test_beyond_the_measured_nodes_no_ring_is_dearer_than_the_tree() -> None:
+    profile = fit(measured(planted(Composition("nccl")), [(8, 4), (16, 4)]))
+    assert profile.auto is not None
+    edge = profile.auto.ring_from_bytes
+    below, above = predict(profile, "auto", 4096, np.array([0.99 * edge, edge]), 4).seconds
+    assert above < 1.5 * below
 
 
 def test_one_rank_and_huge_numbers_are_priced() -> None:

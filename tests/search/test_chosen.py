@@ -143,7 +143,7 @@ def test_intervals_come_from_the_profiles_own_spread(
         return (high - low) / point["comm_s"]  # type: ignore[no-any-return,operator]
 
     part = chosen.part()
-    inside = float(part.log_spread(np.array(8.0), np.array(0.0)))
+    inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0)))
     assert width(gpus=8) == pytest.approx(2 * 1.645 * inside, rel=0.3)
     assert width(gpus=8) < width(gpus=16) < width(gpus=64)  # 8 was measured, 64 is beyond
     assert width(gpus=8) < width(gpus=8, inter_node="ib-hdr")
