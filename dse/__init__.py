@@ -11,12 +11,14 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
 
+TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it needs
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any, TypeAlias
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -38,6 +40,8 @@ def load_study(study: File) -> Problem:
     >>> load_study("ps-vs-allreduce").workload.name
     'vgg16'
     """
+    from pathlib import Path
+
     from dse.search import load
 
     return load.load(Path(study))
@@ -101,6 +105,8 @@ def run(
     >>> document["recommended"]["speedup"] > 1
     True
     """
+    from pathlib import Path
+
     from dse.session import Options, run_study
 
     folder = None if out is None else Path(out)
@@ -122,6 +128,8 @@ def calibrate(
     >>> profile.error("ring")  # median, relative, on rank counts it was not fitted on
     ... # doctest: +SKIP
     """
+    from pathlib import Path
+
     from dse.calibration import calibrate_here, read_profile
 
     return read_profile(calibrate_here(Path(out), budget_s, ranks, name)[1])
@@ -134,6 +142,8 @@ def rebuild_report(folder: File) -> Path:
     >>> rebuild_report("my-report").name
     'report.html'
     """
+    from pathlib import Path
+
     from dse.report.write import read_document, write_report
 
     return write_report(read_document(Path(folder)), Path(folder))

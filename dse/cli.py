@@ -1,201 +1,23 @@
-"""The command line. Heavy packages are imported inside the functions that need them."""
+"""The command line's way in: nothing is imported before Ctrl-C is minded."""
 
 from __future__ import annotations
 
-import gc
-import os
 import sys
-from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-import typer.core
-
-from dse import __version__
-from dse.cli_calibrate import calibrate
-from dse.errors import DseError
-from dse.terminal import console, print_json
-
-EXIT_INTERRUPTED = 130
-COLLECT_EVERY = 50_000  # allocations
-
-
-class Commands(typer.core.TyperGroup):
-    """Ends with the shell's status for Ctrl-C, wherever a command was."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise SystemExit(EXIT_INTERRUPTED) from None
-
-
-app = typer.Typer(
-    name="dse",
-    cls=Commands,
-    help="Which training cluster, and which way of training on it, buys most speed for the money.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.add_typer(calibrate, name="calibrate")
-
-StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-# What the command line itself is misused with; typer passes it on without exporting its name.
-_UsageError: Any = typer.BadParameter.__base__
+EXIT_INTERRUPTED = 130  # as shells say it
 
 
 def main() -> None:
-    """Run the command line; every known error is one line and its exit status."""
-    # Imports and catalogue make many objects and drop few: collecting less often saves a tenth of
-    # a second of a short command.
-    gc.set_threshold(COLLECT_EVERY)
+    """Run the command line and end with its exit status; Ctrl-C is one line and status 130."""
     try:
-        status = app(prog_name="dse", standalone_mode=False)
-        sys.stdout.flush()
-    except DseError as error:
-        status = _fail(str(error) if getattr(error, "line", 0) else f"dse: {error}", error)
-    except _UsageError as error:
-        status = _misused(error)
-    except OSError as error:
-        status = _fail(f"dse: output cannot be written: {error.strerror}")
-        _silence_stdout()
+        from dse.commands import run_command
+
+        status = run_command()
+    except KeyboardInterrupt as cause:
+        status = EXIT_INTERRUPTED
+        said = "; ".join(text for text in ("interrupted", str(cause)) if text)
+        print(f"\n{said}", file=sys.stderr)
     raise SystemExit(status)
-
-
-def _fail(line: str, error: DseError | None = None) -> int:
-    print(line, file=sys.stderr)
-    return (error or DseError).exit_status
-
-
-def _misused(error: Any) -> int:
-    """One line for a wrong command, option or argument; the help where nothing was asked."""
-    if error.ctx is not None and error.format_message() == error.ctx.get_help():
-        error.show()
-        return int(error.exit_code)
-    said = " ".join(error.format_message().split()).rstrip(".")
-    command = error.ctx.command_path if error.ctx is not None else "dse"
-    return _fail(f"dse: {said[:1].lower()}{said[1:]}; see {command} --help")
-
-
-def _silence_stdout() -> None:
-    """Spare the interpreter a second failure when it flushes what is left on its way out."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"dse {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Common options."""
-
-
-@app.command()
-def run(
-    study: StudyPath,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of the report [default: reports/STUDY].")
-    ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
-    executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
-    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    budget: Annotated[
-        int | None, typer.Option(min=1, help="Points the guided engine may price.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**63 - 1, help="Of everything random.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
-    json: Json = False,
-) -> None:
-    """Search a study and write its report."""
-    from dse.session import Options, run_study
-
-    options = Options(out, engine, executor, address, budget, seed, resume)
-    run_study(study, options, command=_command(), quiet=json, show_json=json)
-
-
-@app.command()
-def check(study: StudyPath, json: Json = False) -> None:
-    """Check a study: schema, units, names, size of the space, estimated time. Runs nothing."""
-    from dse.session import check_study
-
-    check_study(study, json)
-
-
-@app.command()
-def explain(
-    study: StudyPath,
-    assign: Annotated[
-        list[str] | None, typer.Option("--set", help="axis=value; the rest is the baseline's.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Price one point: every term, memory, money, and whether it was measured."""
-    from dse.session import explain_point
-
-    explain_point(study, assign or [], json)
-
-
-@app.command()
-def report(folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")]) -> None:
-    """Rebuild the report of a finished run from its run.json."""
-    from dse.report.write import read_document, write_report
-
-    print(
-        f"wrote {write_report(read_document(folder), folder if folder.is_dir() else folder.parent)}"
-    )
-
-
-@app.command()
-def catalog(
-    kind: Annotated[str | None, typer.Argument(help="accelerators, fabrics, nodes ...")] = None,
-    name: Annotated[str | None, typer.Argument(help="One entry.")] = None,
-    json: Json = False,
-) -> None:
-    """Show what is known, with units and sources."""
-    from dse.catalog import show
-
-    if json:
-        data: Any = show.kinds_data()
-        if kind is not None:
-            data = show.kind_data(kind) if name is None else show.entry_data(kind, name)
-        print_json(data)
-        return
-    screen = console()
-    if kind is None:
-        show.render_kinds(screen)
-    elif name is None:
-        show.render_kind(screen, kind)
-    else:
-        show.render_entry(screen, kind, name)
-
-
-@app.command()
-def schema() -> None:
-    """Print the JSON Schema of a study file."""
-    from dse.study import study_schema
-
-    print_json(study_schema())
-
-
-def _command() -> str:
-    import shlex
-
-    return shlex.join(["dse", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

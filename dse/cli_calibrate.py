@@ -41,21 +41,31 @@ def calibrate_run(
         str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
     ] = None,
     runner: Annotated[
-        str, typer.Option(help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster).")
+        str,
+        typer.Option(
+            help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster); grpc or mpi-ps "
+            "(parameter servers); compute (matrix products, training steps)."
+        ),
     ] = "mpi",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="What computes: cpu or cuda.")] = None,
 ) -> None:
-    """Measure allreduce with real ranks, and fit a profile.
+    """Measure allreduce, parameter servers or compute speed, and fit a profile.
 
     On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
     that those started.
     """
+    from dse.calibration import asked
     from dse.calibration.session import whereabouts
-    from dse.session import calibrate_machine
+    from dse.session_calibrate import calibrate_machine
 
     where = whereabouts(
-        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address
-    )
+        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
+        None if servers is None else asked.counts(servers, "--servers"), device,
+    )  # fmt: skip
     calibrate_machine(out, name, budget, ranks, where)
 
 
@@ -65,7 +75,7 @@ def calibrate_fit(
     out: Annotated[Path, typer.Option(help="The profile to write.")],
 ) -> None:
     """Fit a profile to measurements made earlier."""
-    from dse.session import fit_profile
+    from dse.session_calibrate import fit_profile
 
     fit_profile(measurements, out)
 
@@ -84,7 +94,7 @@ def calibrate_show(
     """Print a profile: parameters with intervals, range of validity, held-out errors."""
     from dse.calibration import profile_data, show_profile
     from dse.calibration.plot import print_plot, write_plot
-    from dse.session import named_profile
+    from dse.session_calibrate import named_profile
 
     if file is not None and not plot:
         raise StudyError(str(file), 0, 0, "a file is written by --plot", "add --plot")
@@ -106,22 +116,43 @@ def calibrate_predict(
     bytes: Annotated[str, typer.Option("--bytes", help="Sizes: 4KiB,1MiB,1GiB.")],
     ranks_per_node: RanksPerNode = None,
     algorithm: Algorithm = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Parameter servers of --algorithm ps: 1,2; 1 if left out.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Predict allreduce seconds with 90 % intervals, and say what was not measured."""
-    from dse.calibration import asked
-    from dse.calibration.predict_command import prediction_records, prediction_table
-    from dse.session import named_profile
+    """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
+    from dse.calibration import asked, ps_command
+    from dse.calibration.predict_command import (
+        prediction_records,
+        prediction_table,
+        unpriced_reasons,
+    )
+    from dse.session_calibrate import named_profile
 
     counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
     local = asked.count(ranks_per_node, "--ranks-per-node")
     found = named_profile(profile)
+    counted = None if servers is None else asked.counts(servers, "--servers")
+    if name := ps_command.asked_of_servers(found, algorithm, counted):
+        if local is not None:
+            problem, remedy = "says nothing of parameter servers", "leave it out"
+            raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
+        served = ps_command.server_records(found, name, counts, counted or (1,), sizes)
+        if json:
+            print_json(served)
+        else:
+            console().print(ps_command.server_table(found, served))
+        return
     chosen = asked.algorithms(found, algorithm)
     records = prediction_records(found, chosen, counts, local, sizes)
     if json:
         print_json(records)
         return
-    console().print(prediction_table(found, records))
+    screen = console()
+    screen.print(prediction_table(found, records))
+    for reason in unpriced_reasons(records):
+        screen.print(f"- {reason}", markup=False, highlight=False)
 
 
 @calibrate.command("compare")
@@ -141,7 +172,7 @@ def calibrate_compare(
     """Say which of two profiles is faster where, and by how much."""
     from dse.calibration import asked
     from dse.calibration.compare import compare, show_comparison
-    from dse.session import named_profile
+    from dse.session_calibrate import named_profile
 
     counts = None if ranks is None else asked.counts(ranks, "--ranks")
     sizes = None if bytes is None else asked.sizes(bytes)
@@ -169,7 +200,7 @@ def calibrate_suggest(
     """Name the next runs that would narrow the intervals of a study the most."""
     from dse.calibration import asked
     from dse.calibration.advice import advice_data, show_advice
-    from dse.session import suggest_runs
+    from dse.session_calibrate import suggest_runs
 
     most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
     asked.check_budget(budget)
@@ -190,7 +221,10 @@ def calibrate_import(
         str | None, typer.Option(help="Rows of a table: system=polaris,transport=ofi.")
     ] = None,
     system: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
-    link: Annotated[str | None, typer.Option(help="Name of the slowest link.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the slowest link, as ib-hdr.")] = None,
+    link_bandwidth: Annotated[
+        str | None, typer.Option(help="Speed of a node's link, as '100 Gbps'; one direction.")
+    ] = None,
     collective: Annotated[
         str | None, typer.Option(help="Collective, where a log does not name it.")
     ] = None,
@@ -203,8 +237,10 @@ def calibrate_import(
 ) -> None:
     """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
     from dse.calibration.importing import import_to_file
+    from dse.session_calibrate import fabric_names
 
     import_to_file(
         files, out, ranks, nodes, select, system=system, link=link, collective=collective,
-        library=library, algorithm=algorithm,
+        library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
+        fabrics=fabric_names(),
     )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import time
 from pathlib import Path
 
 import pytest
@@ -115,13 +114,12 @@ def test_refused(text: str) -> None:
         parse_yaml(text, "f")
 
 
-def test_flat_floods_are_refused_in_no_time() -> None:
-    start = time.perf_counter()
-    with pytest.raises(StudyError, match="more than 100000 values"):
+def test_floods_are_refused_where_they_pass_the_limit() -> None:
+    """No further: the list is the first value, and each of the others takes two columns."""
+    with pytest.raises(StudyError, match=r"^f:1:200000: more than 100000 values"):
         parse_yaml("[" + "1," * 400_000 + "]", "f")
-    with pytest.raises(StudyError, match="nested more than 50"):
+    with pytest.raises(StudyError, match=r"^f:1:101: nested more than 50"):
         parse_yaml("- " * 400_000, "f")
-    assert time.perf_counter() - start < 5
 
 
 def test_limit_of_size_is_the_callers(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import lab, public_logs, single_accelerator
+from benchmarks.accuracy import choice, lab, public_logs, single_accelerator
 from benchmarks.accuracy.board import Line, table
 from dse.calibration import Profile, read_profile
 
@@ -46,6 +46,7 @@ def main() -> None:
     lines = [
         *public_logs.lines(),
         *lab.lines(),
+        *choice.lines(),
         *single_accelerator.lines(),
         *this_machine(profile),
     ]

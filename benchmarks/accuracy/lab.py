@@ -6,6 +6,7 @@ Reads what ``python -m benchmarks.lab measure`` left in benchmarks/lab/results, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy as np
 from benchmarks.accuracy.board import Line
 from benchmarks.lab import compare, training
 from dse.calibration.build import fit_experiments
-from dse.calibration.experiment import Measurement, read_experiment
-from dse.calibration.fit_ps import fit_ps, predict_ps, ps_rows
+from dse.calibration.experiment import Experiment, Measurement, read_experiment
+from dse.calibration.fit_ps import ps_rows
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.model.collectives import ALGORITHMS
@@ -28,38 +29,82 @@ PS_WORKERS, PS_SERVERS = 3, 2
 
 def lines() -> list[Line]:
     """More hosts, and another link speed."""
-    experiments = [read_experiment(path) for path in sorted(RESULTS.glob("mpi-*.json"))]
-    samples = [
-        s for e in experiments for s in e.samples
-        if s.algorithm in ALGORITHMS and s.ranks_per_node == 1 and s.nodes > 1
-    ]  # fmt: skip
+    samples, known, profile = forced()
     third = [s for s in samples if s.link_bytes_per_s == THIRD_BYTES_PER_S]
     both = [s for s in samples if s.link_bytes_per_s != THIRD_BYTES_PER_S]
-    known = [s for s in both if s.nodes <= FEW_HOSTS]
-    about = replace(experiments[0], samples=tuple(known))
-    profile = fit_experiments([about], "lab")
     return [
         _judged("lab: 2-4 hosts -> 6-8 hosts, from 64 KiB, all algorithms", profile,
                 [s for s in both if s.nodes > FEW_HOSTS], (0.07, 0.20)),
         _textbook(both),
         _judged("lab: links of 200 and 400 Mbps, 2-4 hosts -> 100 Mbps, 2-8 hosts", profile,
                 third, (0.07, 0.20)),
+        _two_a_host(known),
+        *_gloo(),
         *_training(profile),
         _parameter_server(),
     ]  # fmt: skip
 
 
+@cache
+def forced() -> tuple[list[Measurement], list[Measurement], Profile]:
+    """Allreduce of one rank a host: everything, what is fitted, and the profile fitted to it."""
+    experiments = _experiments("mpi")
+    samples = [s for s in _between(experiments) if s.ranks_per_node == 1]
+    known = [s for s in samples
+             if s.link_bytes_per_s != THIRD_BYTES_PER_S and s.nodes <= FEW_HOSTS]  # fmt: skip
+    about = replace(experiments[0], samples=tuple(known))
+    return samples, known, fit_experiments([about], "lab")
+
+
+def _experiments(kind: str) -> list[Experiment]:
+    return [read_experiment(path) for path in sorted(RESULTS.glob(f"{kind}-*.json"))]
+
+
+def _between(experiments: list[Experiment]) -> list[Measurement]:
+    """Forced algorithms between hosts."""
+    return [s for e in experiments for s in e.samples if s.algorithm in ALGORITHMS and s.nodes > 1]
+
+
+def _two_a_host(known: list[Measurement]) -> Line:
+    """Ranks that share the link of their host."""
+    experiments = _experiments("mpi")
+    pairs = [s for s in _between(experiments) if s.ranks_per_node == 2]
+    fewer = (*known, *(s for s in pairs if s.nodes < FEW_HOSTS))
+    profile = fit_experiments([replace(experiments[0], samples=fewer)], "lab")
+    return _judged("lab: 1 rank on 2-4 hosts, 2 on each of 2-3 -> 2 on each of 4", profile,
+                   [s for s in pairs if s.nodes == FEW_HOSTS], None)  # fmt: skip
+
+
+def _gloo() -> list[Line]:
+    """The ring of torch; nothing where it was not measured on few and on more hosts."""
+    experiments = _experiments("gloo")
+    samples = _between(experiments)
+    known = [s for s in samples if s.nodes <= FEW_HOSTS]
+    asked = [s for s in samples if s.nodes > FEW_HOSTS]
+    if not known or not asked:
+        return []
+    profile = fit_experiments([replace(experiments[0], samples=tuple(known))], "lab-gloo")
+    data = "lab: gloo ring, 2-4 hosts -> 6-8 hosts"
+    return [_judged(data, profile, asked, (0.07, 0.20))]
+
+
 def _parameter_server() -> Line:
     """gRPC servers: 1-2 servers and 1-3 workers predict 3 servers or 4 workers."""
-    experiments = [read_experiment(path) for path in sorted(RESULTS.glob("ps-*.json"))]
-    samples = [s for e in experiments for s in e.samples]
-    known = [s for s in samples if s.ranks <= PS_WORKERS and s.servers <= PS_SERVERS]
-    cores = float(experiments[0].machine.cores) if experiments[0].machine else 1.0
-    fit = fit_ps(known, cores)
-    rows = ps_rows([s for s in samples if s not in known])
-    seconds = predict_ps(rows, fit.edge_bytes, cores, fit.coefficients)
+    experiments = _experiments("ps")
+
+    def known(sample: Measurement) -> bool:
+        return sample.ranks <= PS_WORKERS and sample.servers <= PS_SERVERS
+
+    fitted = [replace(e, samples=tuple(filter(known, e.samples))) for e in experiments]
+    profile = fit_experiments(fitted, "lab")
+    rows = ps_rows([s for e in experiments for s in e.samples if not known(s)])
+    found = predict(
+        profile, "ps", rows.workers, rows.message_bytes, None, 1.0 / rows.wire_s_per_byte,
+        rows.servers,
+    )  # fmt: skip
+    inside = (found.low <= rows.seconds) & (rows.seconds <= found.high)
     data = "lab: gRPC, 1-2 servers and 1-3 workers -> 3 servers or 4 workers, 400 and 1000 Mbps"
-    return Line(data, "dse", seconds / rows.seconds, None, (0.12, 0.30))
+    return Line(data, "dse", found.seconds / rows.seconds, inside, (0.12, 0.30))
 
 
 def _textbook(samples: list[Measurement]) -> Line:
@@ -76,35 +121,45 @@ def _training(profile: Profile) -> list[Line]:
     path = RESULTS / "training.json"
     rows = training.load(path) if path.exists() else []
     ratios: dict[str, list[float]] = {"overlapped_s": [], "plain_s": []}
+    inside: dict[str, list[bool]] = {"overlapped_s": [], "plain_s": []}
     for row in rows:
         sizes = 4.0 * np.array(row["elements"])
-        fit = profile.network[row["algorithm"]]
-        costs = fit.seconds(row["algorithm"], row["ranks"], sizes, row["link_bytes_per_s"],
-                            profile.gamma_s_per_byte, after_barrier=False)  # fmt: skip
-        for name, found in ratios.items():
-            step_s = training.composed_s(row, [float(c) for c in costs], name == "overlapped_s")
-            found.append(step_s / float(np.median(row[name])))
+        algorithm, n, speed = row["algorithm"], row["ranks"], row["link_bytes_per_s"]
+        gamma = profile.gamma_s_per_byte
+        fit = profile.network[algorithm]
+        costs = fit.seconds(algorithm, n, sizes, speed, gamma, after_barrier=False)
+        at = predict(profile, algorithm, n, sizes, 1, speed)
+        for name in ratios:
+            step_s, low, high = (
+                training.composed_s(row, [float(c) for c in costs * share], name == "overlapped_s")
+                for share in (1.0, at.low / at.seconds, at.high / at.seconds)
+            )
+            measured = float(np.median(row[name]))
+            ratios[name].append(step_s / measured)
+            inside[name].append(low <= measured <= high)
     names = {"overlapped_s": "training step with overlap", "plain_s": "training step, no overlap"}
     what = "3 networks x 3 buckets x 2, 4, 8 hosts, compute as timed"
-    return [Line(f"lab: {names[name]}, {what}", "dse", np.array(found), None, (0.06, 0.15))
+    return [Line(f"lab: {names[name]}, {what}", "dse", np.array(found), np.array(inside[name]),
+                 (0.06, 0.15))
             for name, found in ratios.items() if found]  # fmt: skip
 
 
 def _judged(
-    data: str, profile: Profile, samples: list[Measurement], target: tuple[float, float]
+    data: str, profile: Profile, samples: list[Measurement], target: tuple[float, float] | None
 ) -> Line:
-    """Medians over the runs of a layout, against the profile."""
+    """Medians over the runs of a layout, against the profile; as many ranks on every host."""
     ratios, inside = [], []
-    for (algorithm, n, m, speed), seconds in _medians(samples).items():
+    for (algorithm, n, m, speed), seconds in medians(samples).items():
         if m < JUDGED_BYTES:
             continue
-        at = predict(profile, algorithm, n, m, 1, speed)
+        at = predict(profile, algorithm, n, m, samples[0].ranks_per_node, speed)
         ratios.append(float(at.seconds) / seconds)
         inside.append(bool(at.low <= seconds <= at.high))
     return Line(data, "dse", np.array(ratios), np.array(inside), target)
 
 
-def _medians(samples: list[Measurement]) -> dict[tuple[str, int, int, float], float]:
+def medians(samples: list[Measurement]) -> dict[tuple[str, int, int, float], float]:
+    """Seconds by (algorithm, ranks, bytes, bytes/s of the link), over the runs."""
     times: dict[tuple[str, int, int, float], list[float]] = {}
     for s in samples:
         times.setdefault((s.algorithm, s.ranks, s.bytes, s.link_bytes_per_s or np.nan), []).append(

@@ -27,6 +27,7 @@ def lines() -> list[Line]:
               and len({m.ranks for m in s}) > 1]  # fmt: skip
     polaris = [s for s in systems if s[0].system == "polaris"]
     lassen = [s for s in systems if s[0].system == "lassen"]
+    rails = [[m for m in s if m.nodes > 1] for s in systems if s[0].system == "cluster01"]
     return [
         *_judged("every other size inside one configuration, NCCL and OSU",
                  [_alternate(layout) for layout in layouts], (0.05, 0.15)),
@@ -36,6 +37,8 @@ def lines() -> list[Line]:
                  [_split(s, lambda m: m.nodes == 2) for s in polaris], (0.15, 0.35)),
         *_judged("Lassen, 4, 8, 16 nodes -> 32 nodes",
                  [_split(s, lambda m: m.nodes < 32) for s in lassen], (0.12, 0.30)),
+        *_judged("cluster01, 10 nodes, 1 and 2 GPUs a node -> 4 a node",
+                 [_split(s, lambda m: m.ranks_per_node < 4) for s in rails if s], None),
     ]  # fmt: skip
 
 
@@ -62,7 +65,7 @@ def _alternate(samples: list[Measurement]) -> tuple[list[Measurement], list[Meas
 def _judged(
     data: str,
     groups: Sequence[tuple[list[Measurement], list[Measurement]]],
-    target: tuple[float, float],
+    target: tuple[float, float] | None,
 ) -> list[Line]:
     ratios, inside, textbook = [], [], []
     for train, test in groups:

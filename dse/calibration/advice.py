@@ -49,6 +49,12 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
 def notes(advice: Advice) -> list[str]:
     """What no run within reach can change."""
     found = []
+    if advice.unpriced:
+        many = f"{advice.unpriced} more point{'s' * (advice.unpriced > 1)} of the study"
+        found.append(
+            f"{many} cannot be priced, so that no run is judged by them: {advice.why_unpriced}. "
+            "Measure one such layout first"
+        )
     if advice.beyond:
         nodes = f"{advice.max_nodes:,} node{'s' * (advice.max_nodes > 1)}"
         found.append(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 import math
+import re
 from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
 
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Point, Profile
+from dse.calibration.ps_part import PS
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.collectives import ALGORITHMS
+from dse.model.selection import BY_NAME
+from dse.spelling import LONGEST, meant
 from dse.units import UnitError, parse
 
 MOST_RANKS = 10**9
 MOST_BYTES = 2**60
+_IN_BITS = re.compile(r"b(it|its)?\s*$")  # B is a byte
 
 
 def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
@@ -23,7 +29,10 @@ def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
         try:
             return parse(part, "count")
         except UnitError:
-            return parse(part, "bytes")
+            size = parse(part, "bytes")
+        if _IN_BITS.search(part):
+            raise UnitError(f"'{part}' is in bits", f"write {_IN_BITS.sub('B', part)} for bytes")
+        return size
 
     return _list(text, option, read, MOST_BYTES, "4KiB,1MiB,1GiB")
 
@@ -37,16 +46,72 @@ def count(text: str | None, option: str) -> int | None:
     """One whole number from 1 up; None stays None."""
     if text is None:
         return None
-    found = counts(text, option)
+    found = _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8")
     if len(found) > 1:
         raise StudyError(option, 0, 0, f"'{text}' is more than one value", "give one")
     return found[0]
+
+
+def named(given: str | None, known: Sequence[str], option: str) -> str | None:
+    """One of the ``known`` names; None stays None. StudyError, with what was meant, for another."""
+    if given is None or given in known:
+        return given
+    remedy = meant(given, known, f"choose from {', '.join(known)}")
+    raise StudyError(option, 0, 0, f"'{given}' is not known", remedy)
+
+
+def link_speed(text: str | None, option: str = "--link-bandwidth") -> float | None:
+    """'25 Gbps' -> bytes per second; None stays None. StudyError for what is no speed."""
+    if text is None:
+        return None
+    try:
+        speed = parse(text, "bytes_per_s")
+    except UnitError as cause:
+        raise StudyError(option, 0, 0, cause.problem, cause.remedy) from None
+    if speed <= 0:
+        raise StudyError(option, 0, 0, f"{text} carries nothing", "write for example 25 Gbps")
+    return speed
+
+
+def link_name(text: str | None) -> str | None:
+    """The name of a network; None stays None. StudyError for a speed, or what is no name."""
+    if text is None:
+        return None
+    name = text.strip()
+    if not name or not name.isprintable() or len(name) > LONGEST:
+        raise StudyError("--link", 0, 0, f"'{name[:LONGEST]}' is no name", "write one, as ib-hdr")
+    if _is_number(name):
+        remedy = f"give --link-bandwidth '{name}', and --link a name, as ib-hdr"
+        raise StudyError("--link", 0, 0, f"'{name}' is a speed, not a name", remedy)
+    return name
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number with or without a unit of speed or size."""
+    for dimension in ("bytes_per_s", "bytes", "count"):
+        try:
+            parse(text, dimension)
+        except UnitError:
+            continue
+        return True
+    return False
 
 
 def check_budget(budget_s: float) -> None:
     """Refuse a budget that is no time."""
     if not 0 < budget_s < math.inf:
         raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+
+
+def check_once(paths: Sequence[str | PathLike[str]]) -> None:
+    """Refuse a file given twice: its times would count as two runs that agree."""
+    seen: dict[Path, str] = {}
+    for path in map(str, paths):
+        place = Path(path).resolve()
+        if place in seen:
+            problem = "is given twice" if seen[place] == path else f"is the same as {seen[place]}"
+            raise StudyError(path, 0, 0, problem, "give it once")
+        seen[place] = path
 
 
 def _list(
@@ -58,7 +123,10 @@ def _list(
             value = read(part.strip())
         except UnitError as cause:
             problem = f"{cause.problem}" if part.strip() else f"'{text}' lacks a value"
-            raise StudyError(option, 0, 0, problem, f"write for example {example}") from None
+            remedy = f"write for example {example}"
+            if problem.endswith("in bits"):
+                remedy = cause.remedy
+            raise StudyError(option, 0, 0, problem, remedy) from None
         if value < 1 or value > most:
             problem = f"'{part.strip()}' is not from 1 to {most:g}"
             raise StudyError(option, 0, 0, problem, f"write for example {example}")
@@ -75,11 +143,7 @@ def algorithms(profile: Profile, given: str | None) -> tuple[str, ...]:
     Raises StudyError for a name that is no algorithm, OutsideCalibration where none is measured.
     """
     if given is not None:
-        known = tuple(dict.fromkeys((*ALGORITHMS, AUTO)))
-        if given not in known:
-            near = difflib.get_close_matches(given, known, n=1, cutoff=0.4)
-            remedy = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise StudyError("--algorithm", 0, 0, f"'{given}' is not known", remedy)
+        named(given, tuple(dict.fromkeys((*ALGORITHMS, AUTO, *BY_NAME, PS))), "--algorithm")
         return (given,)
     measured = profile.measured_algorithms
     found = (AUTO,) if AUTO in measured else tuple(a for a in measured if a in ALGORITHMS)
@@ -101,10 +165,3 @@ def usual_ranks_per_node(profile: Profile, ranks: int) -> int:
     local = [point.ranks_per_node for point in profile.points if point.ranks_per_node < point.ranks]
     fallback = profile.auto.ranks_per_node[1] if profile.auto else 1
     return min(ranks, max(local, default=fallback))
-
-
-def check_ranks_per_node(ranks_per_node: int | None, ranks: Sequence[int]) -> None:
-    """Refuse nodes that hold more than all ranks of the largest layout asked for."""
-    if ranks_per_node is not None and ranks_per_node > max(ranks):
-        problem = f"{ranks_per_node:,} ranks per node are more than all {max(ranks):,} ranks"
-        raise StudyError("--ranks-per-node", 0, 0, problem, "give fewer, or leave it out")

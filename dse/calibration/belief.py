@@ -28,7 +28,8 @@ from dse.calibration.design import on_cores_s
 from dse.calibration.library_part import AUTO, NORMAL_90
 from dse.calibration.prediction import Prediction, predict
 from dse.calibration.profile import Profile
-from dse.model.arrays import Array, ArrayLike
+from dse.errors import OutsideCalibration
+from dse.model.arrays import Array, ArrayLike, Mask
 
 NOISE = 0.05  # relative, of one measured median; starts of the same thing differ by so much
 RANK_OCTAVES = 1.0  # assumed: over how many doublings of ranks a model's error keeps its sign
@@ -58,17 +59,22 @@ class Points:
 
 
 def predicted(profile: Profile, algorithm: str, points: Points) -> Prediction:
-    """Predictions of points of one algorithm; those of one rank per node apart, as they may have a
-    fit of their own. Each array (points,)."""
-    seconds, low, high = np.zeros((3, points.size))
-    inside = np.zeros(points.size, dtype=bool)
-    single = points.ranks_per_node == 1
-    for at in (single, ~single):
-        if np.any(at):
-            some = points.take(at)
-            found = predict(profile, algorithm, some.ranks, some.message_bytes, some.ranks_per_node)
-            seconds[at], low[at], high[at], inside[at] = found
-    return Prediction(seconds, low, high, inside)
+    """Predictions of points of one algorithm, each array (points,)."""
+    return predict(profile, algorithm, points.ranks, points.message_bytes, points.ranks_per_node)
+
+
+def priced_by(profile: Profile, points: Points) -> tuple[Mask, str]:
+    """Which points the profile can price, (points,), and why the first of the others cannot be."""
+    priced, why = np.ones(points.size, dtype=bool), ""
+    layouts = list(zip(points.algorithm.tolist(), points.ranks, points.ranks_per_node, strict=True))
+    for layout in dict.fromkeys(layouts):
+        at = np.array([other == layout for other in layouts])
+        try:
+            predicted(profile, layout[0], points.take(np.flatnonzero(at)[:1]))
+        except OutsideCalibration as cause:
+            priced &= ~at
+            why = why or str(cause)
+    return priced, why
 
 
 def covariance(profile: Profile, points: Points) -> Array:
@@ -103,7 +109,7 @@ def _draws(profile: Profile, algorithm: str, points: Points) -> Array:
     )  # fmt: skip
     result = np.atleast_2d(np.cov(np.log(np.maximum(seconds, 1e-30)), rowvar=False))
     if algorithm in profile.network:  # a fit of its own, which keeps no draws
-        own = points.ranks_per_node == 1
+        own = points.ranks > points.ranks_per_node
         result[own, :] = result[:, own] = 0.0
     return np.asarray(result)
 

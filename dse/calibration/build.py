@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dse.calibration.automatic import fit_automatic
+from dse.calibration.bare import bare_profile
+from dse.calibration.compute_part import compute_parts
 from dse.calibration.design import Rows, rows_of, step_bytes
 from dse.calibration.experiment import (
     ALLREDUCE,
@@ -22,8 +25,9 @@ from dse.calibration.files import rounded
 from dse.calibration.fit import StepFit, fit_step, relative_error, textbook_held_out_s
 from dse.calibration.library_fit import Fitted
 from dse.calibration.library_part import AUTO
-from dse.calibration.network_fit import fit_network
+from dse.calibration.network_fit import Known, fit_network
 from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.ps_build import server_parts
 from dse.errors import MeasurementError
 from dse.model.arrays import Array
 from dse.model.collectives import ALGORITHMS
@@ -63,13 +67,46 @@ def fit_experiments(
         for sample in experiment.samples
     ]
     samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
-    if not samples:
+    ps, compute = server_parts(experiments), compute_parts(experiments)
+    if not (samples or ps or compute):
         found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
-        raise MeasurementError(f"{where}: holds {found}; a profile is fitted on allreduce")
+        fitted = "allreduce, parameter servers and matrix products"
+        raise MeasurementError(f"{where}: holds {found}; a profile is fitted on {fitted}")
     _check_one_system(experiments, samples)
     published = all(e.machine is None for e in experiments)
     _check_agreement(samples, where, SAME_SYSTEM if published else CONTRADICTION)
-    return _profile(experiments, samples, name, digest)
+    _check_agreement([s for s in every if s.servers and s.verified], where, CONTRADICTION)
+    if samples:
+        return replace(_profile(experiments, samples, name, digest), ps=ps, compute=compute)
+    return bare_profile(experiments, _about(experiments, name, digest), ps, compute)
+
+
+def _about(experiments: Sequence[Experiment], name: str, digest: str) -> dict[str, Any]:
+    """What every profile takes from its experiments, whatever they measured.
+
+    Reductions and copies count where allreduce was measured, if it was.
+    """
+    machine = next((e.machine for e in experiments if e.machine is not None), None)
+    summing = [e for e in experiments if any(not s.servers for s in e.samples)] or experiments
+    sources = (e.source or f"measured with dse {e.dse_version}" for e in experiments)
+    return {
+        "name": name,
+        "machine": _machine(machine),
+        "cores": machine.cores if machine else 1,
+        "background_cores": max(e.background_cores for e in experiments),
+        "date": max(e.date for e in experiments),
+        "source": "; ".join(dict.fromkeys(sources)),
+        "measurements_sha256": digest,
+        "assumed": tuple(dict.fromkeys(text for e in experiments for text in e.assumed)),
+        "gamma_s_per_byte": _typical(e.gamma_s_per_byte for e in summing),
+        "copy_s_per_byte": _typical(e.copy_s_per_byte for e in summing),
+    }
+
+
+def _typical(values: Iterable[float]) -> float:
+    """The median of those that were measured; 0 if none was."""
+    known = [value for value in values if value > 0]
+    return rounded(float(np.median(known))) if known else 0.0
 
 
 def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measurement]) -> None:
@@ -89,7 +126,7 @@ def _check_agreement(samples: Sequence[Measurement], where: str, most: float) ->
     """Refuse runs of one layout whose times differ beyond what noise explains, at most sizes."""
     times: dict[tuple[object, ...], dict[int, list[float]]] = {}
     for s in samples:
-        key = (s.algorithm, s.ranks, s.ranks_per_node, s.link_bytes_per_s)
+        key = (s.algorithm, s.ranks, s.ranks_per_node, s.link_bytes_per_s, s.transport, s.servers)
         times.setdefault(key, {}).setdefault(s.bytes, []).append(s.median_s)
     for (algorithm, ranks, *_), sizes in times.items():
         ratios = [max(seconds) / min(seconds) for seconds in sizes.values() if len(seconds) > 1]
@@ -104,48 +141,42 @@ def _profile(
     experiments: Sequence[Experiment], samples: Sequence[Measurement], name: str, digest: str
 ) -> Profile:
     first, sample = experiments[0], samples[0]
-    machine = next((e.machine for e in experiments if e.machine is not None), None)
-    cores = machine.cores if machine else max(s.ranks_per_node for s in samples)
-    gamma = float(np.median([e.gamma_s_per_byte for e in experiments]))
-    copy = float(np.median([e.copy_s_per_byte for e in experiments]))
+    about = _about(experiments, name, digest)
+    told = any(e.machine is not None for e in experiments)
+    cores = about["cores"] if told else max(s.ranks_per_node for s in samples)
+    gamma = about["gamma_s_per_byte"]
     chosen = [s for s in samples if s.algorithm == AUTO]
     forced = [s for s in samples if s.algorithm in ALGORITHMS]
     named = [s for s in forced if s.nodes == 1]
-    between = [s for s in forced if s.nodes == s.ranks]
+    between = [s for s in forced if s.nodes > 1]
     fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
     automatic = None
     if chosen:
         automatic, fitted = fit_automatic(chosen, rows_of(chosen, cores))
         points += _points(AUTO, fitted.rows, _held_out(fitted))
     network = {}
+    shared = about["cores"] if any(e.shared_cores for e in experiments) else None
     for algorithm in sorted({s.algorithm for s in between}):
         mine = rows_of([s for s in between if s.algorithm == algorithm], cores)
-        network[algorithm], typical, held_out = fit_network(mine, gamma)
+        alone = fits.get(algorithm, fits.get(POOLED))
+        given = Known(gamma, alone.step() if alone else None, shared)
+        network[algorithm], typical, held_out = fit_network(mine, given)
         points += _points(algorithm, typical, held_out)
     used = [*chosen, *named, *between]
     if not used:
         found = ", ".join(sorted({s.algorithm for s in samples}))
-        problem = "fitted are a library's own choice, and forced algorithms on one node or with one"
-        raise MeasurementError(f"{problem} rank on each; these are {found} on other layouts")
+        known = ", ".join((AUTO, *ALGORITHMS))
+        raise MeasurementError(f"fitted are {known}; these are {found}")
     rows = rows_of(used, cores)
     steps = step_bytes(rows)
     links = {s.link_bytes_per_s for s in used if s.nodes > 1}
     told_apart = len(links) > 1 and bool(network)
     return Profile(
-        name=name,
+        **{**about, "cores": cores},
         transport=sample.transport,
         library=sample.library,
         version=sample.version,
         link=max(used, key=lambda s: s.nodes).link,
-        machine=_machine(machine),
-        cores=cores,
-        background_cores=max(e.background_cores for e in experiments),
-        date=max(e.date for e in experiments),
-        source="; ".join(dict.fromkeys(e.source or f"measured with dse {e.dse_version}"
-                                       for e in experiments)),
-        measurements_sha256=digest,
-        gamma_s_per_byte=rounded(gamma),
-        copy_s_per_byte=rounded(copy),
         ranks=(int(rows.ranks.min()), int(rows.ranks.max())),
         message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
         step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),

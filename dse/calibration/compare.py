@@ -11,7 +11,6 @@ import numpy as np
 
 from dse.calibration.asked import (
     algorithms,
-    check_ranks_per_node,
     local_ranks,
     usual_ranks_per_node,
 )
@@ -19,7 +18,7 @@ from dse.calibration.predict_command import why_outside
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.calibration.words import short, size_text, time_text
-from dse.errors import StudyError
+from dse.errors import OutsideCalibration, StudyError
 from dse.model.arrays import Array
 
 if TYPE_CHECKING:
@@ -86,25 +85,34 @@ def compare(
     """Compare at ``ranks`` (default: those that both measured) and sizes (default: those both did).
 
     Each predicts its own best: 'auto' where it measured that, else its fastest measured algorithm.
-    Raises StudyError where both have no rank count or size in common and none is given.
+    Counts that one cannot price are left out, with a warning. Raises StudyError where both have no
+    rank count or size in common and none is given, OutsideCalibration where no count is left.
     """
     counts = ranks if ranks is not None else _common_ranks(a, b)
     sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
     if min(counts) < 2:
         raise StudyError("--ranks", 0, 0, "one rank sends nothing", "compare at 2 ranks or more")
-    check_ranks_per_node(ranks_per_node, counts)
-    rows, locals_of = [], []
+    rows, locals_of = list[Compared](), list[tuple[int, ...]]()
+    refused = dict[int, OutsideCalibration]()
     for n in counts:
         local = tuple(
             min(n, ranks_per_node or _measured_ranks_per_node(profile, n)) for profile in (a, b)
         )
         locals_of.append(local)
-        mine, other = (
-            _best(profile, algorithm, n, g, sizes) for profile, g in zip((a, b), local, strict=True)
-        )
+        try:
+            mine, other = (
+                _best(profile, algorithm, n, g, sizes)
+                for profile, g in zip((a, b), local, strict=True)
+            )
+        except OutsideCalibration as cause:
+            refused[n] = cause
+            continue
         rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
+    if not rows:
+        raise next(iter(refused.values()))
+    left_out = tuple(f"{n:,} ranks left out: {cause}" for n, cause in refused.items())
     names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
-    return Comparison(names, tuple(rows), _warnings(a, b, names, counts, locals_of))
+    return Comparison(names, tuple(rows), left_out + _warnings(a, b, names, counts, locals_of))
 
 
 def _common_ranks(a: Profile, b: Profile) -> tuple[int, ...]:

@@ -83,6 +83,44 @@ class LocalSpeed:
 
 
 @dataclass(frozen=True)
+class ComputeSpeed:
+    """One piece of work on one device, timed and verified.
+
+    kind: 'matmul' or 'training-step'. name: matmul, small-cnn or transformer-block. precision:
+    fp32, tf32, bf16 or fp16. shape: of a matmul (m, k, n); of a training step its input, the batch
+    first. flops: multiplications and additions: 2 m k n of a matmul; of a training step those of
+    its matrix products and convolutions, forward and backward, as torch counts them. threads: of
+    the CPU. error: relative to float64, in the Frobenius norm for a matmul, of the first loss for
+    a training step. peak_flops_per_s: of the device at this precision, where known.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    kind: Literal["matmul", "training-step"]
+    name: str
+    library: str
+    version: str
+    device: str
+    threads: Count
+    precision: str
+    shape: tuple[Count, ...]
+    batch: Count
+    flops: Count
+    repetitions: Count
+    min_s: NonNegative
+    median_s: Seconds
+    p95_s: Seconds
+    median_error_s: NonNegative
+    error: NonNegative
+    peak_flops_per_s: Seconds | None = None
+
+    @property
+    def flop_per_s(self) -> float:
+        """Floating-point operations per second, by the median time."""
+        return self.flops / self.median_s
+
+
+@dataclass(frozen=True)
 class Machine:
     """The machine without its name. cores: those that this process may use."""
 
@@ -103,7 +141,7 @@ class Experiment:
     machine: None where a log does not tell. background_cores: cores that other processes kept busy
     meanwhile, on average. source: who measured, where it was published. dropped: rows of a log
     that could not be read. shared_cores: the nodes are emulated on one machine and share its cores.
-    notes: what else a reader must know.
+    assumed: what no log says and was taken instead. notes: what else a reader must know.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -112,8 +150,9 @@ class Experiment:
     date: str
     dse_version: str
     machine: Machine | None
-    samples: Annotated[tuple[Measurement, ...], Field(min_length=1)]
+    samples: tuple[Measurement, ...]
     local: tuple[LocalSpeed, ...] = ()
+    compute: tuple[ComputeSpeed, ...] = ()
     budget_s: NonNegative = 0.0
     wall_s: NonNegative = 0.0
     background_cores: NonNegative = 0.0
@@ -122,6 +161,7 @@ class Experiment:
     source: str = ""
     dropped: NonNegativeCount = 0
     shared_cores: bool = False
+    assumed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     format: Literal["dse-measurements/1"] = FORMAT
 
@@ -129,7 +169,7 @@ class Experiment:
 def write_experiment(experiment: Experiment, path: str | Path) -> None:
     """Write as JSON, one sample a line so that two files can be compared by eye."""
     record = asdict(experiment)
-    lists = {key: record.pop(key) for key in ("local", "samples")}
+    lists = {key: record.pop(key) for key in ("local", "compute", "samples")}
     record = {"format": record.pop("format"), **record}
     text = json.dumps(record, indent=1)[:-2]
     for key, rows in lists.items():
@@ -141,7 +181,10 @@ def write_experiment(experiment: Experiment, path: str | Path) -> None:
 def read_experiment(path: str | Path) -> Experiment:
     """Read a measurement file; StudyError says where it is wrong."""
     remedy = "measure again: dse calibrate run"
-    return read_checked(Experiment, path, FORMAT, remedy)[0]
+    found, source = read_checked(Experiment, path, FORMAT, remedy)
+    if not (found.samples or found.compute):
+        raise source.error(("samples",), "samples: is empty, so nothing was measured", remedy)
+    return found
 
 
 def sha256_of(*paths: str | Path) -> str:

@@ -8,14 +8,16 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
-from dse.errors import OutputError
+from dse.errors import OutputError, StudyError
 from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000
+BEGINNING = 200  # characters that hold a file's format
+MEASUREMENTS, PROFILE = "dse-measurements", "dse-profile"
 # What to give instead of another file, by the family of the file that is wanted.
 GIVE = {
-    "dse-measurements": "give a measurement file; a log becomes one by: dse calibrate import",
-    "dse-profile": "give a profile; measurements become one by: dse calibrate fit",
+    MEASUREMENTS: "give a measurement file; a log becomes one by: dse calibrate import",
+    PROFILE: "give a profile; measurements become one by: dse calibrate fit",
 }
 T = TypeVar("T")
 
@@ -26,8 +28,14 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
     Raises StudyError unless it is a mapping whose ``format`` is ``wanted`` and every value fits;
     ``remedy`` says where a right file comes from.
     """
-    source = read_yaml(path, MAX_FILE_BYTES)
     family = wanted.split("/")[0]
+    try:
+        source = read_yaml(path, MAX_FILE_BYTES)
+    except StudyError as cause:
+        if not cause.line:  # no file, or none that can be read
+            raise
+        give = GIVE.get(family, remedy)
+        raise StudyError(cause.file, cause.line, cause.column, cause.problem, give) from None
     if not isinstance(source.data, dict) or "format" not in source.data:
         raise source.error((), f"has no 'format: {wanted}'", GIVE.get(family, remedy))
     found = str(source.data["format"])
@@ -36,6 +44,18 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
         problem = f"format '{found}' is {what}; this version of dse reads '{wanted}'"
         raise source.error(("format",), problem, remedy)
     return _validate(kind, source, remedy), source
+
+
+def check_replaces(path: str | Path, family: str) -> None:
+    """Refuse to write over a file that is there and is of another ``family`` of formats."""
+    try:
+        with Path(path).open(encoding="utf-8") as stream:
+            begun = stream.read(BEGINNING)
+    except (OSError, UnicodeDecodeError) as cause:
+        begun = "" if isinstance(cause, UnicodeDecodeError) else f"{family}/"  # said on writing
+    if f"{family}/" not in begun and Path(path).stat().st_size:
+        problem = f"'{path}' is there and is another kind of file"
+        raise StudyError("--out", 0, 0, problem, "choose another name, or remove it")
 
 
 def _validate(kind: type[T], source: Source, remedy: str) -> T:

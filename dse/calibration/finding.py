@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 
 from dse.errors import StudyError
+from dse.spelling import meant
 
 CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -27,10 +27,10 @@ def find_profile(given: str | Path, shipped: Path) -> Path:
         if path.is_file():
             return path
     known = sorted({path.stem for folder in (CALIBRATIONS, shipped) for path in profiles(folder)})
-    near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    near = meant(name, known)
     remedy = f"measure it: dse calibrate run --name {name or 'this-machine'}"
     if near:
-        remedy += f", or did you mean {' or '.join(near)}?"
+        remedy += f", or {near}"
     elif known:
         more = ", ..." if len(known) > MOST_NAMES else ""
         remedy += f", or use {', '.join(known[:MOST_NAMES])}{more}"

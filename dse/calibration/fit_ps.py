@@ -1,23 +1,12 @@
 """From measured parameter servers to what their calls, bytes and wires cost, with held-out errors.
 
-The seconds of one push and pull with M workers, P servers and m bytes of gradients per worker,
-x of them on the fullest server, from costs >= 0::
-
-    T = latency + P f_worker(m/P) + M f_server(x) + max(wire, M P f_cores(m/P) / C)
-    f(s) = call + per_byte * s + beyond * max(0, s - edge)
-    wire = 2 max(m, M x) / B
-
-latency: of a push and a pull one after the other. worker: its P calls, with the copies into and out
-of messages. server: its M calls and sums, which one thread makes one after another. cores: all the
-work there is, done by the C cores that all processes share; none where every process has a machine
-of its own (C infinite). wire: the busier link, at B bytes/s, as in model.parameter_server; nothing
-of it is fitted. While the wire is busy the cores work on other messages, so the slower paces.
-beyond: messages that no longer fit a cache cost more per byte.
+The equation is that of :class:`dse.model.parameter_server.MeasuredServers`; nothing of the wire is
+fitted. It is linear in the costs once it is known where the wire paces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -26,6 +15,7 @@ from dse.calibration.experiment import Measurement
 from dse.calibration.fit import relative_error, robust_nnls
 from dse.errors import MeasurementError
 from dse.model.arrays import Array, ArrayLike
+from dse.model.parameter_server import WORK_FROM, MeasuredServers, server_terms, wire_bytes
 
 EDGES_BYTES = (np.inf, 2.0**18, 2.0**20, 2.0**22)  # no edge, 256 KiB, 1 MiB, 4 MiB
 ROUNDS = 8  # of guessing where the wire paces
@@ -56,10 +46,11 @@ class PsRows:
 
 @dataclass(frozen=True)
 class PsFit:
-    """Fitted costs: coefficients (10,) as :func:`ps_matrix` orders them, all >= 0.
+    """Fitted costs: coefficients (10,) in the order of MeasuredServers, all >= 0.
 
-    cores: C of the fitted samples. held_out_s: (rows,), every (workers, servers) predicted from the
-    others.
+    cores: C of the fitted samples; infinite where every process had a machine of its own.
+    held_out_s: (kinds, rows), every number of workers, and every number of servers, predicted from
+    the others, as far as there are several of them.
     """
 
     rows: PsRows
@@ -69,14 +60,14 @@ class PsFit:
     held_out_s: Array
 
     def predict_s(self, rows: PsRows, cores: float | None = None) -> Array:
-        """Seconds of each row, (rows,). cores: inf where every process has its own machine."""
+        """Seconds of each row, (rows,). cores: infinite for a machine of its own for each."""
         shared = self.cores if cores is None else cores
         return predict_ps(rows, self.edge_bytes, shared, self.coefficients)
 
     def terms_s(self, rows: PsRows) -> dict[str, Array]:
         """The seconds of each row by term; they sum to the prediction. Only what paces counts."""
         parts = ps_matrix(rows, self.edge_bytes, self.cores) * self.coefficients
-        wire, work = wire_s(rows), parts[:, 7:].sum(axis=1)
+        wire, work = wire_s(rows), parts[:, WORK_FROM:].sum(axis=1)
         return {
             "latency": parts[:, 0],
             "worker": parts[:, 1:4].sum(axis=1),
@@ -113,51 +104,60 @@ def ps_rows(samples: Sequence[Measurement], algorithm: str = "ps") -> PsRows:
 
 
 def ps_matrix(rows: PsRows, edge_bytes: float, cores: float) -> Array:
-    """What the module's equation fits, for unit costs, (rows, 10).
-
-    Columns: latency; call, per byte, beyond of the worker, of the server, of the cores.
-    """
-    workers, servers = rows.workers, rows.servers
-    mean = rows.message_bytes / servers
-    columns = [np.ones_like(mean)]
-    work = workers * servers / cores
-    for count, size in ((servers, mean), (workers, rows.shard_bytes), (work, mean)):
-        columns += [count, count * size, count * np.maximum(0.0, size - edge_bytes)]
-    return np.column_stack(columns)
+    """What the costs multiply, (rows, 10), in the order of MeasuredServers."""
+    terms = server_terms(
+        rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, edge_bytes, cores
+    )
+    return np.column_stack([np.broadcast_to(term, rows.seconds.shape) for term in terms])
 
 
 def wire_s(rows: PsRows) -> Array:
     """Seconds in which the busier link moves the bytes of a push and a pull, (rows,)."""
-    busier = np.maximum(rows.message_bytes, rows.workers * rows.shard_bytes)
-    return np.asarray(2.0 * busier * rows.wire_s_per_byte)
+    carried = wire_bytes(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes)
+    return np.asarray(carried * rows.wire_s_per_byte)
 
 
 def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Array) -> Array:
-    """The module's equation, (rows,)."""
-    parts = ps_matrix(rows, edge_bytes, cores) * coefficients
-    return np.asarray(parts[:, :7].sum(axis=1) + np.maximum(parts[:, 7:].sum(axis=1), wire_s(rows)))
+    """Seconds of every row by these costs, (rows,)."""
+    cost = MeasuredServers(tuple(coefficients), edge_bytes, cores)
+    return cost(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, wire_s(rows))
 
 
 def fit_ps(samples: Sequence[Measurement], cores: float, algorithm: str = "ps") -> PsFit:
-    """Costs by robust relative non-negative least squares, and how well they foretell.
+    """Costs by robust relative non-negative least squares, and how well they foretell other counts.
 
-    cores: C, shared by all processes of the samples. The edge is the one with the least error
-    when every (workers, servers) is predicted from the others, none unless it pays.
-    Raises MeasurementError where the samples have a single (workers, servers).
+    cores: C, shared by all processes of the samples, or infinite. The edge is the one with the
+    least error when every (workers, servers) is predicted from the others, none unless it pays.
+    Raises MeasurementError where the samples have one number of workers and one of servers.
     """
     rows = ps_rows(samples, algorithm)
-    groups = rows.workers + 1j * rows.servers
-    if np.unique(groups).size < 2:
+    kinds = counts_of(rows)
+    if not kinds:
         raise MeasurementError("a fit needs two numbers of workers or servers at least")
+
+    def whole(train: PsRows, test: PsRows) -> Array:
+        edge = choose_edge(train, cores)
+        return predict_ps(test, edge, cores, solve_ps(train, edge, cores))
+
+    held_out = np.stack([left_out_s(rows, counts, whole) for counts in kinds])
     edge = choose_edge(rows, cores)
-    held_out = np.empty_like(rows.seconds)
-    for group in np.unique(groups):
-        test = groups == group
-        train = rows.take(~test)
-        chosen = choose_edge(train, cores)
-        costs = solve_ps(train, chosen, cores)
-        held_out[test] = predict_ps(rows.take(test), chosen, cores, costs)
     return PsFit(rows, cores, edge, solve_ps(rows, edge, cores), held_out)
+
+
+def counts_of(rows: PsRows) -> list[Array]:
+    """The columns of workers and of servers, as far as they hold several numbers."""
+    return [counts for counts in (rows.workers, rows.servers) if np.unique(counts).size > 1]
+
+
+def left_out_s(
+    rows: PsRows, counts: Array, fit_and_predict: Callable[[PsRows, PsRows], Array]
+) -> Array:
+    """The rows of every count predicted by a fit on all others, (rows,)."""
+    predicted = np.empty_like(rows.seconds)
+    for count in np.unique(counts):
+        test = counts == count
+        predicted[test] = fit_and_predict(rows.take(~test), rows.take(test))
+    return predicted
 
 
 def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
@@ -171,14 +171,14 @@ def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
     best, least = np.zeros(matrix.shape[1]), np.inf
     for _ in range(ROUNDS):
         free = matrix.copy()
-        free[wire_paces, 7:] = 0.0
+        free[wire_paces, WORK_FROM:] = 0.0
         known = np.where(wire_paces, wire, 0.0)
         found = robust_nnls(free, rows.seconds, known, rows.noise)
         predicted = predict_ps(rows, edge_bytes, cores, found)
         error = float(np.mean(relative_error(predicted, rows.seconds)))
         if error < least:
             best, least = found, error
-        now = wire > matrix[:, 7:] @ found[7:]
+        now = wire > matrix[:, WORK_FROM:] @ found[WORK_FROM:]
         if np.array_equal(now, wire_paces):
             break
         wire_paces = now

@@ -29,6 +29,8 @@ ASSUMED_HOP_S = (0.8e-6, 1.0)
 SHARINGS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 CHUNKS = tuple(2.0**k for k in range(12, 21, 2))
 RINGS = tuple(2.0**k for k in range(22, 28))
+NEVER = 2.0**50  # no message is as large
+FASTER_THAN_WIRE = 1.05  # of measuring; a price of bytes below the wire's by more is none
 SIZE_FOLDS = 2  # every other size is held out
 
 
@@ -69,10 +71,12 @@ def candidates(rows: Rows, family: str, nvls: bool) -> list[Composition]:
     if several_nodes:
         widths = np.unique(rows.ranks_per_node[rows.nodes > 1])
         cards = [float(width) for width in widths if width > 1] if widths.size > 1 else []
+        # On two nodes a tree looks like a ring on wires twice as fast: only their speed tells.
+        never = [NEVER] if np.any(np.isfinite(rows.link_bytes_per_s)) else []
         return [
             replace(base, ring_from_bytes=ring, rails=rails)
             for rails in (1.0, *cards)
-            for ring in RINGS
+            for ring in (*RINGS, *never)
         ]
     if one_node and np.unique(rows.ranks).size > 1:
         return [replace(base, sharing=sharing) for sharing in SHARINGS]
@@ -129,32 +133,44 @@ def solve(matrix: Array, seconds: Array, edges: int) -> Array:
 
 
 def best_cost(rows: Rows, family: str, nvls: bool) -> LibraryCost:
-    """The composition and coefficients of least root mean square residual (each at most 1/2)."""
+    """The composition and coefficients of least root mean square residual (each at most 1/2).
+
+    A composition whose bytes would pass between nodes faster than their wire, where its speed is
+    known, cannot be what the library did: it is taken only if all are such (a switch that adds).
+    """
     edges = edges_for(rows.message_bytes)
-    best: tuple[float, LibraryCost] | None = None
+    best: tuple[tuple[bool, float], LibraryCost] | None = None
     for composition in candidates(rows, family, nvls):
         matrix: Array = design(rows, composition, edges)
         coefficients = solve(matrix, rows.seconds, len(edges))
         residual = np.minimum(relative_error(matrix @ coefficients, rows.seconds), 0.5)
         loss = float(np.sqrt(np.mean(residual**2)))
-        if best is None or loss < best[0]:
+        rank = (_beats_wire(rows, composition, float(coefficients[-1])), loss)
+        if best is None or rank < best[0]:
             values = tuple(float(value) for value in coefficients)
-            best = (loss, LibraryCost(composition, edges, values))
+            best = (rank, LibraryCost(composition, edges, values))
     assert best is not None
-    return replace(best[1], anchors=anchors_of(best[1], rows))
+    return replace(best[1], anchors=anchors_of(rows))
 
 
-def anchors_of(cost: LibraryCost, rows: Rows) -> tuple[Anchor, ...]:
-    """Measured over composed time at every layout that was measured at two sizes or more."""
+def _beats_wire(rows: Rows, composition: Composition, s_per_byte: float) -> bool:
+    """Whether a node's cards together pass a byte in less than it takes on their wires."""
+    between = rows.link_bytes_per_s[(rows.nodes > 1) & np.isfinite(rows.link_bytes_per_s)]
+    if not between.size:
+        return False
+    return bool(s_per_byte * between.max() * FASTER_THAN_WIRE < composition.rails)
+
+
+def anchors_of(rows: Rows) -> tuple[Anchor, ...]:
+    """What was measured at every layout of two sizes or more."""
     found = []
-    composed = replace(cost, anchors=())
     for n, g in sorted(set(zip(rows.ranks.tolist(), rows.ranks_per_node.tolist(), strict=True))):
         mine = rows.take((rows.ranks == n) & (rows.ranks_per_node == g))
         mine = mine.take(np.argsort(mine.message_bytes))
         if np.unique(mine.message_bytes).size == mine.message_bytes.size > 1:
-            ratio = np.log(mine.seconds / predict_rows(composed, mine))
             sizes = tuple(float(size) for size in mine.message_bytes)
-            found.append(Anchor(n, g, sizes, tuple(rounded(float(r), 4) for r in ratio)))
+            seconds = tuple(rounded(float(s), 5) for s in mine.seconds)
+            found.append(Anchor(n, g, sizes, seconds))
     return tuple(found)
 
 

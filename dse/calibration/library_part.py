@@ -71,7 +71,7 @@ class LibraryFit:
             len(self.coefficients) == len(self.low) == len(self.high) == columns
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
             and all(
-                len(a.message_bytes) == len(a.log_ratio) > 0
+                len(a.message_bytes) == len(a.seconds) > 0 < min(a.seconds)
                 and list(a.message_bytes) == sorted(set(a.message_bytes))
                 for a in self.anchors
             )

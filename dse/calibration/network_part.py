@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dse.calibration.experiment import STRICT, NonNegative
+from dse.calibration.experiment import STRICT, Count, NonNegative
 from dse.calibration.library_part import NORMAL_90, PER_OCTAVE
 from dse.model.arrays import Array, ArrayLike
 from dse.model.collectives import ALGORITHMS
-from dse.model.links import FREE, Link, Network, StepCost
+from dse.model.links import Link, Network, StepCost
 
 
 @dataclass(frozen=True)
 class NetworkFit:
-    """One algorithm's message between nodes of one rank each.
+    """One algorithm's message between nodes.
 
-    ``latency + sum_r s_per_byte bytes_r(s) + sum jumps + sum_r wire_factor bytes_r(s) / B`` for an
-    exchange; one-way messages take their own bytes of the wire, the first exchange after a barrier
-    ``first_factor`` times its own. link_bytes_per_s: the speeds B measured, least and largest; of
-    one speed the host's part and the wire's cannot be told apart. error, error_p90: median and 90th
-    percentile on rank counts that were left out; textbook_*: the same of one alpha and one beta.
-    residual: the median error of the fit itself.
+    ``latency + sum_r s_per_byte bytes_r(s) + sum jump_s + crossing(s) / B`` for an exchange, with
+    ``crossing(s) = sum_r wire_factor bytes_r(s) + sum wire_jump_bytes``; one-way messages take
+    their own bytes of the wire, and so do exchanges in lockstep. link_bytes_per_s: the speeds B
+    measured, least and largest; of one speed the host's part and the wire's cannot be told apart.
+    ranks_per_node: least and largest measured. shared_cores: of emulated nodes; the host's part is
+    that of a rank with its own core, and took ranks / shared_cores times as long. error, error_p90:
+    median and 90th percentile on the rank counts (where one only was measured the sizes, says
+    ``held_out``) that were left out; textbook_*: the same of one alpha and one beta. residual: the
+    median error of the fit itself.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -33,8 +36,11 @@ class NetworkFit:
     edges_bytes: tuple[NonNegative, ...]
     jump_s: tuple[NonNegative, ...]
     wire_factor: tuple[NonNegative, ...]
-    first_factor: NonNegative
+    wire_jump_bytes: tuple[NonNegative, ...]
     link_bytes_per_s: tuple[NonNegative, NonNegative]
+    ranks_per_node: tuple[Count, Count]
+    shared_cores: Count | None
+    held_out: Literal["ranks", "sizes"]
     error: NonNegative
     error_p90: NonNegative
     textbook_error: NonNegative
@@ -49,41 +55,53 @@ class NetworkFit:
     @property
     def crossing(self) -> StepCost:
         """Bytes of wire time of an exchange, of ranks that do not start in lockstep."""
-        edges = self.edges_bytes
-        return StepCost(0.0, self.wire_factor, edges, (0.0,) * len(edges))
+        return StepCost(0.0, self.wire_factor, self.edges_bytes, self.wire_jump_bytes)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""
         edges = len(self.edges_bytes)
         return (
             len(self.s_per_byte) == len(self.wire_factor) == edges + 1
-            and len(self.jump_s) == edges
+            and len(self.jump_s) == len(self.wire_jump_bytes) == edges
             and list(self.edges_bytes) == sorted(set(self.edges_bytes))
         )
 
     def seconds(
         self,
         algorithm: str,
-        nodes: ArrayLike,
+        ranks: ArrayLike,
         message_bytes: ArrayLike,
         link_bytes_per_s: ArrayLike,
         gamma_s_per_byte: float,
         after_barrier: bool = True,
+        ranks_per_node: ArrayLike = 1.0,
+        inside: StepCost | None = None,
     ) -> Array:
         """Of an allreduce, after a barrier as benchmarks time it, or as training meets it.
 
-        The other arguments broadcast.
+        inside: a message within a node, as between nodes but for the wire unless given. The other
+        arguments broadcast.
         """
+        host = self._measured_host(ranks)
         network = Network(
-            FREE, self.host, inter=Link(0.0, link_bytes_per_s),
+            inside or host, host, inter=Link(0.0, link_bytes_per_s),
             gamma_s_per_byte=gamma_s_per_byte, crossing=self.crossing,
         )  # fmt: skip
-        n, m, speed = (np.asarray(v, dtype=np.float64)
-                       for v in (nodes, message_bytes, link_bytes_per_s))  # fmt: skip
-        first = first_exchange_bytes(algorithm, n, m)
-        lockstep = (self.crossing(first) - self.first_factor * first) / speed * after_barrier
-        whole = ALGORITHMS[algorithm](n, np.ones_like(n), m, network)
+        given = (ranks, message_bytes, link_bytes_per_s, ranks_per_node)
+        n, m, speed, g = (np.asarray(v, dtype=np.float64) for v in given)
+        size, count = in_lockstep(algorithm, n, m, g)
+        lockstep = count * (self.crossing(size) - size) / speed * after_barrier
+        whole = ALGORITHMS[algorithm](n, g, m, network)
         return np.where(n > 1, np.maximum(whole - lockstep, 0.0), 0.0)
+
+    def _measured_host(self, ranks: ArrayLike) -> StepCost:
+        busy = host_contention(ranks, self.shared_cores)
+        return StepCost(
+            busy * self.latency_s,
+            tuple(busy * slope for slope in self.s_per_byte),
+            self.edges_bytes,
+            tuple(busy * jump for jump in self.jump_s),
+        )
 
     def log_spread(self, octaves: Array) -> Array:
         """Standard deviation of the logarithm, so many doublings beyond what was measured."""
@@ -91,14 +109,25 @@ class NetworkFit:
         return np.asarray(np.hypot(held_out, PER_OCTAVE * octaves))
 
 
-def first_exchange_bytes(algorithm: str, ranks: Array, message_bytes: Array) -> Array:
-    """Bytes of the exchange with which all ranks begin together, 0 if they do not.
+def host_contention(ranks: ArrayLike, shared_cores: int | None) -> Array:
+    """How many times as long the host's part takes: ranks per core where all nodes share them."""
+    n = np.asarray(ranks, dtype=np.float64)
+    return np.ones_like(n) if shared_cores is None else np.maximum(1.0, n / shared_cores)
 
+
+def in_lockstep(
+    algorithm: str, ranks: Array, message_bytes: Array, ranks_per_node: ArrayLike = 1.0
+) -> tuple[Array, Array]:
+    """Bytes of the exchanges between nodes in which both sides start together, and how many.
+
+    After a barrier two ranks alone do so in every exchange. Of more, a rank's partner leaves the
+    barrier when it does the less often the more ranks there are: the first exchange counts 2/n.
     Ring: m/n. Halving-doubling: m/2. Recursive doubling: m. Those two begin with a fold where n is
-    no power of two.
+    no power of two, and inside the node where it holds several ranks: 0 of them.
     """
-    n, m = np.broadcast_arrays(ranks, message_bytes)
+    n, m, g = np.broadcast_arrays(ranks, message_bytes, ranks_per_node)
     power = 2.0 ** np.floor(np.log2(np.maximum(n, 1.0)))
-    share = {"ring": m / n, "halving-doubling": m / 2, "recursive-doubling": m}
-    begun = share.get(algorithm, np.zeros_like(m))
-    return np.where((n == power) | (algorithm == "ring"), begun, 0.0)
+    size = {"ring": m / n, "halving-doubling": m / 2, "recursive-doubling": m}
+    exchanges = np.where(n == 2, 1.0 if algorithm == "recursive-doubling" else 2.0, 2.0 / n)
+    begun = (g == 1) & ((n == power) | (algorithm == "ring")) & (algorithm in size)
+    return size.get(algorithm, np.zeros_like(m)), np.where(begun, exchanges, 0.0)

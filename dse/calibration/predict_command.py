@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.calibration.asked import check_ranks_per_node, usual_ranks_per_node
+from dse.calibration.asked import usual_ranks_per_node
 from dse.calibration.library_part import AUTO
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
+from dse.calibration.rules import rules_of
 from dse.calibration.words import size_text, span_text, time_text
+from dse.errors import OutsideCalibration
+from dse.model.arrays import Array
 from dse.model.collectives import node_count
 
 if TYPE_CHECKING:
@@ -30,35 +33,58 @@ def prediction_records(
     """One record per algorithm, rank count and size, in that order.
 
     Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
-    why_outside (empty inside). ``ranks_per_node`` None: see :func:`asked.usual_ranks_per_node`; a
-    node that is not full counts the ranks it has.
-    Raises OutsideCalibration as :func:`profile.predict` does.
+    why_outside (empty inside), why (empty; where nothing can be predicted, the reason, and the
+    times are None), rules and chosen (empty unless rules choose the algorithm: whose, and by which
+    it is priced). ``ranks_per_node`` None: see :func:`asked.usual_ranks_per_node`; a node that is
+    not full counts the ranks it has.
+    Raises OutsideCalibration as :func:`profile.predict` does where that holds for every record.
     """
-    check_ranks_per_node(ranks_per_node, ranks)
-    records = []
+    records: list[Record] = []
+    refused: list[OutsideCalibration] = []
     for algorithm in algorithms:
         for n in ranks:
             local = usual_ranks_per_node(profile, n) if ranks_per_node is None else ranks_per_node
             local = min(local, n)
-            seconds, low, high, inside = predict(
-                profile, algorithm, n, np.array(message_bytes, dtype=np.float64), local
-            )
-            for at, size in enumerate(message_bytes):
-                record = {
-                    "bytes": size,
-                    "ranks": n,
-                    "seconds": float(seconds[at]),
-                    "low": float(low[at]),
-                    "high": float(high[at]),
-                    "in_range": bool(inside[at]),
-                    "ranks_per_node": local,
-                    "algorithm": algorithm,
-                    "why_outside": "",
-                }
-                if not record["in_range"]:
-                    record["why_outside"] = why_outside(profile, algorithm, n, local, size)
-                records.append(record)
+            sizes = np.array(message_bytes, dtype=np.float64)
+            try:
+                found = predict(profile, algorithm, n, sizes, local)
+            except OutsideCalibration as cause:
+                refused.append(cause)
+                records += [_unpriced(algorithm, n, local, size, cause) for size in message_bytes]
+                continue
+            chosen = _chosen(profile, algorithm, n, local, sizes)
+            for size, own, *times, inside in zip(message_bytes, chosen, *found, strict=True):
+                outside = why_outside(profile, own["chosen"] or algorithm, n, local, size)
+                seconds, low, high = map(float, times)
+                records.append({
+                    "bytes": size, "ranks": n, "seconds": seconds, "low": low, "high": high,
+                    "in_range": bool(inside), "ranks_per_node": local, "algorithm": algorithm,
+                    "why_outside": "" if inside else outside, "why": "", **own,
+                })  # fmt: skip
+    if refused and all(record["why"] for record in records):
+        raise refused[0]
     return records
+
+
+def _chosen(
+    profile: Profile, algorithm: str, ranks: int, local: int, sizes: Array
+) -> list[dict[str, str]]:
+    """Whose rules choose at every size, and the algorithm that they choose; empty where none do."""
+    rules = rules_of(profile, algorithm)
+    if rules is None:
+        return [{"rules": "", "chosen": ""} for _ in sizes]
+    chosen = np.broadcast_to(rules(ranks, local, sizes), sizes.shape)
+    return [{"rules": rules.title, "chosen": rules.algorithms[int(at)].priced_as} for at in chosen]
+
+
+def _unpriced(
+    algorithm: str, ranks: int, local: int, size: int, cause: OutsideCalibration
+) -> Record:
+    return {
+        "bytes": size, "ranks": ranks, "seconds": None, "low": None, "high": None,
+        "in_range": False, "ranks_per_node": local, "algorithm": algorithm,
+        "why_outside": "cannot be priced", "why": str(cause), "rules": "", "chosen": "",
+    }  # fmt: skip
 
 
 def why_outside(
@@ -97,13 +123,24 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
         table.add_column("algorithm", no_wrap=True)
     for column in ("ranks", "per node", "bytes", "time", "low", "high"):
         table.add_column(column, justify="right", no_wrap=True)
+    ruled = next((record["rules"] for record in records if record["rules"]), "")
+    if ruled:
+        table.add_column("chosen", no_wrap=True)
+        table.caption = f"which algorithm runs was not measured; chosen by {ruled}"
     outside = any(not record["in_range"] for record in records)
     table.add_column("outside of what was measured" if outside else "", style="yellow")
     for record in records:
         cells = [record["algorithm"]] if several else []
-        times = (time_text(record[key]) for key in ("seconds", "low", "high"))
+        times = ("-" if record[key] is None else time_text(record[key])
+                 for key in ("seconds", "low", "high"))  # fmt: skip
         table.add_row(
             *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
-            size_text(record["bytes"]), *times, record["why_outside"],
+            size_text(record["bytes"]), *times, *([record["chosen"]] if ruled else []),
+            record["why_outside"],
         )  # fmt: skip
     return table
+
+
+def unpriced_reasons(records: Sequence[Record]) -> list[str]:
+    """Why some of the records have no time, each reason once."""
+    return list(dict.fromkeys(record["why"] for record in records if record["why"]))

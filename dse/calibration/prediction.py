@@ -9,9 +9,12 @@ import numpy as np
 from dse.calibration.design import on_cores_s
 from dse.calibration.library_part import AUTO, NORMAL_90
 from dse.calibration.profile import Profile
+from dse.calibration.ps_part import ServersFit
+from dse.calibration.rules import rules_of
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import ALGORITHMS, node_count
+from dse.model.selection import Rules, by_choice, priced_names
 
 OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
 
@@ -47,23 +50,34 @@ def predict(
     message_bytes: ArrayLike,
     ranks_per_node: ArrayLike | None = None,
     link_bytes_per_s: ArrayLike | None = None,
+    servers: ArrayLike = 1.0,
 ) -> Prediction:
     """Allreduce seconds on the system that was measured, contention of its cores included.
 
     ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (as measured, if only one
     number was, else all on one node) and ``link_bytes_per_s`` (as measured unless given)
-    broadcast. 'auto' is what the library itself chooses.
+    broadcast. 'auto' is what the library itself chooses; where that was not measured, each point
+    is that of the algorithm which the library's rules choose there (:func:`rules.rules_of`).
 
     On one node the interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of the
     5-95 % width of the bootstrap draws and the held-out 90 % error, and grows by OCTAVE_WIDENING
-    per doubling beyond the range. Else see ``LibraryFit.log_spread``, ``NetworkFit.log_spread``.
+    per doubling beyond the range. 'ps', or 'ps-grpc', is a push to and a pull from ``servers``
+    parameter servers by ``ranks`` workers, with equal shards; their intervals join the spread of
+    the draws and ``ServersFit.log_spread``. Else see ``LibraryFit.log_spread``,
+    ``NetworkFit.log_spread``.
     Raises OutsideCalibration for an algorithm the model or the profile lacks.
     """
+    part = profile.servers(algorithm)
+    if part is not None:
+        return _of_servers(part, ranks, servers, message_bytes, link_bytes_per_s)
+    rules = rules_of(profile, algorithm)
+    if rules is not None:
+        return _by_rules(profile, rules, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
     between = algorithm in profile.network
     only_between = between and algorithm not in profile.fits
     local = ranks_per_node
     if local is None:
-        widest = 1.0 if only_between else np.inf
+        widest = profile.network[algorithm].ranks_per_node[0] if only_between else np.inf
         if algorithm == AUTO and profile.auto and np.ptp(profile.auto.ranks_per_node) == 0:
             widest = profile.auto.ranks_per_node[0]
         local = np.minimum(ranks, widest)
@@ -79,9 +93,13 @@ def predict(
     in_range = (points.octaves == 0) & (nodes <= profile.max_nodes)
     if algorithm == AUTO:
         return _chosen(profile, points, in_range)
-    if between and bool(np.all(g == 1)):
+    if between and bool(np.all((nodes > 1) | (n <= 1))):
         return _between_nodes(profile, algorithm, points, in_range)
-    return _on_one_node(profile, algorithm, points, in_range)
+    inside = _on_one_node(profile, algorithm, points, in_range)
+    if not between:
+        return inside
+    across = _between_nodes(profile, algorithm, points, in_range)
+    return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
 
 
 def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
@@ -105,18 +123,65 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
     return _with_spread(seconds, spread, in_range & covered)
 
 
+def _by_rules(
+    profile: Profile,
+    rules: Rules,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike | None,
+    link_bytes_per_s: ArrayLike | None,
+) -> Prediction:
+    chosen = rules(ranks, ranks if ranks_per_node is None else ranks_per_node, message_bytes)
+    found = {
+        name: predict(profile, name, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
+        for name in priced_names(rules.algorithms, chosen)
+    }
+
+    def part(at: int) -> Array:
+        return by_choice(
+            rules.algorithms, chosen, lambda name: np.asarray(found[name][at], dtype=np.float64)
+        )
+
+    return Prediction(part(0), part(1), part(2), part(3) > 0)
+
+
+def _of_servers(
+    part: ServersFit,
+    workers: ArrayLike,
+    servers: ArrayLike,
+    message_bytes: ArrayLike,
+    link_bytes_per_s: ArrayLike | None,
+) -> Prediction:
+    slow, fast = part.link_bytes_per_s
+    speed = link_bytes_per_s if link_bytes_per_s is not None else (fast or np.inf)
+    given = (np.asarray(v, dtype=np.float64) for v in (workers, servers, message_bytes, speed))
+    n, p, m, b = np.broadcast_arrays(*given)
+    octaves = (
+        octaves_outside(n, part.workers)
+        + octaves_outside(p, part.servers)
+        + octaves_outside(m, part.message_bytes)
+    )
+    if fast > 0:
+        octaves = octaves + octaves_outside(b, (slow, fast))
+    spread = np.hypot(part.draw_spread(n, p, m, b), part.log_spread(octaves))
+    inside = (octaves == 0) & (np.isinf(b) if fast <= 0 else True)
+    return _with_spread(part.seconds(n, p, m, b), spread, np.asarray(inside))
+
+
 def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
     fit = profile.network[algorithm]
     seconds = fit.seconds(
-        algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte
-    )
+        algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte,
+        ranks_per_node=at.ranks_per_node,
+        inside=profile.software(algorithm) if profile.fits else None,
+    )  # fmt: skip
     slowest, fastest = fit.link_bytes_per_s
+    off = octaves_outside(np.minimum(at.ranks, at.ranks_per_node), fit.ranks_per_node)
     if fastest > 0:
-        off_speed = octaves_outside(at.link_bytes_per_s, (slowest, fastest))
-    else:
-        off_speed = np.zeros_like(seconds)
+        off = off + octaves_outside(at.link_bytes_per_s, (slowest, fastest))
+    measured = (off == 0) & (node_count(at.ranks, at.ranks_per_node) > 1)
     return _with_spread(
-        seconds, fit.log_spread(at.octaves + off_speed), in_range & (off_speed == 0)
+        seconds, fit.log_spread(at.octaves + off), in_range & (measured | (at.ranks <= 1))
     )
 
 

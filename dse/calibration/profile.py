@@ -12,11 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from dse.calibration.compute_part import ComputeFit
 from dse.calibration.design import step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.calibration.files import read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
+from dse.calibration.ps_part import PS, ServersFit
 from dse.model.arrays import Array
 from dse.model.links import StepCost
 
@@ -100,9 +102,11 @@ class Profile:
     cores: of the machine measured. background_cores: how many of them other processes kept busy
     meanwhile, on average. ranks, message_bytes, step_bytes: least and largest measured.
     max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
-    measurements_sha256: of the measurement file(s) this was fitted on. fits: by algorithm, where
-    it was forced; network: the same between nodes; auto: where the library chose it.
-    link_bytes_per_s: of a node to others, where one was measured and known.
+    measurements_sha256: of the measurement file(s), or the rows of a table, this was fitted on.
+    fits: by algorithm, where it was forced; network: the same between nodes; auto: where the
+    library chose it. ps: parameter servers, by transport; compute: how fast devices compute.
+    Without allreduce, ranks are workers. link_bytes_per_s: of a node to others, where one was
+    measured and known. assumed: what no log said and was taken instead.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -130,9 +134,12 @@ class Profile:
     points: tuple[Point, ...]
     auto: LibraryFit | None = None
     network: Mapping[str, NetworkFit] = field(default_factory=dict)
+    ps: Mapping[str, ServersFit] = field(default_factory=dict)
+    compute: tuple[ComputeFit, ...] = ()
     system: str = ""
     device: str = "cpu"
     link_bytes_per_s: Positive | None = None
+    assumed: tuple[str, ...] = ()
     format: Literal["dse-profile/1"] = FORMAT
 
     @property
@@ -145,6 +152,13 @@ class Profile:
         """sha256 of the content, independent of layout and key order."""
         text = json.dumps(asdict(self), sort_keys=True, default=dict)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def servers(self, algorithm: str) -> ServersFit | None:
+        """Parameter servers over the transport of 'ps-grpc', or over the profile's own of 'ps'."""
+        if algorithm == PS:
+            return self.ps.get(self.transport) or next(iter(self.ps.values()), None)
+        name, _, transport = algorithm.partition("-")
+        return self.ps.get(transport) if name == PS else None
 
     def fit(self, algorithm: str) -> Fit:
         """The algorithm's own fit, or the pooled one where it was not measured."""
@@ -190,7 +204,15 @@ def read_profile(path: str | Path) -> Profile:
         if not network.shape_is_right():
             problem = f"network.{algorithm}: edges, slopes, jumps and factors do not fit together"
             raise source.error(("network", algorithm), problem, remedy)
-    if POOLED not in profile.fits and (profile.fits or not (profile.auto or profile.network)):
+    for transport, servers in profile.ps.items():
+        if wrong := servers.wrong():
+            raise source.error(("ps", transport), f"ps.{transport}: {wrong}", remedy)
+    for at, speed in enumerate(profile.compute):
+        if not speed.ordered():
+            problem = f"compute.{at}: {speed.flop_per_s:g} FLOP/s is outside of its low and high"
+            raise source.error(("compute", at), problem, remedy)
+    others = profile.auto or profile.network or profile.ps or profile.compute
+    if POOLED not in profile.fits and (profile.fits or not others):
         raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
     for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():

@@ -9,15 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.calibration import asked
 from dse.calibration.experiment import Experiment, write_experiment
+from dse.calibration.own_runs import (
+    GRPC,
+    MPI_PS,
+    SERVER_RUNNERS,
+    measure_servers,
+    measure_speed,
+    server_plan,
+)
 from dse.calibration.runners.hosts import Hosts, read_hosts
 from dse.calibration.runners.launchers import TORCHRUN, Started
 from dse.calibration.runners.mpi import Progress, measure
 from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePlan, counts_up_to
 from dse.errors import MeasurementError, OutputError, StudyError
-from dse.units import UnitError, parse
 
-RUNNERS = ("mpi", "torch", "ray")
+COMPUTE = "compute"
+
+RUNNERS = ("mpi", "torch", "ray", GRPC, MPI_PS, COMPUTE)
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,8 @@ class Where:
 
     mpi: see find_launcher; None: whichever is there. hosts: None is this machine alone. link,
     link_bytes_per_s: the network between the hosts, by name and in one direction per host. runner:
-    a name of RUNNERS. address: of a Ray cluster; None starts Ray here.
+    a name of RUNNERS. address: of a Ray cluster; None starts Ray here. servers: numbers of
+    parameter servers; None leaves them to the runner. device: what is to compute, cpu or cuda.
     """
 
     mpi: str | None = None
@@ -35,6 +46,8 @@ class Where:
     link_bytes_per_s: float | None = None
     runner: str = "mpi"
     address: str | None = None
+    servers: tuple[int, ...] | None = None
+    device: str = "cpu"
 
 
 def whereabouts(
@@ -46,29 +59,34 @@ def whereabouts(
     link_bandwidth: str | None = None,
     runner: str = "mpi",
     address: str | None = None,
+    servers: tuple[int, ...] | None = None,
+    device: str | None = None,
 ) -> Where:
     """What the user says of it, read and checked; StudyError where that cannot be right."""
     if runner not in RUNNERS:
         raise StudyError("--runner", 0, 0, f"'{runner}' is not known", f"use {', '.join(RUNNERS)}")
     if runner != "ray" and address is not None:
         raise StudyError("--address", 0, 0, "is of a Ray cluster", "give --runner ray")
-    if runner != "mpi" and (mpi is not None or hostfile is not None):
-        option = "--mpi" if mpi is not None else "--hostfile"
-        raise StudyError(option, 0, 0, f"is of the MPI runner, not of {runner}", "leave it out")
+    for option, given, mine in (
+        ("--mpi", mpi, ("mpi", MPI_PS)),
+        ("--hostfile", hostfile, ("mpi", MPI_PS, GRPC)),
+        ("--interface", interface, ("mpi", MPI_PS)),
+        ("--servers", servers, SERVER_RUNNERS),
+        ("--device", device, (COMPUTE,)),
+        ("--link", link, tuple(r for r in RUNNERS if r != COMPUTE)),
+        ("--link-bandwidth", link_bandwidth, tuple(r for r in RUNNERS if r != COMPUTE)),
+    ):
+        if given is not None and runner not in mine:
+            whose = "the MPI runner" if mine[0] == "mpi" else f"--runner {' or '.join(mine)}"
+            raise StudyError(option, 0, 0, f"is of {whose}, not of {runner}", "leave it out")
+    if device not in (None, "cpu", "cuda"):
+        raise StudyError("--device", 0, 0, f"'{device}' is no device", "use cpu or cuda")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
-    speed = None
-    if link_bandwidth is not None:
-        try:
-            speed = parse(link_bandwidth, "bytes_per_s")
-        except UnitError as cause:
-            raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
-        if speed <= 0:
-            problem = f"{link_bandwidth} carries nothing"
-            raise StudyError("--link-bandwidth", 0, 0, problem, "write for example 25 Gbps")
-    return Where(mpi, hosts, link, speed, runner, address)
+    name, speed = asked.link_name(link), asked.link_speed(link_bandwidth)
+    return Where(mpi, hosts, name, speed, runner, address, servers, device or "cpu")
 
 
 def calibrate_here(
@@ -90,11 +108,38 @@ def calibrate_here(
     earlier files then stay as they were.
     """
     place = where or Where()
+    _check_asked(budget_s, name)
+    if place.runner in (*SERVER_RUNNERS, COMPUTE):
+        found = _measured_otherwise(budget_s, ranks, name, sizes_bytes, progress, place, out_dir)
+        return _write(found, Path(out_dir), name)
     hosts = place.hosts
     counts = ranks or (counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS)
-    plan = _plan(budget_s, counts, name, sizes_bytes)
+    plan = _plan(counts, sizes_bytes)
     _check_writable(Path(out_dir))
     return _write(_measured(plan, budget_s, name, progress, place), Path(out_dir), name)
+
+
+def _measured_otherwise(
+    budget_s: float,
+    ranks: Sequence[int] | None,
+    name: str,
+    sizes_bytes: Sequence[int] | None,
+    progress: Progress | None,
+    place: Where,
+    out_dir: str | Path,
+) -> Experiment:
+    """Parameter servers, or compute speed."""
+    if place.runner == COMPUTE:
+        if ranks is not None:
+            raise StudyError("--ranks", 0, 0, "nothing is sent by --runner compute", "leave it out")
+        _check_writable(Path(out_dir))
+        return measure_speed(budget_s, name, place.device)
+    plan = server_plan(ranks, place.servers, sizes_bytes, place.hosts)
+    _check_writable(Path(out_dir))
+    return measure_servers(
+        place.runner, plan, budget_s, name, progress, place.hosts, place.mpi, place.link,
+        place.link_bytes_per_s,
+    )  # fmt: skip
 
 
 def _measured(
@@ -132,7 +177,11 @@ def calibrate_as_rank(
     if place.hosts or place.mpi:
         problem = f"{me.by} has chosen the hosts and the MPI already"
         raise StudyError("--hostfile, --mpi", 0, 0, problem, "leave them out")
-    plan = _plan(budget_s, ranks or counts_up_to(me.ranks), name, None)
+    if place.runner in (*SERVER_RUNNERS, COMPUTE):
+        problem = f"'{place.runner}' starts processes of its own"
+        raise StudyError("--runner", 0, 0, problem, f"start it without {me.by}")
+    _check_asked(budget_s, name)
+    plan = _plan(ranks or counts_up_to(me.ranks), None)
     if me.rank == 0:
         _check_writable(Path(out_dir))
     link = (place.link, place.link_bytes_per_s)
@@ -149,14 +198,16 @@ def calibrate_as_rank(
     return None if found is None else _write(found, Path(out_dir), name)
 
 
-def _plan(
-    budget_s: float, ranks: Sequence[int], name: str, sizes: Sequence[int] | None
-) -> MeasurePlan:
-    """The plan, after every argument was found right."""
+def _check_asked(budget_s: float, name: str) -> None:
+    """StudyError unless the name is one of a file and the budget some time."""
     if not name or name != Path(name).name or name.startswith("."):
         raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
     if not 0 < budget_s < math.inf:
         raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+
+
+def _plan(ranks: Sequence[int], sizes: Sequence[int] | None) -> MeasurePlan:
+    """The plan of allreduces, after the counts were found right."""
     if len(set(ranks)) < 2 or min(ranks) < 2:
         listed = ",".join(str(count) for count in ranks)
         problem = f"'{listed}' is too little to fit and to check the fit"

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.asked import local_ranks
+from dse.calibration.compute_part import compute_text
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.ps_command import (
+    cost_rows,
+    cost_table,
+    errors_text,
+    point_table,
+    servers_text,
+)
 from dse.calibration.show_library import (
     composition_text,
     library_data,
@@ -46,12 +54,16 @@ def profile_data(profile: Profile) -> dict[str, Any]:
     if profile.auto is not None:
         record["auto"]["parameters"] = library_data(profile.auto)
         record["auto"]["composition"] = composition_text(profile.auto)
+    for transport, part in profile.ps.items():
+        record["ps"][transport].pop("draws")
+        record["ps"][transport]["parameters"] = cost_rows(part)
     return record
 
 
 def show_profile(profile: Profile, console: Console | None = None) -> None:
     """Print machine, parameters, range, errors, and measured beside predicted times."""
     from rich.console import Console as NewConsole
+    from rich.markup import escape
 
     out = console or NewConsole()
     out.print(f"[bold]{profile.name}[/]  {profile.library} {profile.version}, {profile.link}")
@@ -71,13 +83,11 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(f"{', '.join(known)} of one rank")
     if profile.link_bytes_per_s:
         out.print(f"link of a node: {profile.link_bytes_per_s / GIGA:.3g} GB/s in one direction")
-    n, m, s = profile.ranks, profile.message_bytes, profile.step_bytes
-    nodes = f"{profile.max_nodes:,} node{'s' * (profile.max_nodes > 1)}"
-    out.print(
-        f"holds for {span_text(*n)} ranks on {nodes}, messages of "
-        f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
-    )
-    out.print(f"host and wire: {profile.split} ({profile.split_reason})")
+    if profile.measured_algorithms:
+        out.print(_range(profile))
+        out.print(f"host and wire: {profile.split} ({profile.split_reason})")
+    for assumed in profile.assumed:
+        out.print(f"[yellow]assumed:[/] {escape(assumed)}", highlight=False)
     if profile.background_cores > BUSY_CORES:
         out.print(
             f"[yellow]other processes kept {profile.background_cores:.1f} of {profile.cores} cores "
@@ -91,9 +101,26 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(network_parameters(profile.network))
     if profile.fits:
         out.print(_parameters(profile))
-    out.print(_errors(profile))
+    if profile.measured_algorithms:
+        out.print(_errors(profile))
     for algorithm in profile.measured_algorithms:
         out.print(_points(profile, algorithm))
+    for transport, part in profile.ps.items():
+        out.print(servers_text(transport, part), highlight=False)
+        out.print(errors_text(part), highlight=False)
+        out.print(cost_table(transport, part))
+        out.print(point_table(transport, part))
+    for line in map(compute_text, profile.compute):
+        out.print(line, markup=False, highlight=False)
+
+
+def _range(profile: Profile) -> str:
+    n, m, s = profile.ranks, profile.message_bytes, profile.step_bytes
+    nodes = f"{profile.max_nodes:,} node{'s' * (profile.max_nodes > 1)}"
+    return (
+        f"holds for {span_text(*n)} ranks on {nodes}, messages of "
+        f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
+    )
 
 
 def _labels(fit: Fit) -> list[str]:

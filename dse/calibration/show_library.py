@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dse.calibration.library_part import LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.words import percent, short, size_text, span_text
+from dse.model.arrays import Array
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 MICRO, MIB = 1e6, 2.0**20
 PER_BYTE = "per byte"
-
-
-def parameter_names(edges_bytes: tuple[float, ...]) -> list[str]:
-    """Names of the coefficients in the order of ``dse.model.library.terms``."""
-    edges = [size_text(edge) for edge in edges_bytes]
-    names = ["per call", *(f"more per call from {edge}" for edge in edges)]
-    for tier in ("inside a node", "between nodes"):
-        names += [f"per hop {tier}", *(f"more per hop {tier} from {edge}" for edge in edges)]
-        names += [*(f"{PER_BYTE} {tier} up to {edge}" for edge in edges), f"{PER_BYTE} {tier}"]
-    return names
+TIERS = ("inside a node", "between nodes")  # in the order of ``dse.model.library.terms``
 
 
 def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
-    """The coefficients that are not zero, with names, 90 % intervals and units."""
-    rows = zip(parameter_names(fit.edges_bytes), fit.coefficients, fit.low, fit.high, strict=True)
+    """What is not free, with names, 90 % intervals and units.
+
+    What a byte costs is given for each range of sizes: the sum of the coefficients that count there
+    (see ``dse.model.library.terms``), with the sums of their ends, which is at most the interval.
+    """
+    edges = [size_text(edge) for edge in fit.edges_bytes]
+    more = [f"from {edge}" for edge in edges]
+    values = np.array([fit.coefficients, fit.low, fit.high])
+    calls, rest = np.split(values, [1 + len(edges)], axis=1)
+    rows = list(zip(["per call", *(f"more per call {at}" for at in more)], calls.T, strict=True))
+    for tier, part in zip(TIERS, np.split(rest, 2, axis=1), strict=True):
+        hops, each = np.split(part, [1 + len(edges)], axis=1)
+        names = [f"per hop {tier}", *(f"more per hop {tier} {at}" for at in more)]
+        rows += zip(names, hops.T, strict=True)
+        rows += [(f"{PER_BYTE} {tier}{span}", price) for span, price in _per_range(edges, each)]
     return [
-        {"name": name, "value": value, "low": low, "high": high,
+        {"name": name, "value": float(value), "low": float(low), "high": float(high),
          "unit": "s/byte" if name.startswith(PER_BYTE) else "s"}
-        for name, value, low, high in rows
+        for name, (value, low, high) in rows
         if value > 0
     ]  # fmt: skip
+
+
+def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
+    """(' from 64 KiB to 1 MiB', price, low and high of a byte there) for each range of sizes.
+
+    each: (3, ranges), coefficients that count up to an edge each, the last without end. Neighbours
+    of one price are one range.
+    """
+    prices = np.cumsum(each[:, ::-1], axis=1)[:, ::-1].T
+    starts = [0, *(at for at in range(1, len(prices)) if np.any(prices[at] != prices[at - 1]))]
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(prices)], strict=True):
+        low = f" from {edges[start - 1]}" if start else ""
+        high = f"{' to' if start else ' up to'} {edges[end - 1]}" if end < len(prices) else ""
+        found.append((low + high, prices[start]))
+    return found
 
 
 def library_parameters(fit: LibraryFit) -> Table:
@@ -59,16 +82,18 @@ def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
     from rich.table import Table
 
     table = Table(title="one message between nodes, fitted per algorithm")
-    for column in ("algorithm", "latency", "from", "host", "jump", "bytes of wire per byte"):
+    for column in ("algorithm", "latency", "from", "host", "jump", "wire per byte", "wait"):
         left = column == "algorithm"
         table.add_column(column, justify="left" if left else "right")
     for name, fit in network.items():
         shown, latency = name, f"{short(MICRO * fit.latency_s)} us"
         rows = zip((0.0, *fit.edges_bytes), fit.s_per_byte, (0.0, *fit.jump_s), fit.wire_factor,
-                   strict=True)  # fmt: skip
-        for edge, slope, jump, wire in rows:
-            table.add_row(shown, latency, size_text(edge), f"{short(MICRO * MIB * slope)} us/MiB",
-                          f"{short(MICRO * jump)} us", short(wire))  # fmt: skip
+                   (0.0, *fit.wire_jump_bytes), strict=True)  # fmt: skip
+        for edge, slope, jump, wire, wait in rows:
+            host = f"{short(MICRO * MIB * slope)} us/MiB", f"{short(MICRO * jump)} us"
+            table.add_row(
+                shown, latency, size_text(edge), *host, f"{short(wire)} B", size_text(wait)
+            )
             shown = latency = ""
     return table
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.calibration.belief import NOISE, Points, conditioned, covariance, predicted
+from dse.calibration.belief import NOISE, Points, conditioned, covariance, predicted, priced_by
 from dse.calibration.library_part import AUTO, NORMAL_90
 from dse.calibration.profile import Profile
 from dse.calibration.runners.plan import MIN_REPETITIONS, start_s
@@ -47,7 +47,8 @@ class Advice:
     width_now, width_then: median relative half width (90 %) before and after; good_now,
     good_then: how many points are inside the range and below TARGET. demanded: points. enough:
     all are good now. beyond: points whose ranks or nodes exceed what can be run. unreachable:
-    demanded algorithms that no run can narrow.
+    demanded algorithms that no run can narrow. unpriced: points that the profile cannot price, left
+    out of all the others; why_unpriced: the reason of the first.
     """
 
     runs: tuple[Run, ...]
@@ -62,11 +63,13 @@ class Advice:
     max_ranks: int
     max_nodes: int
     unreachable: tuple[str, ...]
+    unpriced: int = 0
+    why_unpriced: str = ""
 
     @property
     def enough(self) -> bool:
         """Whether nothing more need be measured."""
-        return self.good_now == self.demanded
+        return self.good_now == self.demanded and not self.unpriced
 
     @property
     def cost_s(self) -> float:
@@ -115,14 +118,20 @@ def suggest(
     """The next runs within ``budget_s`` seconds that narrow the intervals at ``demand`` the most.
 
     ``max_ranks`` (default: twice the most measured) and ``max_nodes`` (default: as many as were
-    measured) bound what can be run. Raises MeasurementError where nothing is demanded.
+    measured) bound what can be run. Points that the profile cannot price are left out and counted.
+    Raises MeasurementError where nothing is demanded, or nothing that can be priced.
     """
-    demand = as_measured(profile, demand)
-    if not demand.size:
+    asked = as_measured(profile, demand)
+    if not asked.size:
         raise MeasurementError("the study sums nothing over more than one rank; nothing to measure")
+    priced, why = priced_by(profile, asked)
+    demand = asked.take(priced)
+    if not demand.size:
+        raise MeasurementError(f"none of the study's {asked.size} points can be priced: {why}")
     most = max_ranks or REACH * profile.ranks[1]
     nodes = max_nodes or profile.max_nodes
     candidates = candidates_of(profile, demand, most, nodes)
+    candidates = candidates.take(priced_by(profile, candidates)[0])
     count = demand.size
     everything = Points(*(
         np.concatenate([getattr(demand, name), getattr(candidates, name)])
@@ -148,6 +157,8 @@ def suggest(
         max_ranks=most,
         max_nodes=nodes,
         unreachable=tuple(sorted(set(demand.algorithm.tolist()) - set(_runnable(profile)))),
+        unpriced=asked.size - demand.size,
+        why_unpriced=why,
     )
 
 
@@ -161,7 +172,7 @@ def as_measured(profile: Profile, demand: Points) -> Points:
     if not (profile.fits or profile.network):
         return replace(kept, algorithm=np.full(kept.size, AUTO))
     chosen = (kept.algorithm == AUTO) & (profile.auto is not None)
-    between = np.isin(kept.algorithm, list(profile.network)) & (local == 1)
+    between = np.isin(kept.algorithm, list(profile.network)) & (kept.ranks > local)
     on_node = (kept.algorithm != AUTO) & bool(profile.fits)
     return kept.take(chosen | between | on_node)
 

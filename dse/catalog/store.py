@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError, StudyError
+from dse.spelling import alike, alternatives
 
 # kind (a folder of models/) -> what one of its entries is called
 KINDS = {
@@ -32,8 +32,9 @@ class UnknownName(DseError):
         self.kind, self.name, self.suggestions = kind, name, suggestions
         hint = f"; see dse catalog {kind}" if kind in KINDS else ""
         if suggestions:
-            hint = f"; did you mean {' or '.join(suggestions)}?"
-        super().__init__(f"{name}: no such {KINDS.get(kind, kind)}{hint}")
+            hint = f"; did you mean {alternatives(suggestions)}?"
+        shown = name or "''"
+        super().__init__(f"{shown}: no such {KINDS.get(kind, kind)}{hint}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def _shipped_dir() -> Path:
 def names(kind: str) -> tuple[str, ...]:
     """Names of all entries of ``kind`` (a key of :data:`KINDS`), sorted."""
     if kind not in KINDS:
-        near = tuple(difflib.get_close_matches(kind, KINDS, n=1))
+        near = alike(kind, KINDS)
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
     return _names(models_dir() / kind)
 
@@ -86,19 +87,8 @@ def find(kind: str, name: str) -> Path:
     """The file of an entry. Raises :class:`UnknownName` with the nearest names."""
     known = names(kind)
     if name not in known:
-        raise UnknownName(kind, name, _suggest(name, known))
+        raise UnknownName(kind, name, alike(name, known))
     return models_dir() / kind / f"{name}.yaml"
-
-
-def _suggest(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    """At most three near names: the one meant by spelling, else those that share a word."""
-    lowered = name.lower().replace("_", "-").replace(" ", "-")
-    near = difflib.get_close_matches(lowered, known, n=3, cutoff=0.6)
-    if near and difflib.SequenceMatcher(None, lowered, near[0]).ratio() > 0.85:
-        return (near[0],)
-    words = {word for word in lowered.split("-") if len(word) > 2}
-    alike = [other for other in known if words & set(other.split("-"))]
-    return tuple(alike or near or [other for other in known if other.startswith(lowered[:4])])[:3]
 
 
 def sources() -> Mapping[str, Source]:

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, ceil_log2, largest_power_of_two
-from dse.model.links import Network
+from dse.model.links import Exchange, Network
 
 Algorithm: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Array]
 
@@ -76,7 +76,8 @@ def halving_doubling(
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
     power = largest_power_of_two(n)
     folded = (
-        2 * _fold_step(network, m / 2, n, g)
+        _fold_step(network, m / 2, n, g, network.across)
+        + _fold_step(network, m / 2, n, g)
         + _fold_step(network, m, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
@@ -186,9 +187,13 @@ def _added(total: Array, steps: Array) -> Array:
 
 
 def _fold_step(
-    network: Network, message_bytes: ArrayLike, ranks: Array, ranks_per_node: Array
+    network: Network,
+    message_bytes: ArrayLike,
+    ranks: Array,
+    ranks_per_node: Array,
+    between: Exchange | None = None,
 ) -> Array:
-    """One message between ranks 2i and 2i+1, for every i < n - p at once.
+    """One message between ranks 2i and 2i+1, for every i < n - p at once; one way unless told.
 
     A node border parts a pair only at an odd rank. The first such border is at rank g, if g is odd,
     and no two follow one another, so one flow at most leaves a node.
@@ -196,7 +201,8 @@ def _fold_step(
     extra = ranks - largest_power_of_two(ranks)
     parted = (np.mod(ranks_per_node, 2) != 0) & (ranks_per_node < 2 * extra)
     inside = network.within(message_bytes)
-    return np.where(parted, np.maximum(inside, network.one_way(message_bytes)), inside)
+    outside = (between or network.one_way)(message_bytes)
+    return np.where(parted, np.maximum(inside, outside), inside)
 
 
 def _flows(distance: Array, ranks: Array, ranks_per_node: Array, kept: int) -> Array:

@@ -43,6 +43,7 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.collectives import node_count
+from dse.model.interpolation import monotone_cubic
 
 NVLS_FROM_RANKS = 5
 NVLS_FACTOR = 1.2
@@ -100,32 +101,34 @@ class Composition:
 
 @dataclass(frozen=True)
 class Anchor:
-    """Measured over composed time at one layout: logarithms, at ascending sizes.
+    """Measured seconds at one layout, at ascending sizes.
 
-    Between two sizes the logarithm is interpolated over that of the size, beyond them it is held.
+    Between two sizes their logarithm is interpolated over that of the size.
     """
 
     ranks: float
     ranks_per_node: float
     message_bytes: tuple[float, ...]
-    log_ratio: tuple[float, ...]
+    seconds: tuple[float, ...]
 
     @property
     def nodes(self) -> float:
         """Nodes of the layout."""
         return float(node_count(self.ranks, self.ranks_per_node))
 
-    def factor(self, message_bytes: ArrayLike) -> Array:
-        """What the composed time is multiplied by; in the shape of ``message_bytes``."""
+    def interpolated(self, message_bytes: ArrayLike) -> Array:
+        """Seconds of any sizes between the measured ones, in the shape of ``message_bytes``."""
         size = np.log(np.maximum(np.asarray(message_bytes, dtype=np.float64), 1.0))
-        return np.exp(np.interp(size, np.log(self.message_bytes), self.log_ratio))
+        log_s = monotone_cubic(np.log(self.message_bytes), np.log(self.seconds), size)
+        return np.asarray(np.exp(log_s))
 
 
 @dataclass(frozen=True)
 class LibraryCost:
     """Prices of hops and bytes; coefficients >= 0, in the order of :func:`terms`.
 
-    anchors: what was measured at one (ranks, ranks per node), which corrects predictions there.
+    anchors: what was measured at one (ranks, ranks per node). There it holds between the measured
+    sizes; beyond them the composed time is multiplied as at the nearest one.
     """
 
     composition: Composition
@@ -158,8 +161,15 @@ class LibraryCost:
             local = min(anchor.ranks, anchor.ranks_per_node)
             here = (n == anchor.ranks) & (np.minimum(n, g) == local)
             if np.any(here):
-                total = np.where(here, total * anchor.factor(m), total)
+                total = np.where(here, total * self._correction(anchor, m), total)
         return np.where(n > 1, total, 0.0)
+
+    def _correction(self, anchor: Anchor, m: Array) -> Array:
+        """Measured over composed time at the layout of an anchor, in the shape of ``m``."""
+        nearest = np.clip(m, anchor.message_bytes[0], anchor.message_bytes[-1])
+        n, g = _arrays(anchor.ranks, anchor.ranks_per_node)
+        composed = self._composed(self.composition, n, g, nearest, 1.0)
+        return np.asarray(anchor.interpolated(nearest) / composed)
 
     def _composed(
         self, composition: Composition, n: Array, g: Array, m: Array, slower: ArrayLike

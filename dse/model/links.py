@@ -20,6 +20,7 @@ from dse.model.arrays import Array, ArrayLike
 
 Exchange: TypeAlias = Callable[[ArrayLike], Array]
 Chosen: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], Array]
+Served: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike, ArrayLike], Array]
 
 
 def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list[Array]:
@@ -90,6 +91,8 @@ class Network:
     crossing: the bytes whose time on the wire an exchange takes (both ranks send at once), where
     that is more than one message: a protocol that waits for an answer behind its own data uses one
     direction after the other. None: the message's own, as on a full-duplex link.
+    servers: what a push to and a pull from parameter servers takes, where that was measured, see
+    :class:`~dse.model.parameter_server.MeasuredServers`.
     """
 
     intra_software: Exchange
@@ -102,6 +105,7 @@ class Network:
     library: Chosen | None = None
     slower: ArrayLike = 1.0
     crossing: Exchange | None = None
+    servers: Served | None = None
 
     def within(self, message_bytes: ArrayLike) -> Array:
         """Seconds of one exchange between two ranks of a node."""

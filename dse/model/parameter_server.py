@@ -2,11 +2,111 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.collectives import node_count
 from dse.model.links import Network
+
+MEASURED_COSTS = 10  # latency; call, byte and byte beyond the edge of worker, server and cores
+WORK_FROM = 7  # the costs of the cores begin here
+
+
+@dataclass(frozen=True)
+class MeasuredServers:
+    """What parameter servers were measured to cost; every cost >= 0, floats or arrays of draws.
+
+    The seconds of one push and pull with M workers, P servers and m bytes of gradients per worker,
+    x of them on the fullest server::
+
+        T = latency + P f_worker(m/P) + M f_server(x) + max(wire, work)
+        f(s) = call + per_byte * s + beyond * max(0, s - edge)
+        work = M P f_cores(m/P) / C                       C cores shared by all processes
+        work = max(P f_cores(m/P), M f_cores(x)) / 2      a machine for every process (C infinite)
+
+    latency: of a push and a pull one after the other. worker: its P calls, with the copies into and
+    out of messages. server: its M calls and sums, which one thread makes one after another. cores:
+    the processors' work of a message at both of its ends. Where nobody shares a core, each process
+    is taken to do half of the work of its own messages on one core, and the busiest paces: that
+    is the upper line with C = 2 min(M, P). wire: see :func:`wire_bytes`; while it is busy the cores
+    work on other messages, so the slower of both paces. beyond: messages that no longer fit a cache
+    cost more per byte.
+
+    costs: latency, then (call, per_byte, beyond) of worker, server and cores. edge_bytes: infinite
+    where there is none.
+    """
+
+    costs: tuple[ArrayLike, ...]
+    edge_bytes: float = np.inf
+    cores: float = np.inf
+
+    def __call__(
+        self,
+        workers: ArrayLike,
+        servers: ArrayLike,
+        message_bytes: ArrayLike,
+        shard_bytes: ArrayLike,
+        wire_s: ArrayLike,
+    ) -> Array:
+        """Seconds; all arguments broadcast. wire_s: of push and pull on the busier link."""
+        units = server_terms(
+            workers, servers, message_bytes, shard_bytes, self.edge_bytes, self.cores
+        )
+        host, work = np.zeros(()), np.zeros(())
+        for at, (cost, unit) in enumerate(zip(self.costs, units, strict=True)):
+            if at < WORK_FROM:
+                host = host + cost * unit
+            else:
+                work = work + cost * unit
+        return np.asarray(host + np.maximum(work, wire_s))
+
+
+def server_terms(
+    workers: ArrayLike,
+    servers: ArrayLike,
+    message_bytes: ArrayLike,
+    shard_bytes: ArrayLike,
+    edge_bytes: float,
+    cores: float,
+) -> list[Array]:
+    """What each cost of :class:`MeasuredServers` multiplies: MEASURED_COSTS arrays.
+
+    The busier side of ``work`` is chosen term by term; that is above the equation only where one
+    side has the more calls and the other the more bytes.
+    """
+    m, p, message, shard = (
+        np.asarray(v, dtype=np.float64) for v in (workers, servers, message_bytes, shard_bytes)
+    )
+    mean = message / p
+
+    def of(count: Array, size: Array) -> list[Array]:
+        return [count, count * size, count * np.maximum(0.0, size - edge_bytes)]
+
+    worker, server = of(p, mean), of(m, shard)
+    if np.isinf(cores):
+        work = [np.maximum(a, b) / 2 for a, b in zip(worker, server, strict=True)]
+    else:
+        work = of(m * p / cores, mean)
+    return [np.ones(()), *worker, *server, *work]
+
+
+def wire_bytes(
+    workers: ArrayLike,
+    servers: ArrayLike,
+    message_bytes: ArrayLike,
+    shard_bytes: ArrayLike,
+    own: ArrayLike = 0.0,
+) -> Array:
+    """Bytes on the busier link of a push and a pull, ``2 max((P - own) m/P, (M - own) x)``.
+
+    own: 1 where a server lives on each worker and the message to oneself needs no wire.
+    """
+    mean = np.asarray(message_bytes, dtype=np.float64) / servers
+    from_worker = (np.asarray(servers) - own) * mean
+    to_server = (np.asarray(workers) - own) * np.asarray(shard_bytes)
+    return np.asarray(2.0 * np.maximum(from_worker, to_server))
 
 
 def parameter_server(
@@ -37,6 +137,9 @@ def parameter_server(
     imbalance: largest shard over the mean shard, >= 1, because a tensor is not split; taken as
     given where colocation lowers P to M, which is why x needs its bound.
     One node needs no server: only the local sum is paid.
+    Where ``network.servers`` says what was measured, that replaces the part between nodes, with a
+    crossing of the wire's latency for the push and one for the pull. A colocated server's message
+    to its own worker is still a call there.
     """
     n = np.asarray(ranks, dtype=np.float64)
     m = np.asarray(message_bytes, dtype=np.float64)
@@ -51,6 +154,10 @@ def parameter_server(
     mean = m / count
     shard = np.minimum(imbalance * mean, m)
     wire = network.wire_s_per_byte()
+    if network.servers is not None:
+        wire_s = wire_bytes(workers, count, m, shard, own) * wire
+        measured = network.servers(workers, count, m, shard, wire_s) + 2 * network.inter.latency_s
+        return np.asarray(inside + np.where(workers > 1, measured, 0.0))
     worker = (count - own) * (network.inter_software(mean) + mean * wire)
     server = (workers - own) * (network.inter_software(shard) + shard * wire)
     one_way = np.maximum(worker, server) + network.inter.latency_s

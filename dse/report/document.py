@@ -15,9 +15,10 @@ from dse import __version__, catalog
 from dse.calibration import Profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
+from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
 from dse.report.points import describe
-from dse.search import feasibility
+from dse.search import cautions, feasibility
 from dse.search.exhaustive import by_goal
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, Outcome
@@ -104,6 +105,7 @@ def build(
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
         "transports": provenance.transports(problem),
         "extrapolated": _extrapolated(front),
+        "cautions": [*cautions.cautions(problem), *cautions.unsupported(problem)],
         "assumptions": provenance.assumptions(problem),
         "sources": provenance.sources(problem),
         "reproduce": [*_measuring(problem, profiles), command],
@@ -240,12 +242,14 @@ def _profile(problem: Problem, name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit, str]]:
+def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFit, str]]:
     """(algorithm, its fit, what its error was judged on) for all that a profile holds."""
     for algorithm, fit in profile.fits.items():
         yield algorithm, fit, "ranks" if algorithm != POOLED else "algorithms"
     if profile.auto is not None:
         yield AUTO, profile.auto, profile.auto.held_out
+    for transport, part in profile.ps.items():
+        yield f"{PS}-{transport}", part, "workers and servers"
 
 
 def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dse.report import words
+
 _TERMS = {
     "forward_s": "forward pass",
     "backward_s": "backward pass",
@@ -24,11 +26,13 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     step_s = point["step_s"]
     if step_s is None:
         missed = [text for text, met in point["constraints"].items() if not met]
-        return [*out, "", f"step             cannot be computed; not met: {', '.join(missed)}"]
+        out += ["", f"step             cannot be computed; not met: {', '.join(missed)}"]
+        why = point.get("why_unpriced")
+        return [*out, f"                 {why}"] if why else out
     out += ["", f"step             {step_s * _MS:.3f} ms"]
-    for key, words in _TERMS.items():
+    for key, text in _TERMS.items():
         seconds = point["terms"][key]
-        out.append(f"  {words:<24} {seconds * _MS:10.3f} ms  {seconds / step_s:5.1%}")
+        out.append(f"  {text:<24} {seconds * _MS:10.3f} ms  {seconds / step_s:5.1%}")
     out.append(f"  (aggregation, hidden or not: {point['comm_s'] * _MS:.3f} ms)")
     out += ["", f"throughput       {point['throughput_samples_per_s']:,.1f} samples/s"]
     speedup = f"speedup          {point['speedup']:.3f}"
@@ -42,7 +46,11 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     slack = point["memory_slack_bytes"]
     out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
     flag = "outside the measured range" if point["extrapolated"] else "inside the measured range"
-    out.append(f"calibration      {flag}")
+    out.append(f"calibration      {flag}{':' * bool(point.get('why_outside'))}")
+    out += [f"                 {reason}" for reason in point.get("why_outside", ())]
+    choice = words.choice(point)
+    if choice:
+        out.append(f"algorithm        {choice}; chosen by {point['chosen']['rules']}, not measured")
     missed = [text for text, met in point["constraints"].items() if not met]
     out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
     return out

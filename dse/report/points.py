@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from dse.model.arrays import Array
+from dse.search import ruled
 from dse.search.exhaustive import by_goal
+from dse.search.outside import why_outside
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
@@ -24,13 +26,15 @@ def describe(
     evaluation = problem.point(values)
     step = evaluation.step
     most, least = by_goal(problem.study.objectives)
+    outside = why_outside(problem.setting(values))
     numbers = {name: _scalar(evaluation[name]) for name in {most.name, least.name, "speedup"}}
     return {
         "config": labels_of(problem, values),
         **numbers,
         "throughput_samples_per_s": _scalar(evaluation["throughput"]),
         "step_s": _scalar(step.step_s),
-        "extrapolated": not bool(np.ravel(evaluation.in_range)[0]),
+        "extrapolated": bool(outside),
+        "why_outside": outside,
         "interval": _interval(problem, values),
         "costs": {
             name: _scalar(evaluation[name]) for name in ("capital", "hourly", "tco", "power")
@@ -47,6 +51,7 @@ def describe(
             "stalled_s": _scalar(step.stalled_s),
         },
         "comm_s": _scalar(step.comm_s),
+        "chosen": ruled.described(problem.setting(values)),
         "ties": front.ties if front else 0,
         "tied": [dict(labels) for labels in front.tied] if front else [],
     }

@@ -9,9 +9,11 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.model.step import AUTO
-from dse.search import tables
-from dse.search.placement import DEFAULT_EFFICIENCY
+from dse.model.selection import NCCL
+from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.report.measured import efficiency_lines, server_assumptions, server_note
+from dse.search import cautions, ruled, tables
+from dse.search.chosen import MOST_NAMES, is_chosen, measured_choices, ruling
 from dse.search.problem import Problem
 from dse.study import Wire, split_aggregation
 
@@ -36,10 +38,19 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
     rows = []
     for name in used_transports(problem):
         algorithms = [algorithm for algorithm, transport in used if transport == name]
-        named = [algorithm for algorithm in algorithms if algorithm != AUTO]
+        served = server_note(problem, name) if PARAMETER_SERVER in algorithms else ""
+        named = [
+            algorithm for algorithm in algorithms
+            if not is_chosen(algorithm) and not (served and algorithm == PARAMETER_SERVER)
+        ]  # fmt: skip
         notes = [_named_note(problem, name, named)] if named else []
-        notes += [_chosen_note(problem, name)] if AUTO in algorithms else []
-        measured = [problem.profile(algorithm, name) is not None for algorithm in algorithms]
+        notes += [served] if served else []
+        notes += [_chosen_note(problem, how, name) for how in algorithms if is_chosen(how)]
+        measured = [
+            problem.profile(priced, name) is not None
+            for algorithm in algorithms
+            for priced in _priced_as(problem, algorithm, name)
+        ]
         rows.append({"name": name, "title": catalog.transport(name).title,
                      "calibrated": all(measured), "partly": any(measured) and not all(measured),
                      "note": "; ".join(notes)})  # fmt: skip
@@ -60,7 +71,20 @@ def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> 
     )
 
 
-def _chosen_note(problem: Problem, transport: str) -> str:
+def _priced_as(problem: Problem, algorithm: str, transport: str) -> list[str]:
+    """The algorithm itself; or all that the rules may choose, where rules do."""
+    library = ruling(algorithm, transport, problem.profiles.values())
+    if library is None:
+        return [algorithm]
+    return sorted({known.priced_as for known in ruled.RULES[library].algorithms})
+
+
+def _chosen_note(problem: Problem, algorithm: str, transport: str) -> str:
+    library = ruling(algorithm, transport, problem.profiles.values())
+    if library is not None:
+        by_rules = f"{algorithm}: chosen by {ruled.RULES[library].title}, not measured"
+        chosen = _priced_as(problem, algorithm, transport)
+        return f"{by_rules}; {_named_note(problem, transport, chosen)}"
     profile = problem.profile(AUTO, transport)
     if profile is None:
         return "auto: the library's own choice, not measured"
@@ -71,20 +95,17 @@ def _chosen_note(problem: Problem, transport: str) -> str:
 def assumptions(problem: Problem) -> list[str]:
     """What the numbers rest on besides measured and sourced facts, in plain sentences."""
     study = problem.study
-    lines = []
-    if study.efficiency.compute is None or study.efficiency.memory is None:
-        lines.append(
-            f"Training reaches {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak arithmetic and "
-            "memory bandwidth (recalled from Wang et al., IISWC 2019; unverified). Set efficiency: "
-            "in the study to change it."
-        )
+    aggregations = _used(problem, "aggregation")
+    lines = list(efficiency_lines(problem))
     lines.append("A step's input is prefetched; storage behind the host is never the bottleneck.")
     if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
         lines.append(
             "Profiles were measured on one link. What they measured is taken as software cost, and "
             "the wire of the priced fabric is added; the split is assumed, not measured."
         )
-    lines += _chosen_assumptions(problem)
+    over = [t for t in used_transports(problem) if f"{PARAMETER_SERVER}-{t}" in aggregations]
+    lines += server_assumptions(problem, over)
+    lines += [*_chosen_assumptions(problem), *_ruled_assumptions(problem)]
     if np.isnan(problem.layers.activation_elems):
         lines.append(
             f"The activations of {problem.workload.name} are unknown: the memory traffic they "
@@ -120,31 +141,54 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
         name = f"{AUTO}-{transport}"
         if profile is None or profile.auto is None or name not in _used(problem, "aggregation"):
             continue
-        cost, speed = profile.auto.cost(), profile.link_bytes_per_s
-        local = profile.auto.ranks_per_node[1]
-        if not cost.priced(2 * local, local):
-            lines.append(
-                f"Profile {profile.name} was measured inside one node: {name} has no price between "
-                "nodes, and such points are rejected."
-            )
-        elif speed is None:
-            lines.append(
-                f"The link speed that profile {profile.name} was measured on is not known: its "
-                f"times serve every network as they are, so that {name} says nothing about which "
-                "network to buy; all of its points on several nodes count as extrapolated."
-            )
-        else:
+        lines += cautions.unpriced_layouts(problem, name, profile)
+        speed = profile.link_bytes_per_s
+        if speed is None and profile.max_nodes > 1:
+            lines.append(cautions.unknown_speed(name, profile))
+        elif speed is not None:
             lines.append(
                 f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbit/s a node "
                 f"(profile {profile.name}). On other networks its time per byte is scaled by the "
                 "speed, its latency is left."
             )
-        if not cost.priced(max(local, 2), max(local, 2)):
-            lines.append(
-                f"Profile {profile.name} was measured on several nodes only: {name} has no price "
-                "inside one node, and such points are rejected."
-            )
     return lines
+
+
+def _ruled_assumptions(problem: Problem) -> list[str]:
+    """That the algorithm follows from rules, and where they are written."""
+    lines = []
+    for name in _used(problem, "aggregation"):
+        algorithm, transport = split_aggregation(name)
+        library = ruling(algorithm, transport, problem.profiles.values())
+        if library is None:
+            continue
+        rules = ruled.RULES[library]
+        line = (
+            f"Which algorithm {name} runs was not measured: it is chosen by {rules.title} for "
+            f"every message ({rules.source}), and it costs what it does by its own name."
+        )
+        if library == NCCL:
+            line += (
+                " The protocol that the tuner takes is not priced, and it is told of a host, of "
+                "channels and of a network delay that are assumed (unverified)."
+            )
+            unknown = [a for a in _devices(problem) if ruled.generation(a) is None]
+            if unknown:
+                as_if = f"taken for {ruled.UNKNOWN_GENERATION} GPUs"
+                line += f" In it {', '.join(unknown)} are {as_if}."
+        known = measured_choices(transport) if algorithm == AUTO else []
+        if known:
+            more = " and others" * (len(known) > MOST_NAMES)
+            listed = ", ".join(known[:MOST_NAMES])
+            line += f" Profiles that have measured it elsewhere: {listed}{more}."
+        lines.append(line)
+    return lines
+
+
+def _devices(problem: Problem) -> list[str]:
+    """Accelerators of the study, those of its nodes included."""
+    nodes = [catalog.node(name).accelerator for name in _used(problem, "node")]
+    return list(dict.fromkeys([*_used(problem, "accelerator"), *nodes]))
 
 
 def _network_assumptions(problem: Problem) -> list[str]:
@@ -179,12 +223,9 @@ def sources(problem: Problem) -> list[dict[str, str]]:
             })  # fmt: skip
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
-    devices = _used(problem, "accelerator")
     for name in _used(problem, "node"):
-        node = catalog.node(name)
-        add(f"node {name}", node.facts)
-        devices.append(node.accelerator)
-    for name in dict.fromkeys(devices):
+        add(f"node {name}", catalog.node(name).facts)
+    for name in _devices(problem):
         priced = ("prices.purchase", "prices.hourly")
         add(
             f"accelerator {name}",

@@ -177,18 +177,33 @@ def says_who(point: Point) -> tuple[str, str]:
     return "calibrated", "Calibrated by real runs, and inside the measured range."
 
 
+def choice(point: Point) -> str:
+    """The algorithms that a library's rules take at a point, and for which messages; else empty."""
+    parts = []
+    for entry in (point.get("chosen") or {}).get("chosen", ()):
+        ends = dict.fromkeys(size(end) for end in entry["bytes"])
+        many = f"{count(entry['messages'])} message{'s' * (entry['messages'] != 1)}"
+        name, priced_as = entry["name"], entry["algorithm"]
+        if not name.startswith(priced_as):
+            name = f"{name} (priced as {priced_as})"
+        parts.append(f"{name} for {many} of {' to '.join(ends)}")
+    return ", ".join(parts)
+
+
 def answer(document: Document) -> list[str]:
     """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
     best, base = document["recommended"], document["baseline"]
     worth = f"{_gains(document, best)} and {_against(document, best, base)}."
     if best["config"] == base["config"]:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
-    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document), _how_sure(document)]
+    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
+             f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
     if document["engine"] == "guided":
         lines.append(
             f"The search was guided: it priced {count(document['counts']['points'])} points, and "
             "others may be better."
         )
+    lines += [f"Mind: {caution}" for caution in document.get("cautions", ())]
     missed = base.get("misses") or []
     if missed:
         lines.append(f"Mind the baseline: {' and '.join(missed)}.")
@@ -240,6 +255,14 @@ def _nearly(document: Document) -> str:
         f"The {least} point within 5 % of the fastest reaches {show_gain(document, cheap)} and "
         f"{_costs(document, cheap)}{less}: {describe(cheap)}."
     )
+
+
+def _chosen(point: Point) -> str:
+    """That the algorithm follows from rules, where it does."""
+    taken = choice(point)
+    if not taken:
+        return ""
+    return f" Its algorithm was not measured; by {point['chosen']['rules']} it is {taken}."
 
 
 def _how_sure(document: Document) -> str:

@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ FILES = ("run.json", "front.csv", "report.md", "report.html")
 def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     """Write the four files of a report into ``folder``; returns the page's path.
 
-    Everything is written beside its place first. Raises :class:`OutputError` if that fails (no
-    space, no permission), and what was in the folder before is then untouched.
+    Everything is written beside its place first. A report of another study is copied to
+    :func:`earlier_report` before. Raises :class:`OutputError` if any of it fails (no space, no
+    permission), and what was in the folder before is then untouched.
     """
     contents = {
         "run.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
@@ -46,6 +48,9 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
                 file.write(contents[name])
                 file.flush()
                 os.fsync(file.fileno())
+        earlier = earlier_report(folder, document)
+        if earlier is not None:
+            _copy(folder, earlier)
         for name in FILES:  # renaming needs no space: from here on it does not fail half-way
             os.replace(staging / name, folder / name)
     except OSError as cause:
@@ -56,6 +61,38 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
     return folder / "report.html"
+
+
+def earlier_report(folder: Path, document: Mapping[str, Any]) -> Path | None:
+    """Where the report that lies in ``folder`` is kept, if it is of another study than ``document``
+    or of another version of it: FOLDER.1, or the first number that is free. None if it is of the
+    same, or there is none.
+    """
+    path = folder / "run.json"
+    if not path.is_file():
+        return None
+    try:
+        hashes = json.loads(path.read_text(encoding="utf-8"))["hashes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        hashes = None  # whatever it is, it is not ours to drop
+    if isinstance(hashes, dict) and hashes.get("study") == document["hashes"]["study"]:
+        return None
+    place = folder.resolve() if folder.name in ("", "..") else folder
+    numbered = (place.with_name(f"{place.name}.{number}") for number in count(1))
+    return next(path for path in numbered if not os.path.lexists(path))
+
+
+def _copy(folder: Path, target: Path) -> None:
+    """Copy a report, whole or not at all."""
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        for name in FILES:
+            if (folder / name).is_file():
+                shutil.copy2(folder / name, staging / name)
+        staging.chmod(0o755)
+        os.replace(staging, target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def check_writable(folder: Path) -> None:

@@ -21,7 +21,8 @@ FROM_STEP = frozenset({"speedup", "throughput", "step"})
 class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of :data:`QUANTITIES`.
 
-    Arrays broadcast to the points' shape and are no larger than the axes they depend on.
+    Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
+    the profile that prices the aggregation knows what it costs on as many nodes.
     """
 
     step: StepTime
@@ -34,6 +35,7 @@ class Evaluation(Mapping[str, Array]):
     bucket_bytes: float
     memory_slack_bytes: Array
     in_range: Mask
+    priced: Mask
     target_samples: float
     baseline_samples_per_s: float
     _known: dict[str, Array] = field(default_factory=dict)
@@ -59,12 +61,15 @@ class Evaluation(Mapping[str, Array]):
         return np.asarray(np.isfinite(self.step.forward_s))
 
     def known(self, objectives: Iterable[str]) -> Mask:
-        """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
+        """Nothing that the step or an objective needs is unknown (NaN, or without bound).
+
+        A layout without a price is told apart: see ``priced``.
+        """
         around = self.step.forward_s + self.step.optimizer_s + self.step.input_s
-        mask = np.isfinite(around) & np.isfinite(self.step.comm_s)
+        mask = np.isfinite(around) & (np.isfinite(self.step.comm_s) | ~self.priced)
         for name in objectives:
             if name not in FROM_STEP:  # those follow from the step and the baseline
-                mask = mask & np.isfinite(self[name])
+                mask = mask & (np.isfinite(self[name]) | ~self.priced)
         return np.asarray(mask)
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from dse.calibration import Profile
+from dse.calibration.network_part import NetworkFit
+from dse.calibration.ps_part import ServersFit
+from dse.calibration.words import short, size_text, span_text
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.step import AUTO
+from dse.search import served
+from dse.search.kinds import same_device, same_kind
 
 if TYPE_CHECKING:
     from dse.search.setting import Setting
@@ -21,65 +26,161 @@ NORMAL_P90 = 1.645  # its 90th percentile
 OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
-# Words by which a link's name tells its kind; a link of another kind was not measured.
-LINK_KINDS = {
-    "ethernet": ("gbe", "ethernet", "roce"),
-    "infiniband": ("infiniband", "ib", "edr", "hdr", "ndr", "xdr"),
-    "efa": ("efa",),
-    "slingshot": ("slingshot", "cxi"),
-}
-_WORD = re.compile(r"[a-z]+[0-9]*[a-z]*|[0-9]+[a-z]*")
-
-
-def same_device(measured: str, accelerator: str) -> bool:
-    """Whether a log's device and a catalogue's accelerator are the same model.
-
-    Their names must share the model's word (a100, h100 ...) and must not name different boards:
-    "NVIDIA A100-SXM4-80GB" and "a100_sxm" are an a100-sxm4-40gb, an "H100 PCIe" is no h100-sxm.
-    """
-    model, *_ = _words(accelerator)
-    return model in _words(measured) and len({_board(measured), _board(accelerator)} - {""}) < 2
-
-
-def same_kind(measured: str, link: str) -> bool:
-    """Whether two names of links do not contradict each other."""
-    kinds = {kind for kind in (_kind(measured), _kind(link)) if kind}
-    return len(kinds) < 2
 
 
 def in_range(setting: Setting) -> Mask:
     """Whether the aggregation was measured like this; one accelerator aggregates nothing."""
-    alone = np.asarray(setting.gpus <= 1)
-    profile = setting.profile
-    if profile is None or not _like_sizes(setting, profile):
-        return alone
-    few, many = profile.ranks
-    nodes = node_count(setting.gpus, setting.gpus_per_node)
-    if setting.between is not None:
-        slow, fast = setting.between.link_bytes_per_s
-        speed = 1.0 / setting.network.wire_s_per_byte()
-        measured = (setting.gpus >= few) & (setting.gpus <= many) & (nodes == setting.gpus)
-        like = (speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED)
-        return np.asarray(alone | (measured & like))
-    if setting.algorithm != AUTO:
-        many = min(many, profile.cores)  # beyond, ranks shared cores: no cluster does that
-    measured = (setting.gpus >= few) & (setting.gpus <= many) & (nodes <= profile.max_nodes)
-    if setting.algorithm == AUTO:
-        return np.asarray(alone | (measured & alike(setting, profile)))
-    return np.asarray(alone | (measured & (setting.algorithm in profile.measured_algorithms)))
+    inside = np.asarray(True)
+    for mask, _ in _checks(setting):
+        inside = inside & mask
+    return np.asarray((setting.gpus <= 1) | inside)
+
+
+def why_outside(setting: Setting) -> list[str]:
+    """What of a single point was not measured, and what was: '128 ranks; measured 2-8' ..."""
+    if np.all(setting.gpus <= 1):
+        return []
+    return [text() for mask, text in _checks(setting) if not np.all(mask)]
 
 
 def alike(setting: Setting, profile: Profile) -> Mask:
     """Whether device, element, ranks per node and links are those of a library's own choice."""
+    same = _same_element(setting)[0]
+    for mask, _ in _chosen_checks(setting, profile):
+        same = same & mask
+    return np.asarray(same)
+
+
+Check: TypeAlias = tuple[Mask, Callable[[], str]]  # which points pass, and what to say of one else
+
+
+def _checks(setting: Setting) -> Iterator[Check]:
+    """Everything that a point must have in common with what was measured."""
+    profile = setting.profile
+    if profile is None:
+        what = f"no profile of this study has measured {setting.algorithm} over"
+        yield np.asarray(False), lambda: f"{what} {setting.transport.name}"
+        return
+    yield _same_element(setting)
+    if setting.served is not None:
+        yield _sizes(setting, setting.served)
+        yield from served.checks(setting, setting.served, SAME_SPEED)
+        return
+    yield _sizes(setting, profile)
+    yield from _counts(setting, profile)
+    if setting.between is not None:
+        yield from _between_checks(setting, setting.between)
+    elif setting.algorithm == AUTO:
+        yield from _chosen_checks(setting, profile)
+    else:
+        known = ", ".join(profile.measured_algorithms)
+        what = f"{setting.algorithm} was not measured; its steps cost as those of {known}"
+        yield np.asarray(setting.algorithm in profile.measured_algorithms), lambda: what
+
+
+def _same_element(setting: Setting) -> Check:
+    width = setting.precision.gradient_bytes
+    what = f"gradients of {width:g} bytes an element; measured {MEASURED_ELEMENT_BYTES}"
+    return np.asarray(width == MEASURED_ELEMENT_BYTES), lambda: what
+
+
+def _sizes(setting: Setting, profile: Profile | ServersFit) -> Check:
+    """Whether every message is as large as measured."""
+    sizes = [bucket.message_bytes for bucket in setting.buckets] or [0.0]
+    low, high = profile.message_bytes
+
+    def text() -> str:
+        ends = dict.fromkeys(size_text(size) for size in (min(sizes), max(sizes)))
+        return f"messages of {' to '.join(ends)}; measured {size_text(low)} to {size_text(high)}"
+
+    return np.asarray(min(sizes) >= low and max(sizes) <= high), text
+
+
+def _counts(setting: Setting, profile: Profile) -> Iterator[Check]:
+    """As many ranks, nodes, and of ranks measured with forced algorithms a core for each."""
+    n, nodes = setting.gpus, node_count(setting.gpus, setting.gpus_per_node)
+    few, many = profile.ranks
+    if setting.between is None:
+        most = profile.max_nodes
+        yield (
+            np.asarray(nodes <= most),
+            lambda: f"{_one(nodes):,.0f} nodes; measured {span_text(1, most)}",
+        )
+        if setting.algorithm != AUTO:
+            many = min(many, profile.cores)  # beyond, ranks shared cores: no cluster does that
+    own_core = " with a core each" * (many < profile.ranks[1])
+    yield (
+        np.asarray((n >= few) & (n <= many)),
+        lambda: f"{_one(n):,.0f} ranks; measured {span_text(few, many)}{own_core}",
+    )
+
+
+def _between_checks(setting: Setting, measured: NetworkFit) -> Iterator[Check]:
+    """As many ranks a node as were measured between nodes, and a link as fast."""
+    local = np.minimum(setting.gpus, setting.gpus_per_node)
+    few, most = measured.ranks_per_node
+    yield (
+        np.asarray((local >= few) & (local <= most)),
+        lambda: f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)} between nodes",
+    )
+    slow, fast = measured.link_bytes_per_s
+    speed = 1.0 / setting.network.wire_s_per_byte()
+    yield (
+        np.asarray((speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED)),
+        lambda: f"a link of {_gbps(_one(speed))} Gbps; measured {_span_gbps(slow, fast)}",
+    )
+
+
+def _chosen_checks(setting: Setting, profile: Profile) -> Iterator[Check]:
+    """Ranks per node, links and device of a library's own choice."""
     assert profile.auto is not None
-    if setting.precision.gradient_bytes != MEASURED_ELEMENT_BYTES:
-        return np.asarray(False)
     local = np.minimum(setting.gpus, setting.gpus_per_node)
     few, most = profile.auto.ranks_per_node
-    fits = (local >= few) & (local <= min(most, profile.cores))
+    most = min(most, profile.cores)
+    yield (
+        np.asarray((local >= few) & (local <= most)),
+        lambda: f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)}",
+    )
     one = node_count(setting.gpus, setting.gpus_per_node) <= 1
-    links = np.where(one, True, _like_network(setting, profile)) & _like_inside(setting)
-    return np.asarray(fits & links & _like_device(setting, profile))
+    yield (
+        np.asarray(one | _like_network(setting, profile)),
+        lambda: _other_link(setting, profile),
+    )
+    yield (
+        _like_inside(setting),
+        lambda: "another link inside the node than the accelerator comes with",
+    )
+    yield (
+        _like_device(setting, profile),
+        lambda: f"another accelerator; measured on {profile.device}",
+    )
+
+
+def _other_link(setting: Setting, profile: Profile) -> str:
+    if profile.link_bytes_per_s is None:
+        return f"the speed of the link that was measured ({profile.link}) is not known"
+    here = profile.link_bytes_per_s / _one(setting.slower)
+    measured = f"{_gbps(profile.link_bytes_per_s)} Gbps a node ({profile.link})"
+    axis, names = setting.network_names
+    name = names[int(np.ravel(setting.coordinates[axis].at)[0])]
+    return (
+        f"another link: {_gbps(here)} Gbps a node{f' ({name})' * bool(name)}; measured {measured}"
+    )
+
+
+def _one(values: Array) -> float:
+    return float(np.ravel(values)[0])
+
+
+def _gbps(bytes_per_s: float) -> str:
+    return short(8e-9 * bytes_per_s)
+
+
+def _span_gbps(slow: float, fast: float) -> str:
+    if fast <= 0:
+        return "one whose speed is not known"
+    ends = dict.fromkeys((_gbps(slow), _gbps(fast)))
+    return f"{' to '.join(ends)} Gbps"
 
 
 def held_out_error(setting: Setting) -> Array:
@@ -91,7 +192,8 @@ def held_out_error(setting: Setting) -> Array:
     measured range; errors of other points are independent. 1 where nothing is measured.
 
     For the library's own choice the profile says how wide: it grows with every doubling of ranks
-    and bytes beyond what was measured, and twice as wide is what is not alike besides.
+    and bytes beyond what was measured, and twice as wide is what is not alike besides. So it does
+    for measured parameter servers.
     """
     profile = setting.profile
     if profile is None:
@@ -105,6 +207,9 @@ def held_out_error(setting: Setting) -> Array:
         )
         unlike = ~(alike(setting, profile) | (setting.gpus <= 1))
         width: Array = spread * np.where(unlike, OUTSIDE_WIDENING, 1.0)
+    elif setting.served is not None:
+        draws = setting.problem.draw_count
+        width = served.log_spread(setting, setting.served, SAME_SPEED, OUTSIDE_WIDENING)
     else:
         draws = setting.problem.draw_count
         judged = setting.between or profile.fit(setting.algorithm)
@@ -124,15 +229,6 @@ def _octaves(setting: Setting, profile: Profile) -> float:
     low, high = profile.message_bytes
     sizes = [max(bucket.message_bytes, 1.0) for bucket in setting.buckets]
     return max((max(np.log2(low / size), np.log2(size / high), 0.0) for size in sizes), default=0.0)
-
-
-def _like_sizes(setting: Setting, profile: Profile) -> bool:
-    """Whether every message and its elements are as large as measured."""
-    sizes = [bucket.message_bytes for bucket in setting.buckets]
-    low, high = profile.message_bytes
-    if not sizes or min(sizes) < low or max(sizes) > high:
-        return False
-    return setting.precision.gradient_bytes == MEASURED_ELEMENT_BYTES
 
 
 def _like_device(setting: Setting, profile: Profile) -> Mask:
@@ -159,19 +255,3 @@ def _like_network(setting: Setting, profile: Profile) -> Mask:
     kind = np.array([same_kind(profile.link, name) for name in names])
     speed = np.abs(np.log(setting.slower)) <= np.log(SAME_SPEED)
     return np.asarray(speed & kind[setting.coordinates[axis].at])
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
-def _board(name: str) -> str:
-    words = _words(name)
-    if "pcie" in words:
-        return "pcie"
-    return "sxm" if any(word.startswith(("sxm", "hbm3")) for word in words) else ""
-
-
-def _kind(name: str) -> str:
-    words = {word.lstrip("0123456789") for word in _words(name)}
-    return next((kind for kind, known in LINK_KINDS.items() if words & set(known)), "")

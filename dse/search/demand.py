@@ -6,16 +6,19 @@ import numpy as np
 
 from dse.calibration import Profile
 from dse.calibration.belief import Points
+from dse.calibration.rules import mpi_rules
 from dse.calibration.suggest import Advice, suggest
 from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.precision import PRECISIONS
+from dse.model.selection import NCCL, Rules
 from dse.model.step import PARAMETER_SERVER
-from dse.search import tables
+from dse.search.chosen import ruling
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.setting import DEFAULT_BUCKET_BYTES
-from dse.study import Value, split_aggregation
+from dse.search.values import axis_values, numbers, ranks_per_node, transports
+from dse.study import split_aggregation
 
 
 def advise(
@@ -31,22 +34,25 @@ def advise(
     if profile.transport not in used:
         what = f"{study} aggregates over {', '.join(used)}, not over {profile.transport}"
         raise StudyError(profile.name, 0, 0, what, "give a profile of one of these transports")
-    return suggest(profile, demand(problem, profile.transport), budget_s, max_ranks, max_nodes)
+    wanted = demand(problem, profile.transport, profile)
+    return suggest(profile, wanted, budget_s, max_ranks, max_nodes)
 
 
-def demand(problem: Problem, transport: str) -> Points:
+def demand(problem: Problem, transport: str, profile: Profile | None = None) -> Points:
     """Every distinct (algorithm, ranks, ranks per node, bytes) of the study over ``transport``.
 
     ranks: the values of ``gpus``; ranks per node: of ``gpus_per_node``, or the accelerators of the
     study's nodes; bytes: the buckets of every bucket size and precision. A continuous axis counts
     with its two ends. Points on one rank, and parameter servers, sum nothing. May be empty.
+    Where an MPI's rules choose, what they choose; ``profile`` counts as one of the study's.
     """
-    algorithms = _algorithms(problem, transport)
+    profiles = [*([profile] if profile else []), *problem.profiles.values()]
     rows = [
-        (algorithm, ranks, min(local, ranks), size)
-        for algorithm in algorithms
-        for ranks in _numbers(problem, "gpus", 1.0)
-        for local in _ranks_per_node(problem)
+        (_taken(rules, algorithm, ranks, size), ranks, min(local, ranks), size)
+        for algorithm in _algorithms(problem, transport)
+        for rules in [_mpi_rules(ruling(algorithm, transport, profiles))]
+        for ranks in numbers(problem, "gpus", 1.0)
+        for local in ranks_per_node(problem)
         for size in _message_bytes(problem)
         if ranks > 1
     ]
@@ -58,47 +64,28 @@ def demand(problem: Problem, transport: str) -> Points:
     )
 
 
-def transports(problem: Problem) -> tuple[str, ...]:
-    """Every transport the study's aggregations use."""
-    return tuple(sorted({split_aggregation(str(v))[1] for v in _values(problem, "aggregation")}))
-
-
 def _algorithms(problem: Problem, transport: str) -> list[str]:
-    pairs = [split_aggregation(str(value)) for value in _values(problem, "aggregation")]
+    pairs = [split_aggregation(str(value)) for value in axis_values(problem, "aggregation")]
     return sorted({name for name, over in pairs if over == transport and name != PARAMETER_SERVER})
 
 
-def _values(problem: Problem, name: str) -> tuple[Value, ...]:
-    """The values of an axis, conditional ones included; the two ends of a continuous one."""
-    study, found = problem.study, list[Value]()
-    for axis in (*study.axes, *study.defaults):
-        if axis.name == name:
-            ends = axis.low is not None and axis.high is not None
-            found += [axis.low, axis.high] if ends else axis.values  # type: ignore[list-item]
-    for condition in study.conditions:
-        if condition.axis == name:
-            found += condition.values
-    return tuple(dict.fromkeys(found))
+def _mpi_rules(library: str | None) -> Rules | None:
+    """Those of an MPI; NCCL's depend on each machine of the study."""
+    return None if library is None or library == NCCL else mpi_rules(library)
 
 
-def _numbers(problem: Problem, name: str, default: float) -> list[float]:
-    return [float(v) for v in _values(problem, name)] or [default]  # type: ignore[arg-type]
-
-
-def _ranks_per_node(problem: Problem) -> list[float]:
-    given = {axis.name for axis in problem.study.axes}
-    if "node" not in given or "gpus_per_node" in given:
-        return _numbers(problem, "gpus_per_node", 1.0)
-    rows = tables.machines("node", _values(problem, "node"), problem.prices)
-    return sorted({float(row.node.accelerators) for row in rows if row.node})
+def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: float) -> str:
+    if rules is None:
+        return algorithm
+    return rules.algorithms[int(rules(ranks, ranks, message_bytes))].priced_as
 
 
 def _message_bytes(problem: Problem) -> list[float]:
-    names = _values(problem, "precision") or ("fp32",)
+    names = axis_values(problem, "precision") or ("fp32",)
     widths = {PRECISIONS[str(name)].gradient_bytes for name in names}
     return sorted({
         bucket.message_bytes
         for width in widths
-        for limit in _numbers(problem, "bucket", DEFAULT_BUCKET_BYTES)
+        for limit in numbers(problem, "bucket", DEFAULT_BUCKET_BYTES)
         for bucket in overlap.fuse(problem.layers.params * width, limit)
     })  # fmt: skip

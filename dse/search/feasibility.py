@@ -13,6 +13,7 @@ from dse.study import Constraint, Study
 WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
 KNOWN = "facts known"
+PRICED = "layout priced by its profile"
 
 
 def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
@@ -30,6 +31,7 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     yield WHOLE_NODES, evaluation.whole_nodes()
     yield COMPUTABLE, evaluation.computable()
     yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
+    yield PRICED, evaluation.priced
 
 
 def satisfied(constraint: Constraint, evaluation: Evaluation) -> Mask:

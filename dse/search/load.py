@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +13,13 @@ from dse.calibration import Profile, read_profile
 from dse.calibration.finding import find_profile
 from dse.errors import DseError, StudyError
 from dse.model.collectives import ALGORITHMS
+from dse.model.selection import BY_NAME
 from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import feasibility, tables
+from dse.search.cautions import why_unpriced
 from dse.search.chosen import check_chosen
 from dse.search.problem import Problem
+from dse.spelling import meant
 from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
 
 
@@ -28,7 +31,7 @@ def known_names() -> Names:
         fabrics=catalog.names("fabrics"),
         nodes=catalog.names("nodes"),
         transports=catalog.names("transports"),
-        algorithms=(*ALGORITHMS, AUTO, PARAMETER_SERVER),
+        algorithms=(*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER),
     )
 
 
@@ -48,7 +51,12 @@ def shipped_studies() -> Path:
 
 def load(path: str | Path) -> Problem:
     """Read a study and resolve it. Raises :class:`StudyError` with the place of what is wrong."""
-    study = read_study(study_path(path), known_names())
+    found = study_path(path)
+    if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
+        shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
+        remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")
+        raise StudyError(str(path), 0, 0, "no such file, nor a study that comes with dse", remedy)
+    study = read_study(found, known_names())
     return resolve(study)
 
 
@@ -159,19 +167,30 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> cata
 def _profiles(study: Study) -> Mapping[str, Profile]:
     """The study's profiles by name; of two that price the same the first counts.
 
-    One profile of a transport may price the named algorithms, another the library's own choice.
+    One profile of a transport may price the named algorithms, another the library's own choice or
+    parameter servers; one of no transport may tell how fast a device computes.
     """
     found: dict[str, Profile] = {}
-    served: set[tuple[str, bool]] = set()
+    served: set[tuple[str, str]] = set()
     for position, name in enumerate(study.calibration):
         profile = read_profile(profile_path(study, name, position))
-        parts = ((False, profile.fits), (True, profile.auto))
-        serves = {(profile.transport, chosen) for chosen, part in parts if part}
+        serves = set(_served_by(profile))
         if serves - served:
             found[name] = profile
         served |= serves
     check_chosen(study, found)
     return found
+
+
+def _served_by(profile: Profile) -> Iterator[tuple[str, str]]:
+    """What a profile prices: (transport, part), or (device, precision)."""
+    if profile.fits:
+        yield profile.transport, "any"
+    if profile.auto:
+        yield profile.transport, AUTO
+    yield from ((profile.transport, algorithm) for algorithm in profile.network)
+    yield from ((transport, PARAMETER_SERVER) for transport in profile.ps)
+    yield from ((part.device, part.precision) for part in profile.compute)
 
 
 def profile_path(study: Study, name: str, position: int) -> Path:
@@ -225,12 +244,11 @@ def _check_baseline(problem: Problem) -> None:
         ) from cause
     if missed:
         machine = values.get("node", values.get("accelerator"))
-        raise study.source.error(
-            ("baseline",),
-            f"the baseline cannot be priced: {machine} with {values.get('precision', 'fp32')} "
-            f"fails '{missed[0]}'",
-            "choose one that can run",
-        )
+        why = f"{machine} with {values.get('precision', 'fp32')} fails '{missed[0]}'"
+        if missed[0] == feasibility.PRICED:
+            why = why_unpriced(problem, values) or why
+        problem_text = f"the baseline cannot be priced: {why}"
+        raise study.source.error(("baseline",), problem_text, "choose one that can run")
 
 
 def _check_prices(problem: Problem, demanded: set[str]) -> None:

@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse import catalog
+from dse.calibration.ps_part import ServersFit
 from dse.model import compute, precision
 from dse.model.arrays import Array, Mask
+from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import tables
+from dse.search.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
 from dse.study import Value, Wire, split_aggregation
 
 if TYPE_CHECKING:
     from dse.search.problem import Problem
-
-# Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang
-# et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.
-DEFAULT_EFFICIENCY = 0.7
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,11 @@ class Placement:
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes_per_s)),
             self.machine(lambda m: tables.number(m.accelerator.memory_bytes)),
             self.machine(lambda m: m.host_bytes_per_s),
-            efficiency.compute or DEFAULT_EFFICIENCY,
+            self.machine(
+                lambda m: compute_efficiency(
+                    efficiency.compute, self.problem.profiles.values(), m.accelerator, peak
+                )
+            ),
             efficiency.memory or DEFAULT_EFFICIENCY,
         )
 
@@ -186,10 +189,13 @@ class Placement:
 
     @cached_property
     def priced(self) -> Mask:
-        """Whether the library's own choice was measured on as many nodes: on one, or on several."""
-        library = self.profile.auto if self.profile else None
+        """Whether the library's own choice was measured on as many nodes: on one, or on several.
+
+        What is composed of steps has a price on any.
+        """
+        library = self.profile.auto if self.profile and self.algorithm == AUTO else None
         if library is None:
-            return np.zeros((1,) * self.rank, dtype=bool)
+            return np.ones((1,) * self.rank, dtype=bool)
         return library.cost().priced(self.gpus, self.gpus_per_node)
 
     def inside(self, read: Callable[[tables.Wiring], float]) -> Array | None:
@@ -208,6 +214,13 @@ class Placement:
         efficiency = self.transport.link_efficiency
         own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if chosen is None else chosen
         return np.asarray(own)
+
+    @cached_property
+    def served(self) -> ServersFit | None:
+        """The parameter servers of these points as they were measured, if they were."""
+        if self.algorithm != PARAMETER_SERVER or self.profile is None:
+            return None
+        return self.profile.ps.get(self.transport.name)
 
     @cached_property
     def servers(self) -> Array:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
-from dse.model.step import AUTO
-from dse.search import tables
+from dse.model.selection import BY_NAME
+from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.search import ruled, tables
 from dse.search.columns import Evaluation
 from dse.search.placement import Coordinate, listed
 from dse.search.setting import Setting
@@ -181,15 +182,30 @@ class Problem:
         return point
 
     def is_measured(self, values: Mapping[str, Value | None]) -> bool:
-        """Whether a profile prices the aggregation of this point."""
-        return self.profile(*split_aggregation(str(values["aggregation"]))) is not None
+        """Whether profiles price the aggregation of this point, whatever chooses its algorithm."""
+        transport = split_aggregation(str(values["aggregation"]))[1]
+        names = ruled.algorithms_at(self.setting(values))
+        return all(self.profile(name, transport) is not None for name in names)
+
+    def setting(self, values: Mapping[str, Value | None]) -> Setting:
+        """One point given by the values of its axes, before it is priced."""
+        fixed = {name: values.get(name) for name in self._looped_names}
+        rest = {name: listed([value]) for name, value in values.items() if name not in fixed}
+        return Setting(self, fixed, rest, 1)
 
     def profile(self, algorithm: str, transport: str) -> Profile | None:
         """The first profile that prices the algorithm over the transport; None if none does.
 
         One with fits prices every named algorithm, one with ``network`` fits those that it was
-        measured with between nodes, one with an ``auto`` part the library's choice.
+        measured with between nodes, one with an ``auto`` part the library's choice. Parameter
+        servers that were measured come before what fits of allreduce say of them.
         """
+        if algorithm in BY_NAME:
+            return None  # rules choose, whatever was measured
+        if algorithm == PARAMETER_SERVER:
+            for profile in self.profiles.values():
+                if transport in profile.ps:
+                    return profile
         for profile in self.profiles.values():
             named = bool(profile.fits) or algorithm in profile.network
             serves = profile.auto is not None if algorithm == AUTO else named

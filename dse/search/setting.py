@@ -13,10 +13,12 @@ from dse.calibration.network_part import NetworkFit
 from dse.model import compute, money, overlap, parameter_server, step
 from dse.model.arrays import Array
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
-from dse.search import coverage, tables
-from dse.search.chosen import not_measured
+from dse.model.selection import Rules
+from dse.search import coverage, ruled, served, tables
+from dse.search.chosen import not_known
 from dse.search.columns import Evaluation
 from dse.search.coverage import NORMAL_MEDIAN
+from dse.search.efficiency import compute_log_spread
 from dse.search.placement import Placement
 
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
@@ -31,10 +33,27 @@ class Setting(Placement):
     """Points of one structure, priced."""
 
     @cached_property
+    def rules(self) -> Rules | None:
+        """The library's rules, where they choose the algorithm of every message."""
+        return ruled.rules_of(self)
+
+    def by(self, algorithm: str) -> Setting:
+        """The same points, aggregated by a named algorithm over the same transport."""
+        if algorithm not in self._by:
+            fixed = {**self.fixed, "aggregation": f"{algorithm}-{self.transport.name}"}
+            rest = {name: at for name, at in self.coordinates.items() if name != "aggregation"}
+            self._by[algorithm] = Setting(self.problem, fixed, rest, self.rank)
+        return self._by[algorithm]
+
+    @cached_property
+    def _by(self) -> dict[str, Setting]:
+        return {}
+
+    @cached_property
     def network(self) -> Network:
         if self.algorithm == step.AUTO:
             if self.profile is None or self.profile.auto is None:
-                raise not_measured(self.transport.name)
+                raise not_known(self.algorithm, self.transport.name)
             return Network(FREE, FREE, library=self.profile.auto.cost(), slower=self.slower)
         within, across, gamma = self._software()
         return Network(
@@ -46,11 +65,13 @@ class Setting(Placement):
             self.transport.multirail,
             gamma,
             crossing=self._crossing(),
+            servers=served.cost(self),
         )
 
     def _wire_bytes_per_s(self) -> Array:
         """Reached of a card; nominal where what it reaches is in the fitted factors."""
-        share = 1.0 if self.between is None else self.transport.link_efficiency
+        timed = self.served is not None and self.served.link_bytes_per_s[1] > 0
+        share = self.transport.link_efficiency if self.between is not None or timed else 1.0
         return self.wire(lambda w: w.bytes_per_s) / share
 
     def _crossing(self) -> StepCost | None:
@@ -63,7 +84,7 @@ class Setting(Placement):
         return self.profile.network.get(self.algorithm) if self.profile is not None else None
 
     def _software(self) -> tuple[StepCost, StepCost, float]:
-        if self.profile is not None:
+        if self.profile is not None and self.served is None:
             gamma = self.profile.gamma_s_per_byte
             if self.profile.fits:
                 read = self.profile.draws if self.problem.draws else self.profile.software
@@ -75,7 +96,8 @@ class Setting(Placement):
             assumed = self.transport
             within = StepCost(assumed.within.latency_s, (assumed.within.s_per_byte,))
             across = StepCost(assumed.across.latency_s, (assumed.across.s_per_byte,))
-            gamma = assumed.gamma_s_per_byte
+            known = self.profile.gamma_s_per_byte if self.profile is not None else 0.0
+            gamma = known or assumed.gamma_s_per_byte
         if self.algorithm == step.PARAMETER_SERVER and not self.transport.reaches_device:
             # The accelerators of a worker meet in the memory of its one process: the copies there
             # are counted as staging, so only the sum is left, a share of it per accelerator.
@@ -162,7 +184,9 @@ class Setting(Placement):
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
 
-    def _costs(self) -> list[Array]:
+    @cached_property
+    def bucket_costs(self) -> list[Array]:
+        """Seconds to aggregate each bucket, with the held-out error where draws are priced."""
         names = [name for name in self.coordinates if name not in ("batch_per_gpu", "optimizer")]
         where = self._key(names)
         key = where and (
@@ -178,6 +202,8 @@ class Setting(Placement):
         rank = self.rank + (1 if self.problem.draws else 0)
 
         def make() -> list[Array]:
+            if self.rules is not None:
+                return ruled.bucket_costs_s(self)
             costs = step.bucket_costs_s(
                 self.algorithm, self.cluster, self.buckets, self.network, rank
             )
@@ -193,8 +219,9 @@ class Setting(Placement):
     def _compute_error(self) -> Array:
         """One factor per draw and accelerator for the error of the roofline; shape (draws, ...).
 
-        Log-normal. Points on the same accelerator at the same precision err together, so that the
-        error cancels in their ratio; on others independently.
+        Log-normal; a measured efficiency adds its own interval. Points on the same accelerator at
+        the same precision err together, so that the error cancels in their ratio; on others
+        independently.
         """
         names = [machine.accelerator.name for machine in self.machines]
         normal = np.stack([
@@ -202,13 +229,18 @@ class Setting(Placement):
             .standard_normal(self.problem.draw_count)
             for name in names
         ], axis=-1)  # fmt: skip
+        chosen, profiles = self.problem.study.efficiency.compute, self.problem.profiles.values()
+        spread = self.machine(
+            lambda m: compute_log_spread(chosen, profiles, m.accelerator, self.precision.name)
+        )
         at = self.coordinates[self.machine_axis].at
-        return np.exp(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN * normal[:, at])
+        width = np.hypot(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN, spread)
+        return np.exp(width * normal[:, at])
 
     def step_time(self) -> step.StepTime:
         passes, ready, loading, update = self._passes()
         overlapped = self.fixed.get("overlap", "bucketed") != "none"
-        return step.combine(passes, ready, self._costs(), loading, update, overlapped)
+        return step.combine(passes, ready, self.bucket_costs, loading, update, overlapped)
 
     def cost(self) -> money.Cost:
         # A node type comes with its network cards, unless the study chooses others.
@@ -254,7 +286,8 @@ class Setting(Placement):
             memory_slack_bytes=step.memory_slack_bytes(
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
-            in_range=coverage.in_range(self),
+            in_range=coverage.in_range(self) if self.rules is None else ruled.in_range(self),
+            priced=self.priced,
             target_samples=tables.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
         )

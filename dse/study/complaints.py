@@ -8,8 +8,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from dse.errors import StudyError
+from dse.spelling import alternatives
 from dse.study.cursor import Cursor, clipped
-from dse.study.names import alternatives, suggest
+from dse.study.names import suggest
 from dse.study.schema import StudyFile
 from dse.yaml_source import Loc, Source
 
@@ -41,6 +42,9 @@ def checked(source: Source) -> StudyFile:
     if not isinstance(source.data, dict):
         shown = Cursor(source).shown
         raise source.error((), f"a study is a mapping of keys, not {shown}", "start with study: ..")
+    kind = source.data.get("format")
+    if isinstance(kind, str) and kind.startswith("dse-"):
+        raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")
     try:
         return StudyFile.model_validate(source.data)
     except ValidationError as cause:

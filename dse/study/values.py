@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dse.spelling import alternatives
 from dse.study.axes import AXES, AxisSpec
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import Axis, Value, Wire
 from dse.study.links import Found, read_link, read_links
-from dse.study.names import Names, alternatives, suggest
+from dse.study.names import Names, suggest
 from dse.study.numbers import read_number, read_numbers
 
 

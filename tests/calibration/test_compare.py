@@ -10,8 +10,8 @@ from rich.console import Console
 
 from dse.calibration import Profile
 from dse.calibration.compare import compare, sentences, show_comparison, summary
-from dse.errors import StudyError
-from tests.calibration.library_profiles import SIZES, profile
+from dse.errors import OutsideCalibration, StudyError
+from tests.calibration.library_profiles import SIZES, one_node, profile
 
 FAST, SLOW = profile("fast"), profile("slow", slower=4.0)
 
@@ -86,8 +86,19 @@ def test_nothing_in_common_is_refused() -> None:
         compare(FAST, profile("small", layouts=((4, 4),)))
     with pytest.raises(StudyError, match="one rank"):
         compare(FAST, SLOW, ranks=(1,))
-    with pytest.raises(StudyError, match="more than all"):
-        compare(FAST, SLOW, ranks=(8,), ranks_per_node=16)
+
+
+def test_a_count_that_cannot_be_priced_is_left_out_with_a_warning() -> None:
+    inside = one_node("inside")
+    found = compare(FAST, inside, ranks=(4, 8), ranks_per_node=4)
+    assert {row.ranks for row in found.rows} == {4}
+    assert found.warnings[0].startswith("8 ranks left out: profile inside cannot price that layout")
+    with pytest.raises(OutsideCalibration, match="cannot price that layout"):
+        compare(FAST, inside, ranks=(8,), ranks_per_node=4)
+
+
+def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:
+    assert compare(FAST, SLOW, ranks=(8,), ranks_per_node=16).rows[0].ranks_per_node == (8, 8)
 
 
 def test_forced_algorithms_give_the_fastest_of_them(profile: Profile) -> None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from dse.calibration import show_profile
+from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import read_experiment
 from dse.calibration.importing import import_logs, import_to_file
 from dse.errors import DseError, StudyError
 from tests.calibration.importers import samples as s
-
-
-def log(tmp_path: Path, name: str, text: str) -> Path:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
+from tests.calibration.importers.reading import log
 
 
 def dse(*words: object) -> subprocess.CompletedProcess[str]:
@@ -79,9 +79,9 @@ def test_no_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("told", [{"ranks": 0}, {"nodes": -1}, {"nodes": 16}])
-def test_counts_that_cannot_be(tmp_path: Path, told: dict[str, int]) -> None:
+def test_counts_that_cannot_be(tmp_path: Path, told: Any) -> None:
     with pytest.raises(StudyError, match=r"no count|16 nodes for 3 ranks"):
-        import_logs([log(tmp_path, "g.txt", s.GLOO_NOW)], **told)  # type: ignore[arg-type]
+        import_logs([log(tmp_path, "g.txt", s.GLOO_NOW)], **told)
 
 
 def test_the_log_is_not_overwritten(tmp_path: Path) -> None:
@@ -89,6 +89,98 @@ def test_the_log_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="is one of the logs"):
         import_to_file([path], path)
     assert path.read_text(encoding="utf-8") == s.nccl()
+
+
+def test_no_file_of_another_kind_is_overwritten(tmp_path: Path) -> None:
+    path, study = log(tmp_path, "a.log", s.nccl()), log(tmp_path, "study.yaml", "study: mine\n")
+    with pytest.raises(StudyError, match="is there and is another kind of file"):
+        import_to_file([path], study)
+    assert study.read_text(encoding="utf-8") == "study: mine\n"
+    out = tmp_path / "out.json"
+    assert import_to_file([path], out) == import_to_file([path], out)
+
+
+def test_a_log_given_twice_is_refused(tmp_path: Path) -> None:
+    path = log(tmp_path, "a.log", s.nccl())
+    with pytest.raises(StudyError, match=r"a\.log: is given twice; give it once"):
+        import_logs([path, path])
+    link = tmp_path / "b.log"
+    link.symlink_to(path)
+    with pytest.raises(StudyError, match=r"b\.log: is the same as .*a\.log"):
+        import_logs([path, link])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            {"link": "100 Gbps"},
+            "is a speed, not a name; give --link-bandwidth '100 Gbps'",
+        ),
+        ({"link": "25GB/s"}, "is a speed, not a name"),
+        ({"link": "100"}, "is a speed, not a name"),
+        ({"link": " "}, "is no name"),
+        ({"link_bandwidth": "100"}, "--link-bandwidth: 100 has no unit"),
+        ({"link_bandwidth": "0 Gbps"}, "carries nothing"),
+        ({"algorithm": "rign"}, "--algorithm: 'rign' is not known; did you mean ring?"),
+        ({"algorithm": "zebra"}, "choose from ring, recursive-doubling"),
+        ({"collective": "all_reduce"}, "--collective: 'all_reduce' is not known; did you mean all"),
+    ],
+)
+def test_what_the_user_says_wrongly(tmp_path: Path, told: Any, said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        import_logs([log(tmp_path, "a.log", s.nccl())], **told)
+    assert said in str(caught.value)
+
+
+def test_the_speed_of_the_link_between_nodes(tmp_path: Path) -> None:
+    path = log(tmp_path, "a.log", s.nccl())
+    told = import_logs([path], link_bandwidth="100 Gbps")
+    assert {x.link_bytes_per_s for x in told.samples} == {12.5e9}
+    assert not any("--link-bandwidth" in note for note in told.notes)
+    silent = import_logs([path])
+    assert {x.link_bytes_per_s for x in silent.samples} == {None}
+    assert any("--link-bandwidth" in note for note in silent.notes)
+    with pytest.raises(StudyError, match="all ranks are on one; give --nodes N"):
+        import_logs([log(tmp_path, "imb.txt", s.IMB)], link_bandwidth="100 Gbps")
+
+
+def test_what_is_said_in_vain_is_noted(tmp_path: Path) -> None:
+    path = log(tmp_path, "g.txt", s.GLOO_NOW)
+    notes = import_logs([path], algorithm="tree", collective="broadcast").notes
+    assert any("--algorithm tree is not used" in note for note in notes)
+    assert any("--collective broadcast is not used: the log names allreduce" in n for n in notes)
+
+
+def test_a_link_that_is_no_fabric_is_kept_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
+    found = import_to_file([path], out, link="hdr-ib", fabrics=("ib-hdr", "100gbe"))
+    assert {x.link for x in found.samples} == {"hdr-ib"}
+    assert "no fabric of the catalogue has this name" in capsys.readouterr().out
+    import_to_file([path], out, link="ib-hdr", fabrics=("ib-hdr", "100gbe"))
+    assert "no fabric" not in capsys.readouterr().out
+
+
+def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> None:
+    path = log(tmp_path, "imb.txt", s.IMB)
+    found = import_logs([path])
+    (assumed,) = found.assumed
+    assert assumed == "imb.txt does not say on how many nodes; 1 is assumed"
+    assert f"{assumed}, --nodes N corrects it" in found.notes
+    assert import_logs([path], nodes=1).assumed == ()
+    sample = next(x for x in found.samples if x.collective == "allreduce")
+    times = tuple(
+        replace(sample, algorithm="auto", bytes=4**k, median_s=1e-5 + 1e-10 * 4**k)
+        for k in range(2, 12)
+    )
+    fitted = fit_experiments([replace(found, samples=times)], "mine")
+    assert fitted.assumed == (assumed,)
+    shown = Console(file=io.StringIO(), width=160)
+    show_profile(fitted, shown)
+    assert isinstance(shown.file, io.StringIO)
+    assert f"assumed: {assumed}" in shown.file.getvalue()
 
 
 def test_the_same_configuration_again_is_another_run(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from dse.calibration.automatic import adds_in_switch
 from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Experiment, Measurement
+from dse.calibration.library_fit import NEVER
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
@@ -61,6 +63,18 @@ def test_a_node_of_twice_the_ranks() -> None:
     profile = fit(measured(cost, [(2, 2), (4, 4)]))
     assert np.median(off(profile, cost, 8, 8)) < 0.05
     assert off(profile, cost, 8, 8).max() < 0.25
+
+
+def test_bytes_never_pass_between_nodes_faster_than_their_wire() -> None:
+    """A tree's busier link carries a message once on two nodes, a ring's almost twice."""
+    cost = planted(Composition("nccl", ring_from_bytes=NEVER))
+    wire = 1.0 / 2e-10  # what `planted` takes for the bytes of large messages
+    blind = measured(cost, [(16, 8)])
+    told = [replace(sample, link_bytes_per_s=wire) for sample in blind]
+    half = predict(fit(blind), "auto", 64, 2.0**30, 8).seconds / cost(64, 8, 2.0**30)
+    right = predict(fit(told), "auto", 64, 2.0**30, 8).seconds / cost(64, 8, 2.0**30)
+    assert half == pytest.approx(0.5, rel=0.1)
+    assert right == pytest.approx(1.0, rel=0.1)
 
 
 def test_flows_that_share_a_bus_are_told_from_a_switch() -> None:

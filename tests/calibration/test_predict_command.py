@@ -9,9 +9,13 @@ import pytest
 
 from dse.calibration import asked, predict
 from dse.calibration.finding import find_profile
-from dse.calibration.predict_command import prediction_records, prediction_table
+from dse.calibration.predict_command import (
+    prediction_records,
+    prediction_table,
+    unpriced_reasons,
+)
 from dse.errors import OutsideCalibration, StudyError
-from tests.calibration.library_profiles import profile
+from tests.calibration.library_profiles import one_node, profile
 
 FABRIC = profile()
 
@@ -85,10 +89,32 @@ def test_what_is_no_count_is_refused(text: str) -> None:
         asked.counts(text, "--ranks")
 
 
-def test_more_ranks_on_a_node_than_ranks_is_refused() -> None:
-    with pytest.raises(StudyError, match="more than all 8 ranks"):
-        records((4, 8), (64,), 16)
+def test_a_node_that_is_not_full_counts_the_ranks_it_has() -> None:
+    assert [r["ranks_per_node"] for r in records((4, 8), (64,), 16)] == [4, 8]
     assert [r["ranks_per_node"] for r in records((4, 8), (64,), 8)] == [4, 8]
+
+
+def test_what_cannot_be_priced_says_why_beside_the_others() -> None:
+    inside = one_node("inside")
+    found = prediction_records(inside, ("auto",), (2, 4, 16), 8, (2**10, 2**20))
+    assert [record["seconds"] is None for record in found] == [False] * 4 + [True] * 2
+    assert all(record["why"] == "" for record in found[:4])
+    for record in found[4:]:
+        assert (record["low"], record["high"], record["in_range"]) == (None, None, False)
+        assert "cannot price that layout" in record["why"]
+    assert len(unpriced_reasons(found)) == 1
+    cells = [list(column.cells) for column in prediction_table(inside, found).columns]
+    assert cells[3][-1] == "-"
+    with pytest.raises(OutsideCalibration, match="cannot price"):
+        prediction_records(inside, ("auto",), (16,), 8, (2**10,))
+
+
+@pytest.mark.parametrize(
+    ("text", "right"), [("1Mib", "1MiB"), ("64kb", "64kB"), ("8 Mbit", "8 MB"), ("8 bits", "8 B")]
+)
+def test_a_size_in_bits_is_refused_with_what_is_right(text: str, right: str) -> None:
+    with pytest.raises(StudyError, match=f"'{text}' is in bits; write {right} for bytes"):
+        asked.sizes(text)
 
 
 def test_an_unknown_algorithm_gets_a_suggestion() -> None:

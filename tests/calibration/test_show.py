@@ -7,12 +7,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from dse.calibration import Profile, profile_data, show_profile
 from dse.calibration.plot import MOST_CURVES, curves, print_plot, write_plot
-from dse.calibration.show_library import parameter_names
+from dse.calibration.show_library import library_data
 from dse.calibration.words import size_text, time_text
 from dse.errors import StudyError
 from tests.calibration import library_profiles, synthetic
@@ -39,13 +40,33 @@ def test_a_librarys_own_choice_is_shown_whole() -> None:
 def test_named_parameters_match_the_coefficients() -> None:
     profile = library_profiles.profile()
     assert profile.auto is not None
-    assert len(parameter_names(profile.auto.edges_bytes)) == len(profile.auto.coefficients)
     data = json.loads(json.dumps(profile_data(profile)))
     named = {row["name"]: row for row in data["auto"]["parameters"]}
     assert named["per hop between nodes"]["value"] == 3e-6
     assert named["per byte between nodes"]["unit"] == "s/byte"
     assert named["per call"]["low"] == pytest.approx(18e-6)
     assert len(named) == 5
+
+
+def test_a_byte_has_one_price_in_each_range_of_sizes() -> None:
+    """Coefficients count up to an edge each; what is shown is what a byte costs between edges."""
+    known = library_profiles.profile().auto
+    assert known is not None
+    edges = (1024.0, 65536.0)
+    prices = (0.0,) * 6 + (3e-9, 0.0, 1e-9) + (0.0,) * 3 + (5e-9, 2e-9, 0.0)
+    fit = replace(known, edges_bytes=edges, coefficients=prices, low=prices, high=prices)
+    shown = {row["name"]: row["value"] for row in library_data(fit)}
+    assert shown == pytest.approx({
+        "per byte inside a node up to 1 KiB": 4e-9,
+        "per byte inside a node from 1 KiB": 1e-9,
+        "per byte between nodes up to 1 KiB": 7e-9,
+        "per byte between nodes from 1 KiB to 64 KiB": 2e-9,
+    })  # fmt: skip
+    cost = fit.cost()
+    at = np.array([512.0, 8192.0, 2.0**20])
+    slope = (cost(2, 1, 1.001 * at) - cost(2, 1, at)) / (0.001 * at)
+    by_byte = [7e-9, 2e-9, 0.0]
+    assert slope / slope[0] == pytest.approx(np.array(by_byte) / by_byte[0], abs=1e-3)
 
 
 def test_what_was_forced_between_nodes_is_shown_and_plotted() -> None:

@@ -41,6 +41,20 @@ def test_covariances_are_valid_and_fall_with_distance(profile: Profile) -> None:
     assert 1 > away[0, 1] / sd[0] / sd[1] > away[0, 2] / sd[0] / sd[2] > 0
 
 
+def test_what_cannot_be_priced_is_left_out_and_counted() -> None:
+    """Points between nodes, of a profile that was measured inside one."""
+    known = library_profiles.one_node()
+    rows = [(4.0, 4.0, 2.0**20), (2.0, 2.0, 2.0**24), (16.0, 4.0, 2.0**20)]
+    found = suggest(known, points("auto", *rows), max_nodes=4)
+    assert (found.demanded, found.unpriced) == (2, 1)
+    assert "cannot price that layout" in found.why_unpriced
+    assert all(run.ranks <= run.ranks_per_node for run in found.runs)
+    assert not found.enough
+    assert "1 more point of the study cannot be priced" in advice_data(found)["notes"][0]
+    with pytest.raises(MeasurementError, match="none of the study's 1 points can be priced"):
+        suggest(known, points("auto", rows[2]))
+
+
 def test_algorithms_tell_nothing_of_one_another(profile: Profile) -> None:
     both = Points(np.array(["ring", "tree"]), *(np.array([v, v]) for v in (4.0, 4.0, 2.0**20)))
     assert covariance(profile, both)[0, 1] == 0
@@ -124,6 +138,7 @@ def test_no_demand_is_an_error(profile: Profile) -> None:
 def test_forced_algorithms_between_nodes_are_suggested_there() -> None:
     lab = library_profiles.between_nodes()
     found = suggest(lab, points("ring", (8, 1, 2.0**20), (8, 4, 2.0**20)), max_nodes=8)
-    assert found.demanded == 1  # what was measured says nothing of four ranks on a node
-    assert {(run.ranks, run.ranks_per_node) for run in found.runs} == {(8, 1)}
+    assert found.demanded == 2
+    # Four ranks a node are priced as if of the same messages: one run there narrows both.
+    assert {(run.ranks, run.ranks_per_node) for run in found.runs} == {(8, 4)}
     assert found.width_then < found.width_now

@@ -9,6 +9,7 @@ import pytest
 
 from dse.calibration import write_profile
 from tests.calibration import library_profiles
+from tests.calibration.importers import samples
 from tests.cli import command
 
 STUDY = """\
@@ -34,7 +35,9 @@ def folder(tmp_path: Path) -> Path:
     for name, slower in (("fast", 1.0), ("slow", 4.0)):
         path = tmp_path / "calibrations" / f"{name}.yaml"
         write_profile(library_profiles.profile(name, slower, error=0.3), path)
+    write_profile(library_profiles.one_node(), tmp_path / "calibrations" / "inside.yaml")
     (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "a.log").write_text(samples.nccl(), encoding="utf-8")
     return tmp_path
 
 
@@ -62,6 +65,17 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
         (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "is no time"),
         (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
+        (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1MiB"),
+        (("import", "a.log", "a.log", "--out", "b.json"), "a.log: is given twice"),
+        (("import", "a.log", "--out", "b.json", "--link", "100 Gbps"), "give --link-bandwidth"),
+        (("import", "a.log", "--out", "b.json", "--link-bandwidth", "9"), "9 has no unit"),
+        (("import", "a.log", "--out", "b.json", "--algorithm", "rng"), "did you mean ring?"),
+        (("import", "a.log", "--out", "study.yaml"), "is another kind of file"),
+        (("fit", "m.json", "./m.json", "--out", "b.yaml"), "m.json: is given twice"),
+        (("fit", "m.json", "--out", "study.yaml"), "is another kind of file"),
+        (("fit", "a.log", "--out", "b.yaml"), "a log becomes one by: dse calibrate import"),
+        (("run", "--link", "100 Gbps"), "--link-bandwidth '100 Gbps', and --link a name"),
+        (("show", "fst"), "did you mean fast?"),
         (("show", "fast", "plot.html"), "add --plot"),
         (("show", "fast", "--plot", "plot.svg"), "written as HTML"),
     ],
@@ -70,6 +84,50 @@ def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], said: s
     before = command.files(folder)
     assert said in command.refused(command.dse("calibrate", *arguments, cwd=folder))
     assert command.files(folder) == before
+
+
+def test_what_cannot_be_priced_does_not_hide_the_rest(folder: Path) -> None:
+    ask = ("calibrate", "predict", "inside", "--ranks", "2,16", "--ranks-per-node", "8",
+           "--bytes", "1MiB")  # fmt: skip
+    done = command.dse(*ask, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    few, many = json.loads(done.stdout)
+    assert (few["ranks_per_node"], few["why"]) == (2, "")
+    assert few["seconds"] > 0
+    assert many["seconds"] is None
+    assert many["why"] in " ".join(command.dse(*ask, cwd=folder).stdout.split())
+    done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
+    assert "none of the study's" in command.refused(done)  # its layouts are all between nodes
+    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]")
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "more points of the study cannot be priced" in done.stdout
+
+
+def test_a_log_keeps_the_speed_of_its_link(folder: Path) -> None:
+    ask = ("calibrate", "import", "a.log", "--out", "b.json", "--link", "ib-hdr")
+    done = command.dse(*ask, "--link-bandwidth", "200 Gbps", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "no fabric" not in done.stdout
+    assert '"link_bytes_per_s": 25000000000.0' in (folder / "b.json").read_text(encoding="utf-8")
+    assert "no fabric" in command.dse(*ask[:-1], "my-net", cwd=folder).stdout
+
+
+def test_check_names_what_a_profile_cannot_price(folder: Path) -> None:
+    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]").replace("ring-nccl", "auto-nccl")
+    study = study.replace("gpus: 8,", "gpus: 4,") + "calibration: [inside]\n"
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    said = "auto-nccl has no price between nodes, since profile inside was measured inside one node"
+    assert f"mind: {said}" in command.dse("check", "study.yaml", cwd=folder).stdout
+    found = json.loads(command.dse("check", "study.yaml", "--json", cwd=folder).stdout)
+    assert found["cautions"][0].startswith(said)
+    done = command.dse("run", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"Mind: {said}" in done.stdout
+    report = folder / "reports" / "small"
+    assert said in (report / "report.html").read_text(encoding="utf-8")
+    assert said in (report / "report.md").read_text(encoding="utf-8")
 
 
 def test_compare_says_which_is_faster(folder: Path) -> None:

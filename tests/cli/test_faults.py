@@ -8,13 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dse.calibration.experiment import write_experiment
+from tests.calibration import synthetic
 from tests.cli.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.processes import text, until
 from tests.search.studies import SMALL, written
 
 REPORT = {"report.html", "report.md", "front.csv", "run.json"}
@@ -46,11 +48,12 @@ def stopped_midway(folder: Path, how: signal.Signals, *options: str) -> tuple[in
     log = folder / "reports" / "large" / LOG
     log.unlink(missing_ok=True)
     running = start("run", "study.yaml", *options, cwd=folder)
-    deadline = time.monotonic() + DEADLINE_S
-    while not (log.exists() and log.read_bytes().count(b"\n") >= 2):
+
+    def logged() -> bool:
         assert running.poll() is None, running.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+        return text(log).count("\n") >= 2
+
+    until(logged, DEADLINE_S)
     running.send_signal(how)
     out, err = running.communicate(timeout=DEADLINE_S)
     return running.returncode, out, err
@@ -75,6 +78,39 @@ def test_a_run_that_was_stopped_goes_on(
     assert "resuming: " in done.stdout
     assert set(files(folder)) == REPORT
     assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+@pytest.mark.parametrize(
+    ("imported", "asked"),
+    [
+        ("typer", "check study.yaml"),
+        ("dse.search.load", "check study.yaml"),
+        ("scipy.optimize", "calibrate fit measured.json --out new.yaml"),
+        ("dse.calibration.runners.mpi", "calibrate run --budget 5"),
+    ],
+)
+def test_ctrl_c_at_any_time_is_one_line(imported: str, asked: str, tmp_path: Path) -> None:
+    """The signal comes when a command begins to import a module, however early that is."""
+    written(tmp_path)
+    write_experiment(synthetic.experiment(), tmp_path / "measured.json")
+    before = files(tmp_path)
+    code = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {imported!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["dse", *{asked.split()!r}]
+from dse.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
+        text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
+    assert files(tmp_path) == before
 
 
 def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:

@@ -163,6 +163,29 @@ def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
     assert max(float(row["capital"]) for row in rows(folder)) <= 50_000
 
 
+def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) -> None:
+    """Of its name in another file, or of another version; of the same it is replaced."""
+    written(tmp_path)
+    folder, kept = tmp_path / "reports" / "small", tmp_path / "reports" / "small.1"
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    assert "is kept" not in dse("run", "study.yaml", "--seed", "3", cwd=tmp_path).stdout
+    assert not kept.exists()
+    before = files(folder)
+    (tmp_path / "other.yaml").write_text(SMALL.replace("200 kUSD", "50 kUSD"))
+    done = dse("run", "other.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "it is kept in reports/small.1." in done.stdout
+    assert files(kept) == before
+    assert document(folder)["study"]["path"] == "other.yaml"
+    assert dse("report", kept, cwd=tmp_path).returncode == 0
+    assert files(kept) == before
+    assert dse("run", "study.yaml", "--json", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "reports" / "small.2" / "front.csv").exists()
+    assert set(files(tmp_path / "reports")) == {
+        name + file for name in ("small", "small.1", "small.2")
+        for file in ("", *(f"/{report}" for report in REPORT))}  # fmt: skip
+
+
 def test_check_says_the_size_and_writes_nothing(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("check", "study.yaml", cwd=tmp_path)
@@ -195,6 +218,21 @@ def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "not met: " in done.stdout
     assert "global_batch <= 2048" in done.stdout
+
+
+def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
+    written(calibrated, SMALL + "calibration: [this-machine]\n")
+    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=16", "--set", "gpus_per_node=4"]
+    done = dse("explain", "study.yaml", *at, cwd=calibrated)
+    assert done.returncode == 0, done.stderr
+    after = done.stdout.partition("calibration      outside the measured range:\n")[2]
+    assert "4 nodes; measured 1" in after
+    assert "16 ranks; measured 2-" in after
+    point = json.loads(dse("explain", "study.yaml", *at, "--json", cwd=calibrated).stdout)
+    assert all(f"                 {reason}\n" in after for reason in point["why_outside"])
+    inside = json.loads(dse("explain", "study.yaml", "--set", "gpus=1", "--json", cwd=calibrated)
+                        .stdout)  # fmt: skip
+    assert inside["why_outside"] == []
 
 
 def test_explain_of_the_front_agrees_with_the_run(ran: tuple[Path, str]) -> None:

@@ -21,6 +21,11 @@ def cluster(link: float = 12.5e9, rails: float = 1.0, gamma: float = 1e-10) -> N
     return Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, False, gamma)
 
 
+def scalar(size: float) -> float:
+    """The software's part for the scalar references, which must not know arrays."""
+    return float(SOFTWARE(size))
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("per_node", [1, 2, 8])
 def test_one_rank_is_free(name: str, per_node: int) -> None:
@@ -69,28 +74,36 @@ def test_arrays_broadcast_and_agree_with_single_points(name: str) -> None:
                 assert grid[i, j, k] == EVERY[name](n, g, m, cluster())
 
 
+# Bytes/s of the link between nodes, rails, whether one message takes all of them, gamma.
+WIRES = st.tuples(st.floats(1e8, 1e11), st.integers(1, 4), st.booleans(), st.floats(0, 1e-9))
+
+
+def assert_as_the_reference(
+    name: str, n: int, g: int, m: float, wires: tuple[float, int, bool, float]
+) -> None:
+    """The algorithm costs what its scalar reference does, on nodes with such wires."""
+    link, rails, multirail, gamma = wires
+    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, multirail, gamma)
+    world = reference.World(n, g, scalar, 5e-6, link, rails, multirail, gamma)
+    expected = getattr(reference, name.replace("-", "_"))(world, m)
+    found = ALGORITHMS[name](n, g, m, network)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
 @settings(max_examples=120, deadline=None)
 @given(
     n=st.integers(1, 40),
     g=st.integers(1, 12),
     m=st.floats(1, 1e9),
-    link=st.floats(1e8, 1e11),
-    rails=st.integers(1, 4),
-    multirail=st.booleans(),
-    gamma=st.floats(0, 1e-9),
+    wires=WIRES,
 )
 @pytest.mark.parametrize("name", ["ring", "hierarchical"])
 def test_matches_the_scalar_reference(
-    name: str, n: int, g: int, m: float, link: float, rails: int, multirail: bool, gamma: float
+    name: str, n: int, g: int, m: float, wires: tuple[float, int, bool, float]
 ) -> None:
-    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, multirail, gamma)
-    scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
-    world = reference.World(n, g, scalar, 5e-6, link, rails, multirail, gamma)
     if name == "hierarchical" and n > g and n % g:
         n = n // g * g  # uneven nodes are no part of the formula; the search rejects them
-        world = reference.World(n, g, scalar, 5e-6, link, rails, multirail, gamma)
-    expected = getattr(reference, name)(world, m)
-    assert ALGORITHMS[name](n, g, m, network) == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    assert_as_the_reference(name, n, g, m, wires)
 
 
 @settings(max_examples=200, deadline=None)
@@ -98,21 +111,13 @@ def test_matches_the_scalar_reference(
     n=st.integers(1, 40) | st.sampled_from([2, 4, 8, 16, 32, 64, 96, 127]),
     g=st.integers(1, 12) | st.sampled_from([1, 2, 4, 8, 16]),
     m=st.floats(1, 1e9),
-    link=st.floats(1e8, 1e11),
-    rails=st.integers(1, 4),
-    multirail=st.booleans(),
-    gamma=st.floats(0, 1e-9),
+    wires=WIRES,
 )
-@pytest.mark.parametrize("name", ["recursive_doubling", "halving_doubling"])
+@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling"])
 def test_pairwise_algorithms_match_pairs_on_nodes(
-    name: str, n: int, g: int, m: float, link: float, rails: int, multirail: bool, gamma: float
+    name: str, n: int, g: int, m: float, wires: tuple[float, int, bool, float]
 ) -> None:
-    network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, link), rails, multirail, gamma)
-    scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
-    world = reference.World(n, g, scalar, 5e-6, link, rails, multirail, gamma)
-    expected = getattr(reference, name)(world, m)
-    found = ALGORITHMS[name.replace("_", "-")](n, g, m, network)
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+    assert_as_the_reference(name, n, g, m, wires)
 
 
 @pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling"])
@@ -153,7 +158,6 @@ def test_any_rank_count_folds_as_the_libraries_do(
     n: int, m: float, gamma: float, halves: bool
 ) -> None:
     name = "halving-doubling" if halves else "recursive-doubling"
-    scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
     expected = reference.flat_fold(n, m, scalar, gamma, halves)
     found = ALGORITHMS[name](n, 1, m, single_tier(SOFTWARE, gamma))
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
@@ -203,7 +207,6 @@ def test_parameter_server_matches_the_scalar_reference(
     multirail: bool, gamma: float,
 ) -> None:  # fmt: skip
     network = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(5e-6, 1e9), rails, multirail, gamma)
-    scalar = lambda size: float(SOFTWARE(size))  # noqa: E731
     world = reference.World(n, g, scalar, 5e-6, 1e9, rails, multirail, gamma)
     expected = reference.parameter_server(world, m, servers, colocated, imbalance)
     found = parameter_server(n, g, m, network, servers, colocated, imbalance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,7 +112,7 @@ def test_matches_the_scalar_reference(
 @settings(max_examples=60, deadline=None)
 @given(how=COMPOSITIONS)
 def test_arrays_broadcast_and_agree_with_single_points(how: Composition) -> None:
-    cost = LibraryCost(how, EDGES, PRICES, (Anchor(6, 3, (1e3, 1e6), (0.5, -0.5)),))
+    cost = LibraryCost(how, EDGES, PRICES, (Anchor(6, 3, (1e3, 1e6), (2e-4, 3e-3)),))
     n, g = np.array([1, 2, 3, 6, 24]).reshape(-1, 1, 1, 1), np.array([1, 3, 8]).reshape(-1, 1, 1)
     m, slower = np.array([8.0, 5e4, 3e7]).reshape(-1, 1), np.array([0.5, 2.0])
     grid = np.broadcast_to(cost(n, g, m, slower), (5, 3, 3, 2))
@@ -128,15 +129,28 @@ def test_the_terms_are_one_for_each_coefficient(family: str) -> None:
         assert len(list(terms(Composition(family), edges, n, g, m))) == 5 + 5 * len(edges)
 
 
-def test_an_anchor_corrects_its_layout_and_no_other() -> None:
+def test_an_anchor_holds_at_its_layout_and_no_other() -> None:
     plain = LibraryCost(Composition("nccl"), EDGES, PRICES)
-    anchor = Anchor(8, 4, (1e3, 1e6), (math.log(2.0), math.log(4.0)))
+    ends = np.array([1e3, 1e6])
+    measured = np.array([2.0, 4.0]) * plain(8, 4, ends)
+    anchor = Anchor(8, 4, tuple(ends), tuple(measured))
     cost = LibraryCost(Composition("nccl"), EDGES, PRICES, (anchor,))
-    sizes = np.array([10.0, 1e3, math.sqrt(1e9), 1e6, 1e9])
-    factor = cost(8, 4, sizes) / plain(8, 4, sizes)
-    assert factor == pytest.approx([2.0, 2.0, math.sqrt(8.0), 4.0, 4.0])
+    between = math.sqrt(1e9)
+    assert cost(8, 4, ends) == pytest.approx(measured)
+    assert cost(8, 4, between) == pytest.approx(math.sqrt(measured.prod()))
+    assert cost(8, 4, 10.0) == pytest.approx(2.0 * plain(8, 4, 10.0))
+    assert cost(8, 4, 1e9) == pytest.approx(4.0 * plain(8, 4, 1e9))
+    sizes = np.array([10.0, between, 1e9])
     for n, g in ((8, 2), (8, 8), (16, 4)):
         assert np.array_equal(cost(n, g, sizes), plain(n, g, sizes))
+
+
+def test_a_slower_link_slows_what_an_anchor_measured() -> None:
+    plain = LibraryCost(Composition("nccl"), EDGES, PRICES)
+    sizes = (1e3, 1e6)
+    cost = replace(plain, anchors=(Anchor(8, 4, sizes, (1e-3, 2e-3)),))
+    expected = np.array([1e-3, 2e-3]) * plain(8, 4, sizes, 3.0) / plain(8, 4, sizes)
+    assert cost(8, 4, sizes, 3.0) == pytest.approx(expected)
 
 
 def test_an_anchor_of_one_node_serves_wider_nodes_that_hold_as_many() -> None:

@@ -13,13 +13,13 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.report import document
 from dse.report.explain import lines
-from dse.report.points import describe
 from dse.search import setting
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, run
 from tests.calibration import synthetic
 from tests.search import studies
+from tests.search.priced import at, width
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,6 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
             assert high >= point["step_s"] * (1 - 1e-9)
 
 
-def at(problem: Problem, **values: object) -> dict[str, object]:
-    point = problem.applicable({**problem.study.baseline.values, **values})  # type: ignore[arg-type]
-    return describe(problem, point)
-
-
 def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
     measured = {"aggregation": "ring-mpi", "bucket": 4 * 2.0**20}
     assert at(problem, gpus=4, gpus_per_node=4, **measured)["extrapolated"] is False
@@ -80,15 +75,8 @@ def test_intervals_are_wider_outside_the_measured_range(
 ) -> None:
     monkeypatch.setattr(setting, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
 
-    def width(gpus: int) -> float:
-        values = {"aggregation": "ring-mpi", "overlap": "none", "gpus": gpus, "gpus_per_node": 4,
-                  "bucket": 4 * 2.0**20}  # fmt: skip
-        interval = at(problem, **values)["interval"]
-        low, high = interval["step_s"]  # type: ignore[index]
-        comm = at(problem, **values)["comm_s"]
-        return (high - low) / comm  # type: ignore[no-any-return,operator]
-
-    assert 0 < width(4) < width(8)
+    values = {"aggregation": "ring-mpi", "gpus_per_node": 4, "bucket": 4 * 2.0**20}
+    assert 0 < width(problem, **values, gpus=4) < width(problem, **values, gpus=8)
 
 
 def test_no_interval_where_nothing_was_measured(problem: Problem) -> None:
@@ -99,8 +87,8 @@ def test_no_interval_where_nothing_was_measured(problem: Problem) -> None:
 
 def test_the_error_of_computing_cancels_only_on_the_same_accelerator(problem: Problem) -> None:
     def spread(**values: object) -> float:
-        low, high = at(problem, aggregation="ring-mpi", gpus=1, **values)["interval"]["speedup"]  # type: ignore[index]
-        return high / low  # type: ignore[no-any-return]
+        low, high = at(problem, aggregation="ring-mpi", gpus=1, **values)["interval"]["speedup"]
+        return float(high / low)
 
     same = spread(accelerator="p100-sxm2-16gb", batch_per_gpu=256)
     other = spread(accelerator="v100-sxm2-16gb", batch_per_gpu=256)
@@ -110,7 +98,7 @@ def test_the_error_of_computing_cancels_only_on_the_same_accelerator(problem: Pr
 def test_the_interval_holds_the_point(problem: Problem) -> None:
     for gpus in (1, 2, 3, 4, 8, 16):
         point = at(problem, aggregation="ring-mpi", gpus=gpus)
-        low, high = point["interval"]["speedup"]  # type: ignore[index]
+        low, high = point["interval"]["speedup"]
         assert low <= point["speedup"] <= high
 
 
@@ -143,5 +131,5 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     assert "forward pass" in text
     assert "not met: x <= 1" in text
     assert "ps_servers" not in text
-    total = sum(point["terms"].values())  # type: ignore[attr-defined]
+    total = sum(point["terms"].values())
     assert np.isclose(total, point["step_s"])

@@ -14,13 +14,13 @@ from dse.errors import OutsideCalibration, StudyError
 from dse.model.library import LibraryCost
 from dse.report import document, provenance
 from dse.report.page import profile as shown
-from dse.report.points import describe
-from dse.search.coverage import same_device, same_kind
+from dse.search.kinds import same_device, same_kind
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.run import run
-from tests.calibration import synthetic
-from tests.search import chosen, studies
+from tests.calibration import library_profiles, synthetic
+from tests.search import studies
+from tests.search.priced import at, comm_s, problem_of, width
 
 STUDY = (
     studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[a100-sxm4-40gb, v100-sxm2-16gb]")
@@ -32,26 +32,13 @@ STUDY = (
     .replace("gpus: 4, gpus_per_node: 4", "gpus: 8, gpus_per_node: 4")
     .replace("[1, 2, 3, 4, 8, 16]", "[1, 2, 4, 8, 16, 64]")
 )
+GLOO = STUDY.replace("auto-nccl", "auto-gloo")  # a library without rules of its own
 WHEN = "when:\n  - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}\n"
-
-
-def problem_of(folder: Path, *profiles: Profile, study: str = STUDY) -> Problem:
-    names = ", ".join(str(chosen.written(folder, profile)) for profile in profiles)
-    return load(studies.written(folder, f"{study}calibration: [{names}]\n"))
-
-
-def at(problem: Problem, **values: object) -> dict[str, object]:
-    point = {**problem.study.baseline.values, **values}
-    return describe(problem, problem.applicable(point))  # type: ignore[arg-type]
-
-
-def comm_s(problem: Problem, **values: object) -> float:
-    return at(problem, overlap="none", **values)["comm_s"]  # type: ignore[return-value]
 
 
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
-    return problem_of(tmp_path, chosen.profile())
+    return problem_of(tmp_path, STUDY, library_profiles.theirs())
 
 
 @pytest.fixture
@@ -81,7 +68,7 @@ def test_a_point_takes_what_the_profile_says_scaled_to_its_network(
     assert axis is not None
     label = next(text for text in axis.labels if text.startswith(inter_node))
     value = axis.values[axis.labels.index(label)]
-    cost = chosen.part().cost()
+    cost = library_profiles.part().cost()
     found = comm_s(problem, inter_node=value, gpus=16, bucket=4 * 2.0**20)
     assert found == pytest.approx(expected_s(problem, cost, 16, slower), rel=1e-9)
 
@@ -93,7 +80,7 @@ def test_more_cards_of_a_node_share_the_bytes(problem: Problem) -> None:
 
 
 def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, chosen.profile(link_bytes_per_s=None))
+    problem = problem_of(tmp_path, STUDY, library_profiles.theirs(link_bytes_per_s=None))
     assert comm_s(problem, inter_node="10gbe") == comm_s(problem, inter_node="200gbe")
     assert at(problem, inter_node="200gbe")["extrapolated"] is True
     (line,) = [text for text in provenance.assumptions(problem) if "auto-nccl" in text]
@@ -125,7 +112,7 @@ def test_what_differs_from_the_measured_counts_as_extrapolated(
 
 def test_the_link_inside_a_node_must_be_the_devices_own(tmp_path: Path) -> None:
     study = STUDY.replace("space:\n", "space:\n  intra_node: [nvlink3, pcie3-x16]\n")
-    found = problem_of(tmp_path, chosen.profile(), study=study)
+    found = problem_of(tmp_path, study, library_profiles.theirs())
     assert at(found, intra_node="nvlink3")["extrapolated"] is False
     assert at(found, intra_node="pcie3-x16")["extrapolated"] is True
 
@@ -137,16 +124,12 @@ def test_intervals_come_from_the_profiles_own_spread(
 
     monkeypatch.setattr(setting, "COMPUTE_ERROR_MEDIAN", 0.0)
 
-    def width(**values: object) -> float:
-        point = at(problem, overlap="none", **values)
-        low, high = point["interval"]["step_s"]  # type: ignore[index]
-        return (high - low) / point["comm_s"]  # type: ignore[no-any-return,operator]
-
-    part = chosen.part()
+    part = library_profiles.part()
     inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0)))
-    assert width(gpus=8) == pytest.approx(2 * 1.645 * inside, rel=0.3)
-    assert width(gpus=8) < width(gpus=16) < width(gpus=64)  # 8 was measured, 64 is beyond
-    assert width(gpus=8) < width(gpus=8, inter_node="ib-hdr")
+    assert width(problem, gpus=8) == pytest.approx(2 * 1.645 * inside, rel=0.3)
+    # 8 ranks were measured, 64 are beyond.
+    assert width(problem, gpus=8) < width(problem, gpus=16) < width(problem, gpus=64)
+    assert width(problem, gpus=8) < width(problem, gpus=8, inter_node="ib-hdr")
 
 
 def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
@@ -166,11 +149,11 @@ def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
 def test_two_profiles_of_a_transport_each_price_what_they_know(
     tmp_path: Path, forced: Profile, swapped: bool
 ) -> None:
-    both = [chosen.profile(), forced]
-    found = problem_of(tmp_path, *(reversed(both) if swapped else both))
+    both = [library_profiles.theirs(), forced]
+    found = problem_of(tmp_path, STUDY, *(reversed(both) if swapped else both))
     assert found.profile("ring", "nccl") == forced
-    assert found.profile("auto", "nccl") == chosen.profile()
-    only = problem_of(tmp_path, chosen.profile())
+    assert found.profile("auto", "nccl") == library_profiles.theirs()
+    only = problem_of(tmp_path, STUDY, library_profiles.theirs())
     assert comm_s(found, aggregation="auto-nccl") == comm_s(only, aggregation="auto-nccl")
     assert comm_s(found, aggregation="ring-nccl") != comm_s(only, aggregation="ring-nccl")
     assert at(found, aggregation="ring-nccl")["interval"]
@@ -178,38 +161,38 @@ def test_two_profiles_of_a_transport_each_price_what_they_know(
 
 
 def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
-    later = chosen.profile("later", auto=chosen.part(spread=0.5))
-    found = problem_of(tmp_path, chosen.profile(), later)
+    later = library_profiles.theirs("later", auto=library_profiles.part(spread=0.5))
+    found = problem_of(tmp_path, STUDY, library_profiles.theirs(), later)
     assert [profile.name for profile in found.profiles.values()] == ["their-cluster"]
 
 
 @pytest.mark.parametrize(
     ("prices", "gpus", "line"),
     [
-        (chosen.ONE_NODE, 8, "measured inside one node"),
-        (chosen.SEVERAL_NODES, 4, "measured on several nodes only"),
+        (library_profiles.ONE_NODE, 8, "measured inside one node"),
+        (library_profiles.SEVERAL_NODES, 4, "measured on several nodes only"),
     ],
 )
 def test_points_on_a_tier_that_was_not_measured_are_rejected(
     tmp_path: Path, prices: tuple[float, ...], gpus: int, line: str
 ) -> None:
-    part = chosen.part(coefficients=prices)
+    part = library_profiles.part(coefficients=prices)
     base = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {12 - gpus}, gpus_per_node: 4")
-    found = problem_of(tmp_path, chosen.profile(auto=part), study=base)
+    found = problem_of(tmp_path, base, library_profiles.theirs(auto=part))
     assert np.isnan(found.point({**found.study.baseline.values, "gpus": gpus})["step"]).all()
     assert any(line in text for text in provenance.assumptions(found))
+    on_it = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {gpus}, gpus_per_node: 4")
     with pytest.raises(StudyError, match="baseline cannot be priced"):
-        problem_of(tmp_path, chosen.profile(auto=part), study=base.replace(
-            f"gpus: {12 - gpus}, gpus_per_node: 4", f"gpus: {gpus}, gpus_per_node: 4"))  # fmt: skip
+        problem_of(tmp_path, on_it, library_profiles.theirs(auto=part))
 
 
 @pytest.mark.parametrize(
     ("study", "line"),
     [
-        (STUDY, "aggregation: [auto-nccl"),
-        (STUDY.replace("[auto-nccl, ring-nccl, ps-grpc]", "auto-nccl").replace(WHEN, ""),
-         "aggregation: auto-nccl\n"),
-        (STUDY.replace("[auto-nccl, ring-nccl", "[ring-nccl"), "batch_per_gpu: 32, precision"),
+        (GLOO, "aggregation: [auto-gloo"),
+        (GLOO.replace("[auto-gloo, ring-nccl, ps-grpc]", "auto-gloo").replace(WHEN, ""),
+         "aggregation: auto-gloo\n"),
+        (GLOO.replace("[auto-gloo, ring-nccl", "[ring-nccl"), "batch_per_gpu: 32, precision"),
     ],
 )  # fmt: skip
 def test_without_such_a_profile_the_place_and_the_remedy_are_named(
@@ -217,22 +200,23 @@ def test_without_such_a_profile_the_place_and_the_remedy_are_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "calibrations").mkdir()
-    chosen.written(tmp_path / "calibrations", chosen.profile())
-    chosen.written(tmp_path / "calibrations", chosen.profile("other", transport="gloo"))
+    theirs = library_profiles.theirs(transport="gloo")
+    library_profiles.written(tmp_path / "calibrations", theirs)
+    library_profiles.written(tmp_path / "calibrations", library_profiles.theirs("other"))
     (tmp_path / "calibrations" / "broken.yaml").write_text("nothing: 1\n")
     with pytest.raises(StudyError) as caught:
         load(studies.written(tmp_path, study))
     expected = next(at for at, text in enumerate(study.splitlines(), 1) if line.strip() in text)
     assert caught.value.line == expected
-    assert "which algorithm nccl chooses" in caught.value.problem
+    assert "which algorithm gloo chooses" in caught.value.problem
     assert "their-cluster" in caught.value.remedy
     assert "other" not in caught.value.remedy
 
 
 def test_a_point_asked_for_by_hand_is_refused_in_one_line(tmp_path: Path) -> None:
     bare = load(studies.written(tmp_path, studies.SMALL))
-    with pytest.raises(OutsideCalibration, match=r"auto-mpi: no profile.*; "):
-        bare.point({**bare.study.baseline.values, "aggregation": "auto-mpi"})
+    with pytest.raises(OutsideCalibration, match=r"auto-gloo: neither rules nor a profile.*; "):
+        bare.point({**bare.study.baseline.values, "aggregation": "auto-gloo"})
 
 
 def test_the_report_shows_system_device_source_and_error(problem: Problem) -> None:
@@ -258,7 +242,8 @@ def test_the_report_shows_system_device_source_and_error(problem: Problem) -> No
     [
         ("NVIDIA A100-SXM4-80GB", "a100-sxm4-40gb", True),
         ("a100_sxm", "a100-sxm4-80gb", True),
-        ("A100", "a100-pcie-80gb", True),  # the log does not tell the board
+        ("A100", "a100-sxm4-40gb", True),  # the log does not tell the board,
+        ("A100", "a100-pcie-80gb", False),  # but few such logs are of PCIe cards
         ("NVIDIA H100 80GB HBM3", "h100-sxm", True),
         ("NVIDIA H100 80GB HBM3", "h100-pcie", False),
         ("NVIDIA H100 PCIe", "h100-sxm", False),

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from dse.search import load
-from dse.search.demand import demand, transports
+from dse.search.demand import demand
+from dse.search.values import transports
 from tests.search import studies
 
 

@@ -3,13 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +18,7 @@ from dse.search.problem import Problem
 from dse.search.run import run
 from dse.study.definition import Axis
 from dse.study.space import Box, Space
+from tests.ray_head import beside_a_head
 from tests.search import studies
 
 
@@ -49,43 +43,17 @@ def test_ray_finds_the_same_front(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
-    """A head started as its documentation says, token and all, in processes of its own."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    ray = str(Path(sys.executable).parent / "ray")
-    folder = tempfile.mkdtemp(prefix="r")  # short: Ray puts sockets there
-    start = [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=1",
-             "--include-dashboard=false", f"--temp-dir={folder}"]  # fmt: skip
+    study = studies.written(tmp_path)
     code = (
         "import sys; from dse.search.executors import RayExecutor; "
         "from dse.search.load import load; from dse.search.run import run; "
-        "where = RayExecutor(sys.argv[2]); "
-        "found = run(load(sys.argv[1]), 'exhaustive', where, None, lambda *_: None, 0, 0); "
+        "where = RayExecutor(sys.argv[1]); "
+        "found = run(load(sys.argv[2]), 'exhaustive', where, None, lambda *_: None, 0, 0); "
         "where.close(); print(len(found.front), found.tally.feasible)"
     )
-    study = studies.written(tmp_path)
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
-    environment.pop("RAY_AUTH_MODE", None)
-    # --block keeps the cluster in our process group: stopping it cannot touch anybody else's Ray.
-    head = subprocess.Popen(
-        start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
-        start_new_session=True,
-    )  # fmt: skip
-    try:
-        assert head.stdout is not None
-        assert any("Ray runtime started" in line for line in head.stdout)
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(study), f"127.0.0.1:{port}"],
-            capture_output=True, text=True, env=environment, timeout=120,
-        )  # fmt: skip
-    finally:
-        os.killpg(head.pid, signal.SIGTERM)
-        head.communicate(timeout=60)
-        shutil.rmtree(folder, ignore_errors=True)
-    assert done.returncode == 0, done.stderr
+    printed = beside_a_head(code, str(study), cpus=1)
     expected = run(load(study), "exhaustive", None, None, lambda *_: None, 0, 0)
-    assert done.stdout.split() == [str(len(expected.front)), str(expected.tally.feasible)]
+    assert printed.split() == [str(len(expected.front)), str(expected.tally.feasible)]
 
 
 @pytest.mark.slow

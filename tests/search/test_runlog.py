@@ -14,7 +14,7 @@ from dse.errors import DseError
 from dse.search import exhaustive
 from dse.search.load import load
 from dse.search.problem import Problem
-from dse.search.run import header, run
+from dse.search.run import Outcome, header, run
 from dse.search.runlog import RunLog
 from tests.search import studies
 
@@ -30,8 +30,22 @@ def logged(problem: Problem, path: Path, resume: bool) -> RunLog:
     return RunLog(path, header(problem, ""), resume)
 
 
+def searched(problem: Problem, log: RunLog | None) -> Outcome:
+    return run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
+
+
+@pytest.fixture
+def whole(problem: Problem, tmp_path: Path) -> Path:
+    """The log of a search that came to its end."""
+    path = tmp_path / "run.log"
+    log = logged(problem, path, False)
+    searched(problem, log)
+    log.close()
+    return path
+
+
 def test_resume_after_an_interrupt_gives_the_same_front(problem: Problem, tmp_path: Path) -> None:
-    expected = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    expected = searched(problem, None)
 
     def interrupt(done: int, whole: int) -> None:
         if done > whole / 2:
@@ -46,7 +60,7 @@ def test_resume_after_an_interrupt_gives_the_same_front(problem: Problem, tmp_pa
     assert log.resumed
     assert before > 3
     assert 0 < log.before.points < problem.space.size
-    found = run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
+    found = searched(problem, log)
     assert found.resumed_units == before
     assert found.front == expected.front
     assert found.tally == replace(expected.tally, front=found.tally.front)
@@ -55,27 +69,19 @@ def test_resume_after_an_interrupt_gives_the_same_front(problem: Problem, tmp_pa
 
 
 @pytest.mark.parametrize("cut", [1, 20, 300])
-def test_a_record_cut_short_is_done_again(problem: Problem, tmp_path: Path, cut: int) -> None:
-    path = tmp_path / "run.log"
-    log = logged(problem, path, False)
-    expected = run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
-    log.close()
-    path.write_bytes(path.read_bytes()[:-cut])
-    log = logged(problem, path, True)
+def test_a_record_cut_short_is_done_again(problem: Problem, whole: Path, cut: int) -> None:
+    whole.write_bytes(whole.read_bytes()[:-cut])
+    log = logged(problem, whole, True)
     assert 0 < len(log.done) < exhaustive.units(problem.space)
-    assert run(problem, "exhaustive", None, log, lambda *_: None, 0, 0).front == expected.front
+    assert searched(problem, log).front == searched(problem, None).front
     log.close()
 
 
-def test_a_damaged_record_and_all_after_it_are_done_again(problem: Problem, tmp_path: Path) -> None:
-    path = tmp_path / "run.log"
-    log = logged(problem, path, False)
-    run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
-    log.close()
-    lines = path.read_bytes().splitlines(keepends=True)
+def test_a_damaged_record_and_all_after_it_are_done_again(problem: Problem, whole: Path) -> None:
+    lines = whole.read_bytes().splitlines(keepends=True)
     lines[3] = b"\x00\xff garbage\n"
-    path.write_bytes(b"".join(lines))
-    log = logged(problem, path, True)
+    whole.write_bytes(b"".join(lines))
+    log = logged(problem, whole, True)
     assert len(log.done) == 2
     log.close()
 
@@ -107,13 +113,9 @@ def test_nothing_to_resume_can_be_told(problem: Problem, tmp_path: Path) -> None
     log.close()
 
 
-def test_a_unit_logged_twice_counts_once(problem: Problem, tmp_path: Path) -> None:
-    path = tmp_path / "run.log"
-    log = logged(problem, path, False)
-    run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
-    log.close()
-    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[-1])
-    log = logged(problem, path, True)
+def test_a_unit_logged_twice_counts_once(problem: Problem, whole: Path) -> None:
+    whole.write_bytes(whole.read_bytes() + whole.read_bytes().splitlines(keepends=True)[-1])
+    log = logged(problem, whole, True)
     assert log.before.points == problem.space.size
     log.close()
 
@@ -121,7 +123,7 @@ def test_a_unit_logged_twice_counts_once(problem: Problem, tmp_path: Path) -> No
 def test_one_folder_has_one_run(problem: Problem, tmp_path: Path) -> None:
     path = tmp_path / "run.log"
     first = logged(problem, path, False)
-    run(problem, "exhaustive", None, first, lambda *_: None, 0, 0)
+    searched(problem, first)
     content = path.read_bytes()
     for resume in (False, True):
         with pytest.raises(DseError) as caught:

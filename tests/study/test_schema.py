@@ -11,8 +11,9 @@ import pytest
 
 import dse.study
 from dse import units
+from dse.spelling import alternatives
 from dse.study import AXES, QUANTITIES, study_schema
-from dse.study.names import Names, alternatives, suggest
+from dse.study.names import Names, suggest
 from dse.study.schema import BaselinePoint, Space, StudyFile
 from dse.study.values import default_axis
 from dse.yaml_source import parse_yaml
@@ -43,8 +44,9 @@ def test_schema_describes_every_axis() -> None:
 )
 def test_schema_accepts_what_the_reader_accepts(text: str, read: Reader) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    jsonschema.validate(parse_yaml(text, "f").data, study_schema())
-    read(text=text)
+    data: Any = parse_yaml(text, "f").data
+    jsonschema.validate(data, study_schema())
+    assert read(text=text).name == data["study"]
 
 
 def _broken() -> list[tuple[str, str]]:

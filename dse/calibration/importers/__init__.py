@@ -9,8 +9,12 @@ from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import clean_lines, failure_in, read_text
 from dse.errors import MeasurementError, StudyError
 
-__all__ = ["Log", "Row", "Table", "read_log"]
+__all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
 
+COLLECTIVES = tuple(sorted({
+    *nccl_tests.COLLECTIVES.values(), *imb.COLLECTIVES.values(), *osu.COLLECTIVES.values(),
+    *gloo.COLLECTIVES.values(),
+}))  # fmt: skip
 KNOWN = "nccl-tests (also -J), OSU, IMB, gloo benchmark, tables with the columns " + ", ".join(
     tidy.REQUIRED
 )

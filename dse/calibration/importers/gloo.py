@@ -23,7 +23,7 @@ _COLUMN = re.compile(r"size \(B\)|elements|\w+ \(us\)|\w+ \(GB/s\)|samples|itera
 _COLUMNS = re.compile(r"\belements\s+min \(us\)\s+p50 \(us\)\s+p99 \(us\)\s+max \(us\)")
 _VALUE = re.compile(r"\d{1,15}(?:\.\d{1,6})?")
 # longest first; what follows the name is the algorithm
-_COLLECTIVES = {
+COLLECTIVES = {
     "pairwise_exchange": "sendrecv", "reduce_scatter": "reduce_scatter",
     "allreduce": "allreduce", "allgather": "all_gather", "broadcast": "broadcast",
     "alltoall": "alltoall", "gather": "gather", "scatter": "scatter", "reduce": "reduce",
@@ -98,11 +98,11 @@ def _read_row(section: _Section, number: int, tokens: Sequence[str]) -> None:
 
 def _table(section: _Section) -> Table:
     name = section.name.lower().removeprefix("new_")
-    known = next((key for key in _COLLECTIVES if key in name), "")
+    known = next((key for key in COLLECTIVES if key in name), "")
     rest = name.partition(known)[2].strip("_").replace("_", "-") if known else ""
     speed = section.megabits_per_s * 1e6 / BITS_PER_BYTE
     return Table(
-        collective=_COLLECTIVES.get(known) or printable(name) or "unknown",
+        collective=COLLECTIVES.get(known) or printable(name) or "unknown",
         rows=tuple(section.rows),
         line=section.line,
         transport="gloo",

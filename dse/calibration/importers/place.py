@@ -17,6 +17,7 @@ class Told:
     """What the user adds to a log. None: the log must say it, or does not matter.
 
     collective, library ('openmpi-4.1.4'), algorithm: for logs that do not name them.
+    link_bytes_per_s: of the link between nodes, in one direction per node.
     """
 
     ranks: int | None = None
@@ -26,6 +27,7 @@ class Told:
     collective: str | None = None
     library: str | None = None
     algorithm: str | None = None
+    link_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Times matrix products and training steps in a process of its own.
 
 Started as ``python -P -m dse.calibration.runners.compute_worker``; imports the standard library,
-numpy, and torch where there is one. Standard input: {device, seconds, min_repetitions} as JSON. It
-prints one JSON object per piece of work, and ends when its standard input does.
+numpy, and torch where there is one. Standard input: {device, seconds, local_seconds,
+min_repetitions} as JSON. It prints one JSON object per piece of work, and ends when its standard
+input does. local_seconds: for additions and copies on one thread; seconds 0: nothing but those.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from dse.calibration.runners import forked, repeat
 from dse.calibration.runners.compute_work import SHAPES, Ready, Work, matmul_about, matmul_error
 
 MAX_BATCH = 20
+LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
+LOCAL_BATCH = 20
 
 
 def numpy_works() -> tuple[dict[str, Any], list[Work]]:
@@ -72,9 +76,36 @@ def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str
     ]
 
 
+def time_local(seconds: float) -> list[dict[str, Any]]:
+    """How fast one thread adds one array to another, and copies one, per size."""
+    records = []
+    for size in LOCAL_SIZES:
+        source = np.ones(size // repeat.FLOAT_BYTES, dtype=np.float32)
+        target = np.zeros_like(source)
+        tasks: dict[str, Callable[[], object]] = {
+            "reduce": partial(np.add, target, source, out=target),
+            "copy": partial(np.copyto, target, source),
+        }
+        for kind, task in tasks.items():
+            times: list[float] = []
+            end = time.perf_counter() + seconds / (len(tasks) * len(LOCAL_SIZES))
+            task()
+            while len(times) < LOCAL_BATCH or time.perf_counter() < end:
+                start = time.perf_counter()
+                task()
+                times.append(time.perf_counter() - start)
+            records.append({"kind": kind, "bytes": size, **repeat.summary(times)})
+    return records
+
+
 def _measure(task: dict[str, Any]) -> int:
     """Time everything; the exit status, after a line on standard error if something was wrong."""
     try:
+        if task["local_seconds"] > 0:
+            for record in time_local(task["local_seconds"]):
+                repeat.emit(record)
+        if not task["seconds"] > 0:
+            return 0
         if importlib.util.find_spec("torch"):
             from dse.calibration.runners.compute_torch import torch_works
 

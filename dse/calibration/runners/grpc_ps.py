@@ -24,6 +24,7 @@ from dse.errors import MeasurementError
 
 MODULE = "dse.calibration.runners.grpc_worker"
 MIN_REPETITIONS = 5
+LOOPBACK = "loopback"
 PING_PONG = "ping-pong"
 
 
@@ -47,7 +48,7 @@ def measure_ps(
     budget_s: float,
     server_hosts: Sequence[Host] = (HERE,),
     worker_hosts: Sequence[Host] = (HERE,),
-    link: str = "loopback",
+    link: str = LOOPBACK,
     link_bytes_per_s: float | None = None,
     progress: Progress | None = None,
 ) -> list[Measurement]:
@@ -85,7 +86,7 @@ def measure_ping_pong(
     budget_s: float,
     server_host: Host = HERE,
     worker_host: Host = HERE,
-    link: str = "loopback",
+    link: str = LOOPBACK,
     link_bytes_per_s: float | None = None,
 ) -> list[Measurement]:
     """Seconds of one unary gRPC call that carries the bytes one way, per size.

@@ -108,11 +108,8 @@ def read_hosts(
 def check_reachable(hosts: Hosts, environment: Mapping[str, str] | None = None) -> None:
     """Run ``true`` on every other host as the launcher would; MeasurementError names those where
     it fails, after ANSWER_S seconds at the latest."""
-    variables = os.environ if environment is None else environment
-    asked = next((variables[name] for name in AGENTS if variables.get(name)), None)
-    agent = asked.split() if asked else list(SSH)
-    here = {"localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn()}
-    others = [host.name for host in hosts.hosts if host.name not in here]
+    agent = _agent(os.environ if environment is None else environment)
+    others = [host.name for host in hosts.hosts if host.name not in _here()]
     if others and shutil.which(agent[0]) is None:
         raise MeasurementError(f"{agent[0]} was not found, which must start ranks on {others[0]}")
     with ThreadPoolExecutor(max_workers=32) as pool:
@@ -123,6 +120,20 @@ def check_reachable(hosts: Hosts, environment: Mapping[str, str] | None = None) 
         raise MeasurementError(
             f"cannot start ranks on {failed[0]}{more}; try: ssh {others[0]} true"
         )
+
+
+def lead_to(name: str) -> tuple[str, ...]:
+    """The words before a command that run it on a host, as the launcher would; none for here."""
+    return () if name in _here() else (*_agent(os.environ), name)
+
+
+def _agent(variables: Mapping[str, str]) -> list[str]:
+    asked = next((variables[name] for name in AGENTS if variables.get(name)), None)
+    return asked.split() if asked else list(SSH)
+
+
+def _here() -> set[str]:
+    return {"localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn()}
 
 
 def _why_not(agent: list[str], host: str) -> str:

@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners.launch import find_mpirun, run_ranks, terminable
+from dse.calibration.runners.hosts import Hosts
+from dse.calibration.runners.launch import run_ranks, terminable
+from dse.calibration.runners.mpi_library import find_launcher, library_of
 from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 MIN_REPETITIONS = 5
+SHARED_MEMORY = "shared-memory"
 
 
 def measure_ps(
     plan: PsPlan,
     budget_s: float,
     workers_per_node: int | None = None,
-    link: str = "shared-memory",
+    link: str = SHARED_MEMORY,
     link_bytes_per_s: float | None = None,
     extra: Sequence[str] = (),
     mpirun: str | None = None,
+    hosts: Hosts | None = None,
     progress: Progress | None = None,
 ) -> list[Measurement]:
     """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
@@ -30,10 +34,14 @@ def measure_ps(
     One mpirun of M + P ranks, the workers first, measures all sizes with one (M, P); all are gone
     through once, then again as often as ``budget_s`` seconds of wall clock allow. ``extra``: more
     options of mpirun, which say where the ranks go; ``workers_per_node`` then tells how many
-    workers a node has (all of them if None). ``progress(done, total, text)`` is called before each
-    start. Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
+    workers a node has (all of them if None); or ``hosts``, filled one after the other.
+    ``progress(done, total, text)`` is called before each start. Raises MeasurementError; no process
+    survives an exception, SIGINT or SIGTERM.
     """
-    launcher = find_mpirun(mpirun)
+    launcher = find_launcher(mpirun)
+    if hosts is not None:
+        extra = [*hosts.options(launcher.library), *extra]
+        workers_per_node = hosts.ranks_per_node
     samples: list[Measurement] = []
     budget = Budget(plan.starts(), budget_s, progress)
     with terminable():
@@ -64,7 +72,6 @@ def measure_ps(
 
 
 def _library(records: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """'Open MPI v5.0.11' -> openmpi, 5.0.11."""
     text = next(str(record["library"]) for record in records if record["kind"] == "start")
-    name, _, version = text.rpartition(" ")
-    return {"library": name.lower().replace(" ", ""), "version": version.removeprefix("v")}
+    name, version = library_of(text)
+    return {"library": name, "version": version}

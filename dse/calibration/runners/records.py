@@ -9,6 +9,7 @@ from typing import Any
 
 from dse import __version__
 from dse.calibration.experiment import (
+    ComputeSpeed,
     Experiment,
     LocalSpeed,
     Machine,
@@ -45,11 +46,12 @@ def experiment(
     records: Sequence[Record],
     samples: Iterable[Measurement],
     notes: Sequence[str] = (),
+    compute: Sequence[ComputeSpeed] = (),
 ) -> Experiment:
     """All of it. began: time.monotonic() then; busy_before: None where nobody can tell whose
-    processes kept the cores busy. MeasurementError where there is no sample."""
+    processes kept the cores busy. MeasurementError where there is no sample and no ``compute``."""
     samples = tuple(samples)
-    if not samples:
+    if not (samples or compute):
         raise MeasurementError("the ranks reported no measurement; give a larger --budget")
     wall_s = time.monotonic() - began
     local = tuple(
@@ -69,6 +71,7 @@ def experiment(
         gamma_s_per_byte=_speed(local, "reduce"),
         copy_s_per_byte=_speed(local, "copy"),
         local=local,
+        compute=tuple(compute),
         samples=samples,
         notes=(*notes, *(jumps if dropped else ())),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +19,9 @@ from tests.calibration.importers import samples as s
 CHECKED = TypeAdapter(Experiment)
 
 
-def import_or_refuse(path: Path, **told: int) -> Experiment | None:
+def import_or_refuse(path: Path, **told: Any) -> Experiment | None:
     try:
-        found = import_logs([path], **told)  # type: ignore[arg-type]
+        found = import_logs([path], **told)
     except (StudyError, MeasurementError) as refused:
         return None if "\n" not in str(refused) else pytest.fail("more than one line")
     CHECKED.validate_python(asdict(found))  # what was imported can be written and read again

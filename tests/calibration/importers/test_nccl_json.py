@@ -9,16 +9,9 @@ from typing import Any
 
 import pytest
 
-from dse.calibration.experiment import Experiment
-from dse.calibration.importing import import_logs
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
-
-
-def read(tmp_path: Path, text: str, **told: Any) -> Experiment:
-    path = tmp_path / "run.json"
-    path.write_text(text, encoding="utf-8")
-    return import_logs([path], **told)
+from tests.calibration.importers.reading import read
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> str:
@@ -79,5 +72,5 @@ def test_what_is_missing_is_asked_for(tmp_path: Path) -> None:
         read(tmp_path, changed(lambda data: data.pop("args")))
     with pytest.raises(MeasurementError, match="nccl-tests JSON without any result"):
         read(tmp_path, changed(lambda data: data["results"].clear()))
-    with pytest.raises(StudyError, match=r"run.json:\d+:1: the JSON is broken or ends too early"):
+    with pytest.raises(StudyError, match=r"run.log:\d+:1: the JSON is broken or ends too early"):
         read(tmp_path, s.nccl_json()[:-40])

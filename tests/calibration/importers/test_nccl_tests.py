@@ -6,18 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.experiment import Experiment
-from dse.calibration.importing import import_logs
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
+from tests.calibration.importers.reading import read
 
 NARROW = ("1e-07", "0e+00")
-
-
-def read(tmp_path: Path, text: str, **told: object) -> Experiment:
-    path = tmp_path / "run.log"
-    path.write_text(text, encoding="utf-8")
-    return import_logs([path], **told)  # type: ignore[arg-type]
 
 
 def expected() -> list[float]:

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from dse.calibration.experiment import Experiment
-from dse.calibration.importing import import_logs
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
-
-
-def read(tmp_path: Path, text: str, **told: Any) -> Experiment:
-    path = tmp_path / "run.out"
-    path.write_text(text, encoding="utf-8")
-    return import_logs([path], **told)
+from tests.calibration.importers.reading import read
 
 
 def test_two_benchmarks_with_a_warning_in_the_table(tmp_path: Path) -> None:

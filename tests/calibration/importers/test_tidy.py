@@ -11,12 +11,11 @@ from dse.calibration.experiment import Experiment
 from dse.calibration.importing import import_logs
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
+from tests.calibration.importers.reading import log
 
 
 def read(tmp_path: Path, text: str = s.TABLE, **told: Any) -> Experiment:
-    path = tmp_path / "times.csv"
-    path.write_text(text, encoding="utf-8")
-    return import_logs([path], **told)
+    return import_logs([log(tmp_path, "times.csv", text)], **told)
 
 
 def test_all_rows(tmp_path: Path) -> None:

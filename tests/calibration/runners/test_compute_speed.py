@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 
@@ -22,7 +21,7 @@ from dse.calibration.runners.compute_work import (
     matmul_error,
 )
 from dse.errors import MeasurementError
-from tests.calibration.runners.test_torch import alive, children
+from tests.processes import children, disturbed
 
 
 @pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
@@ -102,10 +101,9 @@ def test_this_machine_is_measured() -> None:
 
 
 @pytest.mark.slow
-def test_a_gpu_that_is_not_there_is_one_line() -> None:
-    torch = pytest.importorskip("torch")
-    if torch.cuda.is_available():
-        pytest.skip("there is a GPU")
+def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # hides those that there are
     with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
         measure_compute(5.0, "cuda")
 
@@ -115,22 +113,13 @@ def test_a_killed_worker_is_an_error_and_leaves_no_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compute_speed, "MIN_REPETITIONS", 10**9)
-    seen: list[int] = []
 
-    def kill_the_fork() -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not seen:
-            for child in children(os.getpid()):
-                for fork in children(child):
-                    seen.extend([child, fork])
-                    os.kill(fork, signal.SIGKILL)
-                    return
-            time.sleep(0.05)
+    def fork() -> list[int]:
+        below = ([child, *children(child)] for child in children(os.getpid()))
+        return next((found for found in below if len(found) == 2), [])
 
-    watcher = threading.Thread(target=kill_the_fork)
-    watcher.start()
-    with pytest.raises(MeasurementError, match="was killed by SIGKILL"):
+    with (
+        disturbed(fork, lambda found: os.kill(found[1], signal.SIGKILL)),
+        pytest.raises(MeasurementError, match="was killed by SIGKILL"),
+    ):
         measure_compute(60.0)
-    watcher.join()
-    assert len(seen) == 2
-    assert alive(seen) == []

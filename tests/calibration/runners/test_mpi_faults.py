@@ -6,15 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dse.calibration.runners import launch
 from dse.errors import MeasurementError
+from tests.processes import children, command, descendants, disturbed, interrupt, left, until
 
 LONG = {
     "ranks": 2,
@@ -25,6 +23,7 @@ LONG = {
     "local_sizes": [],
     "local_seconds": 0.0,
 }
+ENDING_S = 5.0  # that what was killed has to be gone
 SHORT = {**LONG, "cells": [["ring", 4, 64], ["exchange", 0, 64]], "seconds": 0.2}
 # A worker with a fault: it patches a module in place of the running machine, then does its work.
 FAULTY = """
@@ -102,88 +101,44 @@ def test_an_algorithm_the_library_lacks_is_an_error() -> None:
         launch.run_ranks(launch.find_mpirun(), 2, {**LONG, "cells": [["ring", 99, 64]]}, 1.0)
 
 
-def _when_ranks_run(action: Callable[[list[int]], None]) -> tuple[threading.Thread, list[int]]:
-    """Runs ``action`` on the pids of this process's mpirun session once its ranks are up."""
-    seen: list[int] = []
-
-    def watch() -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            for child in _children(os.getpid()):
-                members = _descendants(child)
-                ranks = [pid for pid in members if "mpi_worker.py" in _command(pid)]
-                workers = [pid for pid in ranks if pid != child]
-                if len(workers) == 2:
-                    seen.extend(members)
-                    action(workers)
-                    return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread, seen
+def ranks(members: list[int]) -> list[int]:
+    """Of an mpirun and all below it: the ranks, which mpirun itself names too."""
+    return [pid for pid in members[1:] if "mpi_worker.py" in command(pid)]
 
 
-def _children(parent: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{parent}/task").glob("*/children"))
-        return [int(pid) for task in tasks for pid in task.read_text().split()]
-    except OSError:  # it has just ended
-        return []
+def running(parent: int | None = None) -> list[int]:
+    """Below a process (this one): an mpirun and all below it, once its two ranks are up."""
+    every = map(descendants, children(parent or os.getpid()))
+    return next((members for members in every if len(ranks(members)) == 2), [])
 
 
-def _descendants(parent: int) -> list[int]:
-    """The process and all that it started; the ranks of MPICH have sessions of their own."""
-    return [parent, *(pid for child in _children(parent) for pid in _descendants(child))]
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""
-
-
-def _alive(pids: list[int]) -> list[int]:
-    """Those that are still ranks; what was killed has a few seconds to be gone."""
-    deadline = time.monotonic() + 5
-    while True:
-        left = [pid for pid in pids if "mpi_worker.py" in _command(pid)]
-        if not left or time.monotonic() > deadline:
-            return left
-        time.sleep(0.05)
+def kill_a_rank(members: list[int]) -> None:
+    os.kill(ranks(members)[-1], signal.SIGKILL)
 
 
 @pytest.mark.slow
 def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
-    watcher, seen = _when_ranks_run(lambda ranks: os.kill(ranks[-1], signal.SIGKILL))
-    with pytest.raises(MeasurementError, match="2 ranks ended with status"):
+    with (
+        disturbed(running, kill_a_rank, ENDING_S),
+        pytest.raises(MeasurementError, match="2 ranks ended with status"),
+    ):
         launch.run_ranks(launch.find_mpirun(), 2, LONG, 60.0)
-    watcher.join()
-    assert len(seen) >= 3
-    assert _alive(seen) == []
 
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_no_process() -> None:
-    main = threading.main_thread().ident
-    assert main is not None
-    watcher, seen = _when_ranks_run(lambda _: signal.pthread_kill(main, signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
+    with disturbed(running, interrupt, ENDING_S), pytest.raises(KeyboardInterrupt):
         launch.run_ranks(launch.find_mpirun(), 2, LONG, 60.0)
-    watcher.join()
-    assert len(seen) >= 3
-    assert _alive(seen) == []
 
 
 @pytest.mark.slow
 def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "GRACE_S", 3.0)
-    watcher, seen = _when_ranks_run(lambda _: None)
-    with pytest.raises(MeasurementError, match="did not finish within"):
+    with (
+        disturbed(running, lambda _: None, ENDING_S),
+        pytest.raises(MeasurementError, match="did not finish within"),
+    ):
         launch.run_ranks(launch.find_mpirun(), 2, LONG, 0.0)
-    watcher.join()
-    assert _alive(seen) == []
 
 
 DRIVER = """
@@ -198,21 +153,10 @@ def test_a_driver_that_is_told_to_end_leaves_no_process(number: signal.Signals) 
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER], stderr=subprocess.PIPE, start_new_session=True
     )
-    seen = _ranks_under(driver.pid)
-    driver.send_signal(number)
-    driver.communicate(timeout=60)
+    try:
+        seen = until(lambda: running(driver.pid))
+    finally:
+        driver.send_signal(number)
+        driver.communicate(timeout=60)
     assert driver.returncode != 0
-    assert len(seen) >= 2
-    assert _alive(seen) == []
-
-
-def _ranks_under(pid: int) -> list[int]:
-    """The ranks that a driver has started, waited for."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        members = _descendants(pid)
-        ranks = [m for m in members if "mpi_worker.py" in _command(m)]
-        if len([m for m in ranks if m not in _children(pid)]) >= 2:
-            return members
-        time.sleep(0.05)
-    return []
+    assert left(seen, ENDING_S) == []

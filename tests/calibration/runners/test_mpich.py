@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +15,8 @@ from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.calibration.runners.plan import MeasurePlan
 from dse.errors import MeasurementError
-from tests.calibration.runners.test_mpi_faults import LONG, _alive, _when_ranks_run
+from tests.calibration.runners.test_mpi_faults import ENDING_S, LONG, kill_a_rank, running
+from tests.processes import disturbed
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,8 @@ def test_under_mpiexec_the_ranks_there_are_do_the_measuring(mpich: Mpirun, tmp_p
 
 @pytest.mark.slow
 def test_a_killed_rank_of_mpich_ends_the_measurement(mpich: Mpirun) -> None:
-    watcher, seen = _when_ranks_run(lambda ranks: os.kill(ranks[-1], signal.SIGKILL))
-    with pytest.raises(MeasurementError, match="2 ranks ended with status"):
+    with (
+        disturbed(running, kill_a_rank, ENDING_S),
+        pytest.raises(MeasurementError, match="2 ranks ended with status"),
+    ):
         launch.run_ranks(mpich, 2, LONG, 60.0)
-    watcher.join()
-    assert len(seen) >= 3
-    assert _alive(seen) == []

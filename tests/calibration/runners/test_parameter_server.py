@@ -8,9 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +21,7 @@ from dse.calibration.runners.grpc_ps import Host
 from dse.calibration.runners.shards import Budget, PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
 from dse.model.parameter_server import shard_imbalance
+from tests.processes import command, descendants, disturbed, interrupt, left, text, until
 
 ROOT = str(launch.PACKAGES)
 RUNNERS = {"grpc": grpc_ps.measure_ps, "mpi": mpi_ps.measure_ps}
@@ -136,9 +135,12 @@ def test_ping_pong_is_one_worker_and_one_server() -> None:
     assert {(s.collective, s.ranks, s.nodes, s.servers) for s in found} == {("ping-pong", 2, 2, 0)}
 
 
-LYING_GRPC = """
+LIAR = """
 import sys
 sys.path.append({root!r})
+{lie}
+"""
+LYING_GRPC = """
 import numpy
 from dse.calibration.runners import grpc_server, grpc_worker
 honest = grpc_server.Server.pull
@@ -150,8 +152,6 @@ grpc_server.Server.pull = pull
 grpc_worker.main()
 """
 LYING_MPI = """
-import sys
-sys.path.append({root!r})
 from dse.calibration.runners import mpi_ps_worker
 honest = mpi_ps_worker.repeat.pattern
 mpi_ps_worker.repeat.pattern = lambda rank: honest(rank) + (rank == 1)
@@ -160,12 +160,16 @@ mpi_ps_worker.main()
 """
 
 
+def liar(folder: Path, lie: str) -> Path:
+    script = folder / "liar.py"
+    script.write_text(LIAR.format(root=ROOT, lie=lie))
+    return script
+
+
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_a_wrong_sum_over_grpc_is_an_error_and_is_named(tmp_path: Path) -> None:
-    liar = tmp_path / "liar.py"
-    liar.write_text(LYING_GRPC.format(root=ROOT))
-    hosts = [Host((sys.executable, str(liar)))]
+    hosts = [Host((sys.executable, str(liar(tmp_path, LYING_GRPC))))]
     with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes, 2 workers"):
         grpc_ps.measure_ps(LONG, 20.0, server_hosts=hosts)
 
@@ -174,9 +178,7 @@ def test_a_wrong_sum_over_grpc_is_an_error_and_is_named(tmp_path: Path) -> None:
 def test_a_wrong_sum_over_mpi_is_an_error_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    liar = tmp_path / "liar.py"
-    liar.write_text(LYING_MPI.format(root=ROOT))
-    monkeypatch.setattr(mpi_ps, "WORKER", liar)
+    monkeypatch.setattr(mpi_ps, "WORKER", liar(tmp_path, LYING_MPI))
     with pytest.raises(MeasurementError, match="wrong sum: ps, 1048576 bytes"):
         mpi_ps.measure_ps(LONG, 20.0)
 
@@ -201,79 +203,47 @@ def test_a_host_that_cannot_be_reached_is_an_error() -> None:
         grpc_ps.measure_ps(LONG, 20.0, worker_hosts=[Host(alone)])
 
 
-def _ours() -> list[int]:
-    """The workers and servers below this process."""
-    found, below = [], [os.getpid()]
-    while below:
-        parent = below.pop()
-        for children in Path(f"/proc/{parent}/task").glob("*/children"):
-            below += [int(pid) for pid in _text(children).split()]
-        if _is_ours(parent):
-            found.append(parent)
-    return found
+def is_ours(pid: int) -> bool:
+    """A worker or a server, and not mpirun or env, which name them too."""
+    words = command(pid).split("\0")
+    named = any(word.endswith(("grpc_worker", "mpi_ps_worker.py")) for word in words)
+    return named and "python" in words[0]
 
 
-def _is_ours(pid: int) -> bool:
-    command = _text(Path(f"/proc/{pid}/cmdline")).split("\0")
-    named = any(word.endswith(("grpc_worker", "mpi_ps_worker.py")) for word in command)
-    return named and "python" in command[0]  # not mpirun and env, which name them too
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
-
-
-def _busy_s(pid: int) -> float:
-    fields = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+def busy_s(pid: int) -> float:
+    """The processor time that the process has used."""
+    fields = text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
 
 
-def _when_all_run(
-    action: Callable[[list[int]], None], busy_s: float = BUSY_S
-) -> tuple[threading.Thread, list[int]]:
-    """Runs ``action`` on the pids of two workers and a server once all were busy that long."""
-    seen: list[int] = []
+def up() -> list[int]:
+    """The two workers and the server below this process, once all three have started."""
+    found = sorted(filter(is_ours, descendants(os.getpid())))
+    return found if len(found) == 3 else []
 
-    def watch() -> None:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and not seen:
-            ours = _ours()
-            if len(ours) == 3 and min(map(_busy_s, ours)) >= busy_s:
-                seen.extend(ours)
-                action(sorted(ours))
-            time.sleep(0.05)
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread, seen
+def at_work() -> list[int]:
+    """The same, once all were busy for longer than their start takes."""
+    found = up()
+    return found if all(busy_s(pid) >= BUSY_S for pid in found) else []
 
 
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("who", [0, 2])
 def test_a_killed_process_ends_the_measurement_and_leaves_none(transport: str, who: int) -> None:
-    watcher, seen = _when_all_run(lambda ours: os.kill(ours[who], signal.SIGKILL))
-    with pytest.raises(MeasurementError):
+    with (
+        disturbed(at_work, lambda found: os.kill(found[who], signal.SIGKILL)),
+        pytest.raises(MeasurementError),
+    ):
         RUNNERS[transport](LONG, 60.0)
-    watcher.join()
-    assert len(seen) == 3
-    assert not any(map(_is_ours, seen))
 
 
 @pytest.mark.slow
 @BOTH
 def test_an_interrupt_leaves_no_process(transport: str) -> None:
-    main = threading.main_thread().ident
-    assert main is not None
-    watcher, seen = _when_all_run(lambda _: signal.pthread_kill(main, signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
+    with disturbed(at_work, interrupt), pytest.raises(KeyboardInterrupt):
         RUNNERS[transport](LONG, 60.0)
-    watcher.join()
-    assert len(seen) == 3
-    assert not any(map(_is_ours, seen))
 
 
 @pytest.mark.slow
@@ -286,23 +256,21 @@ def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
         "runner.measure_ps(plan, 60.0)"
     )
     driver = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": ROOT})
-    watcher, seen = _when_all_run(lambda _: driver.terminate())
-    assert driver.wait(60) != 0
-    watcher.join()
-    assert len(seen) == 3
-    deadline = time.monotonic() + 30  # over gRPC they end by themselves, when they notice
-    while any(map(_is_ours, seen)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(_is_ours, seen))
+    try:
+        seen = until(at_work)
+    finally:
+        driver.terminate()
+        status = driver.wait(60)
+    assert status != 0
+    assert left(seen, 30.0) == []  # over gRPC they end by themselves, when they notice
 
 
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_a_hung_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grpc_ps, "GRACE_S", 2.0)
-    watcher, seen = _when_all_run(lambda ours: os.kill(ours[-1], signal.SIGSTOP), 0.0)
-    with pytest.raises(MeasurementError, match="did not finish within"):
+    with (
+        disturbed(up, lambda found: os.kill(found[-1], signal.SIGSTOP)),
+        pytest.raises(MeasurementError, match="did not finish within"),
+    ):
         grpc_ps.measure_ps(LONG, 3.4)
-    watcher.join()
-    assert len(seen) == 3
-    assert not any(map(_is_ours, seen))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +28,7 @@ from dse.calibration.runners.torch_gloo import (
 )
 from dse.calibration.runners.torch_plan import Fleet, affordable
 from dse.errors import MeasurementError
+from tests.processes import children, disturbed, interrupt, left, until
 
 SIZES = (64, 1024, 16384)
 PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
@@ -264,111 +262,70 @@ def test_a_wrong_sum_is_an_error_and_is_named(tmp_path: Path) -> None:
         run_long([*processes.worker_command("unused")[:-2], str(liar)])
 
 
-def when_ranks_work(action: Callable[[list[int]], None]) -> tuple[threading.Thread, list[int]]:
-    """Runs ``action`` on the pids of the forks once all three hold a connection to each other."""
-    seen: list[int] = []
-
-    def watch() -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            for child in children(os.getpid()):
-                forks = children(child)
-                if len(forks) == 3 and all(sockets(pid) >= 4 for pid in forks):
-                    seen.extend([child, *forks])
-                    action(forks)
-                    return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    return thread, seen
-
-
-def children(parent: int) -> list[int]:
-    found: list[int] = []
-    for task in Path(f"/proc/{parent}/task").glob("*/children"):
-        with contextlib.suppress(OSError):  # ended meanwhile
-            found += [int(pid) for pid in task.read_text().split()]
-    return found
+def working(parent: int | None = None) -> list[int]:
+    """Below a process (this one): a host's process and its forks, once all three have met."""
+    for child in children(parent or os.getpid()):
+        forks = children(child)
+        if len(forks) == 3 and all(sockets(pid) >= 4 for pid in forks):
+            return [child, *forks]
+    return []
 
 
 def sockets(pid: int) -> int:
     """How many are open; of a rank that has met the two others: listener, store and two pairs."""
     found = 0
-    for link in Path(f"/proc/{pid}/fd").glob("*"):
-        with contextlib.suppress(OSError):  # closed meanwhile
+    with contextlib.suppress(OSError):  # one was closed, or the process ended, meanwhile
+        for link in Path(f"/proc/{pid}/fd").iterdir():
             found += os.readlink(link).startswith("socket:")
     return found
-
-
-def alive(pids: list[int]) -> list[int]:
-    """Those that run; one that only waits to be collected has no command line any more."""
-    lines = {pid: Path(f"/proc/{pid}/cmdline") for pid in pids}
-    return [pid for pid, line in lines.items() if line.exists() and line.read_text()]
 
 
 @pytest.mark.slow
 def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
     pytest.importorskip("torch")
-    watcher, seen = when_ranks_work(lambda ranks: os.kill(ranks[1], signal.SIGKILL))
-    with pytest.raises(MeasurementError, match="rank 1 of 3 was killed by SIGKILL"):
+    hosts: list[int] = []
+
+    def kill_rank_1(found: list[int]) -> None:
+        hosts.append(found[0])
+        os.kill(found[2], signal.SIGKILL)
+
+    with (
+        disturbed(working, kill_rank_1),
+        pytest.raises(MeasurementError, match="rank 1 of 3 was killed by SIGKILL"),
+    ):
         run_long()
-    watcher.join()
-    assert len(seen) == 4
-    assert alive(seen) == []
-    assert session_members(seen[0]) == []
+    assert session_members(hosts[0]) == []
 
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_no_process() -> None:
     pytest.importorskip("torch")
-    main = threading.main_thread().ident
-    assert main is not None
-    watcher, seen = when_ranks_work(lambda _: signal.pthread_kill(main, signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
+    with disturbed(working, interrupt), pytest.raises(KeyboardInterrupt):
         run_long()
-    watcher.join()
-    assert len(seen) == 4
-    assert alive(seen) == []
 
 
 @pytest.mark.slow
 def test_ranks_end_with_the_process_that_started_them() -> None:
     """Even if that had no chance to end them: it is killed outright."""
     pytest.importorskip("torch")
-    code = (
-        "from tests.calibration.runners.test_torch import run_long, when_ranks_work\n"
-        "when_ranks_work(lambda forks: print(*forks, flush=True))\nrun_long()"
-    )
-    starter = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert starter.stdout is not None
-    ranks = [int(pid) for pid in starter.stdout.readline().split()]
-    starter.kill()
-    starter.communicate(timeout=30)
-    assert len(ranks) == 3
-    assert all(gone(pid) for pid in ranks)
-
-
-def gone(pid: int) -> bool:
-    """Whether this process ends within a while."""
+    code = "from tests.calibration.runners.test_torch import run_long; run_long()"
+    starter = subprocess.Popen([sys.executable, "-c", code])
     try:
-        descriptor = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([descriptor], [], [], 30.0)[0])
+        _, *ranks = until(lambda: working(starter.pid))
     finally:
-        os.close(descriptor)
+        starter.kill()
+        starter.wait(30)
+    assert left(ranks, 30.0) == []
 
 
 @pytest.mark.slow
 def test_hung_ranks_are_ended() -> None:
     pytest.importorskip("torch")
-    watcher, seen = when_ranks_work(lambda ranks: os.kill(ranks[1], signal.SIGSTOP))
-    with pytest.raises(MeasurementError, match="did not finish within 6 s"):
+    with (
+        disturbed(working, lambda found: os.kill(found[2], signal.SIGSTOP)),
+        pytest.raises(MeasurementError, match="did not finish within 6 s"),
+    ):
         run_long(limit_s=6.0)
-    watcher.join()
-    assert alive(seen) == []
 
 
 @pytest.mark.slow

@@ -1,0 +1,90 @@
+"""A profile's part for how fast a device computes: what large matrix products reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from dse.calibration.experiment import STRICT, ComputeSpeed, Count, Experiment
+from dse.calibration.files import rounded
+from dse.calibration.words import short
+
+GIGA = 1e9
+LARGE_SHARE = 1.0 / 8.0  # of the operations of the largest product: what counts as large
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class ComputeFit:
+    """Floating-point operations per second of one device at one precision.
+
+    flop_per_s: the median over the large products: all with an eighth or more of the operations of
+    the largest, whose cost is arithmetic. low, high: the slowest and the fastest of them. products:
+    how many. training_flop_per_s: of the fastest training step of a small network, where torch was;
+    it is bound by memory and launches, so it judges no large network.
+    """
+
+    __pydantic_config__: ClassVar[Any] = STRICT
+
+    device: str
+    precision: str
+    library: str
+    version: str
+    flop_per_s: Positive
+    low: Positive
+    high: Positive
+    products: Count
+    training_flop_per_s: Positive | None = None
+    peak_flops_per_s: Positive | None = None
+
+    def ordered(self) -> bool:
+        """Whether the value lies in its interval."""
+        return self.low <= self.flop_per_s <= self.high
+
+
+def compute_text(part: ComputeFit) -> str:
+    """In a line: what was reached, and over what."""
+    speeds = [short(value / GIGA) for value in (part.flop_per_s, part.low, part.high)]
+    text = (
+        f"{part.device} computes {part.precision} products at {speeds[0]} GFLOP/s ({speeds[1]} to "
+        f"{speeds[2]} over the {part.products} largest; {part.library} {part.version})"
+    )
+    if part.training_flop_per_s is None:
+        return text
+    return f"{text}, training steps of small networks at {short(part.training_flop_per_s / GIGA)}"
+
+
+def compute_parts(experiments: Sequence[Experiment]) -> tuple[ComputeFit, ...]:
+    """One part per device and precision of which there is a matrix product."""
+    groups: dict[tuple[str, str], list[ComputeSpeed]] = {}
+    for speed in (s for e in experiments for s in e.compute):
+        groups.setdefault((speed.device, speed.precision), []).append(speed)
+    return tuple(
+        _part(mine) for _, mine in sorted(groups.items()) if any(s.kind == "matmul" for s in mine)
+    )
+
+
+def _part(speeds: Sequence[ComputeSpeed]) -> ComputeFit:
+    products = [s for s in speeds if s.kind == "matmul"]
+    least = LARGE_SHARE * max(s.flops for s in products)
+    large = [s.flop_per_s for s in products if s.flops >= least]
+    training = [s.flop_per_s for s in speeds if s.kind == "training-step"]
+    peaks = [s.peak_flops_per_s for s in speeds if s.peak_flops_per_s is not None]
+    first = products[0]
+    return ComputeFit(
+        device=first.device,
+        precision=first.precision,
+        library=first.library,
+        version=first.version,
+        flop_per_s=rounded(float(np.median(large))),
+        low=rounded(min(large)),
+        high=rounded(max(large)),
+        products=len(large),
+        training_flop_per_s=rounded(max(training)) if training else None,
+        peak_flops_per_s=max(peaks) if peaks else None,
+    )

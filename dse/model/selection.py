@@ -1,0 +1,165 @@
+"""Which allreduce a library takes by itself: the rules of Open MPI and MPICH, as tables.
+
+A rule is a function of arrays ``(ranks, ranks_per_node, message_bytes)``, n >= 1, g >= 1, m >= 0,
+which broadcast; it returns positions in its ``algorithms``. NCCL's is in
+:mod:`dse.model.selection_nccl`. Each algorithm names the one of
+:data:`dse.model.collectives.ALGORITHMS` by which it is priced: itself, or the nearest there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, ArrayLike, largest_power_of_two
+
+Choice: TypeAlias = NDArray[np.int64]
+
+OPENMPI, MPICH, NCCL = "openmpi", "mpich", "nccl"
+# Algorithms of a study that name whose rules choose, also where the library was measured.
+BY_NAME: Mapping[str, str] = MappingProxyType({"auto-openmpi": OPENMPI, "auto-mpich": MPICH})
+FLOAT_BYTES = 4.0
+
+
+@dataclass(frozen=True)
+class Known:
+    """An algorithm as the library calls it, and the one of the model that prices it."""
+
+    name: str
+    priced_as: str
+
+
+class Rules(Protocol):
+    """How a library chooses. title: the library, and which of its rules. source: where they are."""
+
+    title: ClassVar[str]
+    source: ClassVar[str]
+    algorithms: ClassVar[tuple[Known, ...]]
+
+    def __call__(
+        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Choice: ...
+
+
+RECURSIVE_DOUBLING = Known("recursive-doubling", "recursive-doubling")
+# Open MPI's numbers; 6 is Rabenseifner's. Segmented ring: a plain ring while every rank has less
+# than a segment (1 MiB: recalled, unverified), as wherever the table takes it. Reduce, then
+# broadcast: both over a binomial tree, two rounds for each one of recursive doubling, which is the
+# only algorithm here whose rounds grow with lg n as well, whatever the nodes: it is priced too low.
+_OPENMPI: Mapping[int, Known] = MappingProxyType({
+    2: Known("reduce, then broadcast", "recursive-doubling"),
+    3: RECURSIVE_DOUBLING,
+    4: Known("ring", "ring"),
+    5: Known("segmented ring", "ring"),
+    6: Known("halving-doubling", "halving-doubling"),
+})  # fmt: skip
+_ENDLESS = np.inf
+# (below so many ranks, ((below so many bytes, Open MPI's number), ...)), the first that holds.
+OPENMPI_ROWS: tuple[tuple[float, tuple[tuple[float, int], ...]], ...] = (
+    (4, ((8, 4), (4096, 3), (8192, 4), (16384, 3), (65536, 4), (262144, 5), (_ENDLESS, 6))),
+    (8, ((16, 4), (8192, 3), (_ENDLESS, 6))),
+    (16, ((8192, 3), (_ENDLESS, 6))),
+    (32, ((64, 5), (4096, 3), (_ENDLESS, 6))),
+    (64, ((128, 5), (_ENDLESS, 6))),
+    (128, ((262144, 3), (_ENDLESS, 6))),
+    (256, ((131072, 2), (262144, 3), (_ENDLESS, 6))),
+    (512, ((4096, 2), (_ENDLESS, 6))),
+    (2048, ((2048, 2), (16384, 3), (_ENDLESS, 6))),
+    (4096, ((2048, 2), (4096, 5), (16384, 3), (_ENDLESS, 6))),
+    (_ENDLESS, ((2048, 2), (16384, 5), (32768, 3), (_ENDLESS, 6))),
+)
+_RANK_EDGES = np.array([below for below, _ in OPENMPI_ROWS[:-1]])
+_NUMBERS = tuple(_OPENMPI)
+
+
+@dataclass(frozen=True)
+class OpenMpi:
+    """Open MPI's component ``tuned``: fixed decisions for commutative operations.
+
+    Table: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of open-mpi/ompi@8efebee745e1, the one
+    for any placement of the ranks. With fewer elements than ranks (Rabenseifner: than the largest
+    power of two in them) nothing can be shared out, and recursive doubling runs: recalled, and
+    measured so for the ring on 3 to 8 ranks. Components that Open MPI may put before this one
+    (``han`` between nodes of several ranks) are not modelled.
+    """
+
+    title: ClassVar[str] = "Open MPI's fixed rules (coll/tuned)"
+    source: ClassVar[str] = "open-mpi/ompi@8efebee745e1, coll_tuned_decision_fixed.c"
+    algorithms: ClassVar[tuple[Known, ...]] = tuple(_OPENMPI.values())
+
+    element_bytes: float = FLOAT_BYTES
+
+    def __call__(
+        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Choice:
+        """Positions in ``algorithms``; the placement makes no difference."""
+        n, _, m = _together(ranks, ranks_per_node, message_bytes)
+        row = np.searchsorted(_RANK_EDGES, n, side="right")
+        number = np.zeros(n.shape, dtype=np.int64)
+        for at in np.unique(row):
+            cells = OPENMPI_ROWS[at][1]
+            edges = np.array([below for below, _ in cells[:-1]])
+            found = np.array([value for _, value in cells])[np.searchsorted(edges, m, side="right")]
+            number = np.where(row == at, found, number)
+        elements = m / self.element_bytes
+        short = np.where(number == 6, elements < largest_power_of_two(n), elements < n)
+        number = np.where(short & (number >= 4), 3, number)
+        return np.searchsorted(_NUMBERS, number)
+
+
+MPICH_SHORT_BYTES = 8.0
+
+
+@dataclass(frozen=True)
+class Mpich:
+    """MPICH's default, maint/tuning/coll/mpir/generic.json of pmodels/mpich@6a79bf6575c3.
+
+    Recursive doubling up to 8 bytes and with fewer elements than the largest power of two in n;
+    else Rabenseifner. For no byte at all MPICH reduces in the node first; that is priced as
+    recursive doubling, which takes about as many rounds.
+    """
+
+    title: ClassVar[str] = "MPICH's default rules"
+    source: ClassVar[str] = "pmodels/mpich@6a79bf6575c3, maint/tuning/coll/mpir/generic.json"
+    algorithms: ClassVar[tuple[Known, ...]] = (
+        RECURSIVE_DOUBLING,
+        Known("halving-doubling", "halving-doubling"),
+    )
+
+    element_bytes: float = FLOAT_BYTES
+
+    def __call__(
+        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Choice:
+        """Positions in ``algorithms``; the placement makes no difference."""
+        n, _, m = _together(ranks, ranks_per_node, message_bytes)
+        short = (m <= MPICH_SHORT_BYTES) | (m / self.element_bytes < largest_power_of_two(n))
+        return np.where(short, 0, 1)
+
+
+def by_choice(algorithms: Sequence[Known], choice: Choice, price: Callable[[str], Array]) -> Array:
+    """``price`` of the model's algorithm chosen at every point; others are not asked for.
+
+    price: an algorithm's name -> its array, which broadcasts with ``choice``.
+    """
+    names = np.array([known.priced_as for known in algorithms])[choice]
+    first, *others = priced_names(algorithms, choice)
+    result = price(first)
+    for name in others:
+        result = np.where(names == name, price(name), result)
+    return result
+
+
+def priced_names(algorithms: Sequence[Known], choice: Choice) -> tuple[str, ...]:
+    """The model's algorithms that appear in ``choice``, each once, in the order of the rules."""
+    return tuple(dict.fromkeys(algorithms[at].priced_as for at in np.unique(choice)))
+
+
+def _together(*values: ArrayLike) -> list[Array]:
+    arrays = (np.asarray(value, dtype=np.float64) for value in values)
+    return list(np.broadcast_arrays(*arrays))

@@ -1,0 +1,171 @@
+"""NCCL's tuner: the algorithm and protocol of the least time by its own model.
+
+``T = latency + m / bandwidth`` for {tree, ring} x {LL, LL128, Simple}, with the constants of
+src/graph/tuning.cc (NVIDIA/nccl@5067397c2676). The tuner only chooses; the price is that of the
+model's tree or ring.
+
+What NCCL reads from the machine is not known here, so it is assumed (unverified): an Intel host; a
+network that adds no latency of its own; as many channels as the bus has links of the GPU's kind,
+two at least; card and GPU near enough for LL128; between nodes the speed of the network on any
+number of them. Left out: CollNet, which is off by default, and NVLS, for which the model has
+nothing: where NCCL would take it, the ring or the tree that comes next is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2, largest_power_of_two
+from dse.model.collectives import node_count
+from dse.model.selection import Choice, Known
+
+US, GB_PER_S = 1e-6, 1e9
+TREE, RING = 0, 1
+LL, LL128, SIMPLE = 0, 1, 2
+PROTOCOLS = ("LL", "LL128", "Simple")
+# GPUs by compute capability: 6 and older, 7, 8, 9, 10. Pascal shares Volta's rows but has no LL128.
+GENERATIONS = ("pascal", "volta", "ampere", "hopper", "blackwell")
+_ROW = np.array([0, 0, 1, 2, 3])  # of a generation in the tables below
+# Seconds: [algorithm][protocol].
+BASE_S = US * np.array([[6.8, 14.0, 8.4], [6.6, 14.0, 8.4]])
+NVLINK_S = US * np.array([[0.6, 1.25, 4.0], [0.6, 1.9, 3.4]])
+PCI_S = US * np.array([[1.0, 1.9, 4.0], [1.0, 2.5, 5.7]])
+NETWORK_S = US * np.array([[5.0, 8.5, 14.0], [2.7, 4.0, 14.0]])
+NETWORK_OVERHEAD_S = US * np.array([1.0, 1.0, 3.0])  # a step's least, per protocol, several nodes
+# Bytes/s by generation, and by nodes: 1, 2, more.
+LL_MOST = GB_PER_S * np.array([
+    [39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [282.0, 90.0, 70.0],
+])  # fmt: skip
+LL_ROW_BETWEEN = 0  # between nodes the row goes by the host's maker: Intel
+RING_LL128_CHANNEL = GB_PER_S * np.array([20.0, 20.0, 36.7, 40.0])
+TREE_LL128_CHANNEL = GB_PER_S * np.array([
+    [20.0, 20.0, 20.0], [20.0, 20.0, 20.0], [36.7, 36.7, 29.0], [55.6, 31.67, 20.0],
+])  # fmt: skip
+TREE_CHANNEL = GB_PER_S * np.array([
+    [26.5, 18.5, 10.0], [24.0, 23.6, 17.8], [38.7, 41.4, 36.0], [70.0, 42.8, 24.0],
+])  # fmt: skip
+LINK = GB_PER_S * np.array([18.0, 20.0, 20.0, 20.6, 40.1])  # one NVLink, by generation
+PCI_LINK = GB_PER_S * 12.0
+LEAST_CHANNELS = 2.0
+# A tree's bandwidth is multiplied by these: [protocol][floor(lg(m / 64))].
+TREE_CORRECTION = np.array([
+    [1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1],
+    [1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1],
+    [.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9,
+     .9],
+])  # fmt: skip
+CORRECTED_FROM_BYTES = 64.0
+# Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
+PLATEAU_BYTES, PLATEAU = 64.0, (1.9, 1.4)
+_PAIRS = tuple((algorithm, protocol) for algorithm in (TREE, RING) for protocol in range(3))
+
+
+@dataclass(frozen=True)
+class Nccl:
+    """NCCL's choice on a machine; arrays that broadcast with the points.
+
+    generation: position in GENERATIONS. nvlink: whether the GPUs of a node meet over NVLink, else
+    over PCIe. inside_bytes_per_s, between_bytes_per_s: of one GPU to the others of its node, and of
+    all network cards of a node, as NCCL reaches them.
+    """
+
+    title: ClassVar[str] = "NCCL's tuner"
+    source: ClassVar[str] = "NVIDIA/nccl@5067397c2676, src/graph/tuning.cc"
+    algorithms: ClassVar[tuple[Known, ...]] = tuple(
+        Known(f"{name} with {protocol}", name)
+        for name in ("tree", "ring")
+        for protocol in PROTOCOLS
+    )
+
+    generation: ArrayLike
+    nvlink: ArrayLike
+    inside_bytes_per_s: ArrayLike
+    between_bytes_per_s: ArrayLike
+
+    def __call__(
+        self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Choice:
+        """Positions in ``algorithms``: of the least :meth:`seconds`, the first of equals."""
+        best = self.seconds(0, ranks, ranks_per_node, message_bytes)
+        choice = np.zeros(best.shape, dtype=np.int64)
+        for at in range(1, len(self.algorithms)):
+            seconds = self.seconds(at, ranks, ranks_per_node, message_bytes)
+            choice = np.where(seconds < best, at, choice)
+            best = np.minimum(seconds, best)
+        return choice
+
+    def seconds(
+        self, at: int, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
+    ) -> Array:
+        """What NCCL takes ``algorithms[at]`` to need; infinite where it may not be taken."""
+        algorithm, protocol = _PAIRS[at]
+        n, m = np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
+        nodes, local = node_count(n, ranks_per_node), np.minimum(n, ranks_per_node)
+        one = nodes <= 1
+        inside, between = np.asarray(self.inside_bytes_per_s), np.asarray(self.between_bytes_per_s)
+        slower = np.where(local > 1, np.minimum(inside, between), between)
+        bus = np.where(one, inside, slower)
+        link = np.where(self.nvlink, LINK[self.generation], PCI_LINK)
+        channels = np.maximum(np.ceil(bus / link), LEAST_CHANNELS)
+        rate = self._bus_bytes_per_s(algorithm, protocol, nodes, bus, channels)
+        inside_s = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
+        if algorithm == TREE:
+            rate = rate / 2 * _tree_correction(protocol, m)
+            hops = np.floor(n / nodes) - 1
+            levels = ceil_log2(largest_power_of_two(nodes))
+            one_way = hops * inside_s + levels * NETWORK_S[TREE, protocol]
+            latency = BASE_S[TREE, protocol] + 2 * one_way
+        else:
+            steps = 2 * (n - 1)
+            rate = rate * n / np.maximum(steps, 1.0)
+            latency = self._ring_s(protocol, nodes, local, steps, inside_s)
+            if protocol == SIMPLE:
+                full = ~one & (m / (channels * n) >= PLATEAU_BYTES)
+                early = np.asarray(self.generation) < GENERATIONS.index("ampere")
+                latency = latency * np.where(full, np.where(early, *PLATEAU), 1.0)
+        allowed = self._allowed(protocol, local)
+        return np.where(allowed, latency + m / rate, np.inf)
+
+    def _allowed(self, protocol: int, local: Array) -> Mask:
+        """LL128 needs Volta or later, and NVLink where a node has several GPUs."""
+        if protocol != LL128:
+            return np.asarray(True)
+        old = np.asarray(self.generation) < GENERATIONS.index("volta")
+        return np.asarray(~old & (np.asarray(self.nvlink) | (local <= 1)))
+
+    def _bus_bytes_per_s(
+        self, algorithm: int, protocol: int, nodes: Array, bus: Array, channels: Array
+    ) -> Array:
+        """Bandwidth of all channels by the protocol."""
+        row = _ROW[self.generation]
+        column = np.clip(nodes, 1, 3).astype(np.int64) - 1
+        one = nodes <= 1
+        most = LL_MOST[np.where(one, row, LL_ROW_BETWEEN), column]
+        if algorithm == RING:
+            wide, cap = bus, channels * RING_LL128_CHANNEL[row]
+            shares: tuple[ArrayLike, ...] = (0.5, 0.92, 1.0)
+        else:
+            wide = np.minimum(bus * 0.92, channels * TREE_CHANNEL[row, column])
+            cap = channels * TREE_LL128_CHANNEL[row, column]
+            shares = (1 / 3.8, np.where(one, 7 / 9, 120 / 128), 1.0)
+        return np.asarray(np.minimum(wide * shares[protocol], (most, cap, np.inf)[protocol]))
+
+    def _ring_s(
+        self, protocol: int, nodes: Array, local: Array, steps: Array, inside_s: Array
+    ) -> Array:
+        """Latency of a ring: its steps between nodes, and the others."""
+        across = 2 * (nodes - 1)
+        hop = np.where(local <= 1, NETWORK_S[TREE, protocol], NETWORK_S[RING, protocol])
+        least = np.where(nodes > 1, NETWORK_OVERHEAD_S[protocol], 0.0)
+        within = (steps - across) * np.maximum(inside_s, least)
+        return np.asarray(BASE_S[RING, protocol] + within + across * hop)
+
+
+def _tree_correction(protocol: int, message_bytes: Array) -> Array:
+    table = TREE_CORRECTION[protocol]
+    octave = np.frexp(message_bytes / CORRECTED_FROM_BYTES)[1] - 1  # floor(lg), below 0 for 0
+    known = (octave >= 0) & (octave < table.size)
+    return np.where(known, table[np.clip(octave, 0, table.size - 1)], 1.0)

@@ -1,0 +1,44 @@
+"""What `dse check` says of a study: its space, how long a search takes, what cannot be told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dse.search import run as searching
+from dse.search.cautions import cautions, unsupported
+from dse.search.problem import Problem
+
+
+def checked(problem: Problem) -> dict[str, Any]:
+    """The same for programs: size, estimated seconds on one core, engine and why, cautions."""
+    study = problem.study
+    engine, reason = searching.choose_engine(problem, study.search.engine)
+    return {
+        "study": study.name,
+        "points": problem.points,
+        "estimated_s": searching.estimate_s(problem),
+        "engine": engine,
+        "reason": reason,
+        "cautions": [*cautions(problem), *unsupported(problem)],
+    }
+
+
+def lines(problem: Problem) -> list[str]:
+    """Every axis with its values, the baseline, what to mind, and the size of the search."""
+    study, found = problem.study, checked(problem)
+    out = [f"{study.path}: study {study.name}, workload {problem.workload.name}"]
+    for axis in (*study.axes, *study.defaults):
+        values = f"{axis.low:g} to {axis.high:g}" if axis.continuous else ", ".join(axis.labels)
+        out.append(f"  {axis.name:<16} {values}{'  (default)' if axis in study.defaults else ''}")
+    for condition in study.conditions:
+        where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
+        out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
+    baseline = ", ".join(f"{name}={label}" for name, label in study.baseline.labels.items())
+    out.append(f"  baseline         {baseline}")
+    if study.baseline.assumed:
+        assumed = ", ".join(study.baseline.assumed)
+        out.append(f"                   (not given, so the first: {assumed})")
+    out += [f"mind: {caution}" for caution in found["cautions"]]
+    points = found["points"]
+    size = "continuous" if points is None else f"{points:,} points"
+    return [*out, f"ok: {size}; {found['engine']} search, {found['reason']}"]

@@ -1,0 +1,72 @@
+"""What a study takes from profiles besides allreduce: parameter servers, and compute efficiency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse import catalog
+from dse.catalog import Accelerator
+from dse.model.step import PARAMETER_SERVER
+from dse.search.efficiency import DEFAULT_EFFICIENCY, Reached, measured
+from dse.search.problem import Problem
+from dse.search.values import axis_values
+
+
+def server_note(problem: Problem, transport: str) -> str:
+    """Where the price of parameter servers over a transport comes from; empty if not measured."""
+    profile = problem.profile(PARAMETER_SERVER, transport)
+    if profile is None or transport not in profile.ps:
+        return ""
+    return f"parameter servers as measured by profile {profile.name}, wire from the catalogue"
+
+
+def server_assumptions(problem: Problem, transports: list[str]) -> Iterator[str]:
+    """What the price of measured parameter servers rests on, a sentence or two per profile."""
+    for transport in transports:
+        profile = problem.profile(PARAMETER_SERVER, transport)
+        part = profile.ps.get(transport) if profile is not None else None
+        if profile is None or part is None:
+            continue
+        where = (
+            "with a machine for each worker and server"
+            if part.cores is None
+            else f"with all processes on one machine of {part.cores:g} cores"
+        )
+        yield (
+            f"Parameter servers over {transport} were measured {where} (profile {profile.name}). "
+            "Here each has a machine of its own, of the speed measured; assumed is that a process "
+            "does half of the work of its messages, on one core of it."
+        )
+
+
+def efficiency_lines(problem: Problem) -> Iterator[str]:
+    """What share of the peaks training is taken to reach, and how that is known."""
+    study = problem.study
+    if study.efficiency.compute is not None and study.efficiency.memory is not None:
+        return
+    found = list(_measured(problem)) if study.efficiency.compute is None else []
+    rest = " where nothing else is said" if found else ""
+    yield (
+        f"Training reaches {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak arithmetic and "
+        f"memory bandwidth{rest} (recalled from Wang et al., IISWC 2019; unverified). Set "
+        "efficiency: in the study to change it."
+    )
+    for device, precision, share in found:
+        yield (
+            f"{device.name} reaches {share.share:.0%} of its {precision} peak in arithmetic: "
+            f"measured in large matrix products, {share.low:.0%} to {share.high:.0%} (profile "
+            f"{share.profile})."
+        )
+
+
+def _measured(problem: Problem) -> Iterator[tuple[Accelerator, str, Reached]]:
+    """Every accelerator and precision of the study whose products were timed."""
+    names = [str(name) for name in axis_values(problem, "accelerator")]
+    names += [catalog.node(str(name)).accelerator for name in axis_values(problem, "node")]
+    precisions = [str(name) for name in axis_values(problem, "precision")] or ["fp32"]
+    for name in dict.fromkeys(names):
+        device = catalog.accelerator(name)
+        for precision in dict.fromkeys(precisions):
+            share = measured(problem.profiles.values(), device, precision)
+            if share is not None:
+                yield device, precision, share

@@ -1,0 +1,123 @@
+"""What a study asks for and no profile or fact can tell: said before the search and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+
+from dse.calibration import Profile
+from dse.model.collectives import node_count
+from dse.model.precision import PRECISIONS
+from dse.model.step import AUTO
+from dse.search import tables
+from dse.search.problem import Problem
+from dse.search.values import axis_values, numbers, ranks_per_node, transports
+from dse.study import Value
+
+MOST_LISTED = 6
+
+
+def cautions(problem: Problem) -> list[str]:
+    """What the answer must be read with: layouts without a price, networks that look alike."""
+    found = []
+    for name, profile in _chosen(problem):
+        found += unpriced_layouts(problem, name, profile)
+        if _networks_alike(problem, profile):
+            found.append(unknown_speed(name, profile))
+    return found
+
+
+def unsupported(problem: Problem) -> list[str]:
+    """Precisions that an accelerator of the study lacks, in a sentence for each precision."""
+    found = []
+    axis = "node" if axis_values(problem, "node") else "accelerator"
+    labels = [str(value) for value in axis_values(problem, axis)]
+    rows = tables.machines(axis, axis_values(problem, axis), problem.prices)
+    for precision in axis_values(problem, "precision"):
+        peak = PRECISIONS[str(precision)].name
+        lacking = [
+            label
+            for label, row in zip(labels, rows, strict=True)
+            if peak not in row.accelerator.peak_flops_per_s
+        ]
+        if lacking:
+            found.append(f"{_listed(lacking)}: no {precision} known; such points are rejected")
+    return found
+
+
+def unknown_speed(name: str, profile: Profile) -> str:
+    """What it means that a profile does not know how fast its link between nodes was."""
+    return (
+        f"The link speed that profile {profile.name} was measured on is not known: its times serve "
+        f"every network as they are, so that {name} says nothing about which network to buy; all "
+        "of its points on several nodes count as extrapolated."
+    )
+
+
+def unpriced_layouts(problem: Problem, name: str, profile: Profile) -> list[str]:
+    """The layouts of the study that the profile cannot price, and why; nothing where it can."""
+    assert profile.auto is not None
+    cost = profile.auto.cost()
+    layouts = [
+        (local, ranks)
+        for local in ranks_per_node(problem)
+        for ranks in numbers(problem, "gpus", 1.0)
+        if not cost.priced(ranks, local)
+    ]
+    found = []
+    for between in (True, False):
+        mine = [(g, n) for g, n in layouts if bool(node_count(n, g) > 1) is between]
+        if mine:
+            found.append(f"{_no_price(name, profile, between)}; rejected: {_layouts(mine)}.")
+    return found
+
+
+def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
+    """Why the aggregation of a point has no price, in a clause; '' where that is not why."""
+    setting = problem.setting(values)
+    if setting.profile is None or np.all(setting.priced):
+        return ""
+    between = bool(np.all(node_count(setting.gpus, setting.gpus_per_node) > 1))
+    return _no_price(str(values["aggregation"]), setting.profile, between)
+
+
+def _no_price(name: str, profile: Profile, between: bool) -> str:
+    tier = "between nodes" if between else "inside one node"
+    where = "inside one node only" if between else "on several nodes only"
+    return f"{name} has no price {tier}, since profile {profile.name} was measured {where}"
+
+
+def _chosen(problem: Problem) -> Iterator[tuple[str, Profile]]:
+    """The study's ``auto-<transport>`` that a profile prices, and that profile."""
+    wanted = {str(value) for value in axis_values(problem, "aggregation")}
+    for transport in transports(problem):
+        profile = problem.profile(AUTO, transport)
+        if profile is not None and profile.auto is not None and f"{AUTO}-{transport}" in wanted:
+            yield f"{AUTO}-{transport}", profile
+
+
+def _networks_alike(problem: Problem, profile: Profile) -> bool:
+    """Whether the study compares networks by a profile that cannot tell them apart."""
+    several = any(
+        node_count(ranks, local) > 1
+        for local in ranks_per_node(problem)
+        for ranks in numbers(problem, "gpus", 1.0)
+    )
+    compared = len(axis_values(problem, "inter_node")) > 1
+    return several and compared and profile.link_bytes_per_s is None and profile.max_nodes > 1
+
+
+def _layouts(layouts: Sequence[tuple[float, float]]) -> str:
+    """'gpus 16, 32 at gpus_per_node 8'."""
+    parts = []
+    for local, group in groupby(layouts, key=lambda layout: layout[0]):
+        counts = [f"{ranks:,.0f}" for _, ranks in group]
+        parts.append(f"gpus {_listed(counts)} at gpus_per_node {local:g}")
+    return _listed(parts, "; ")
+
+
+def _listed(words: Sequence[str], mark: str = ", ") -> str:
+    more = f"{mark}..." if len(words) > MOST_LISTED else ""
+    return mark.join(words[:MOST_LISTED]) + more

@@ -1,0 +1,41 @@
+"""The values that the axes of a study take, conditional ones included."""
+
+from __future__ import annotations
+
+from dse.search import tables
+from dse.search.problem import Problem
+from dse.study import Value, split_aggregation
+
+
+def transports(problem: Problem) -> tuple[str, ...]:
+    """Every transport the study's aggregations use."""
+    return tuple(
+        sorted({split_aggregation(str(v))[1] for v in axis_values(problem, "aggregation")})
+    )
+
+
+def axis_values(problem: Problem, name: str) -> tuple[Value, ...]:
+    """The values of an axis, conditional ones included; the two ends of a continuous one."""
+    study, found = problem.study, list[Value]()
+    for axis in (*study.axes, *study.defaults):
+        if axis.name == name:
+            ends = axis.low is not None and axis.high is not None
+            found += [axis.low, axis.high] if ends else axis.values  # type: ignore[list-item]
+    for condition in study.conditions:
+        if condition.axis == name:
+            found += condition.values
+    return tuple(dict.fromkeys(found))
+
+
+def numbers(problem: Problem, name: str, default: float) -> list[float]:
+    """The values of a numeric axis; ``default`` where the study has none."""
+    return [float(v) for v in axis_values(problem, name)] or [default]  # type: ignore[arg-type]
+
+
+def ranks_per_node(problem: Problem) -> list[float]:
+    """Accelerators of a node: as the study says, or as its node types have."""
+    given = {axis.name for axis in problem.study.axes}
+    if "node" not in given or "gpus_per_node" in given:
+        return numbers(problem, "gpus_per_node", 1.0)
+    rows = tables.machines("node", axis_values(problem, "node"), problem.prices)
+    return sorted({float(row.node.accelerators) for row in rows if row.node})

@@ -1,0 +1,55 @@
+"""What a misspelt or shortened name was meant to be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+LONGEST = 80  # a longer text is no misspelt name
+MOST = 3
+LEAST_LIKE = 0.6  # of difflib's ratio: below, two names only share some letters
+SURE = 0.85  # above, the first is the one that was meant
+LEAST_START = 2  # characters: a shorter beginning says nothing
+
+_LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
+
+
+def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
+    """The known name that ``name`` all but is; else at most ``most`` that begin with it, else the
+    one meant by spelling, else those that share a word with it, else the nearest in spelling.
+
+    Upper case, 0 for O, 1 for l or i, and _ for - do not count.
+    """
+    wanted = _plain(name)
+    if len(wanted) < LEAST_START or len(name) > LONGEST:
+        return ()
+    spelt = {_plain(candidate): candidate for candidate in known}
+    likeness = {p: difflib.SequenceMatcher(None, wanted, p).ratio() for p in spelt}
+    ranked = sorted(spelt, key=lambda plain: -likeness[plain])
+    best = ranked[:1] if ranked and likeness[ranked[0]] >= LEAST_LIKE else []
+    words = {word for word in wanted.split("-") if len(word) > LEAST_START}
+    sure = [plain for plain in best if likeness[plain] > SURE]
+    found = (
+        [plain for plain in sure if plain.startswith(wanted)]
+        or [plain for plain in ranked if plain.startswith(wanted)]
+        or sure
+        or [plain for plain in ranked if words & set(plain.split("-"))]
+        or best
+    )
+    return tuple(spelt[plain] for plain in found[:most])
+
+
+def meant(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """'did you mean a or b?' of :func:`alike`; ``otherwise`` where there is none."""
+    near = alike(name, known)
+    return f"did you mean {alternatives(near)}?" if near else otherwise
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """'a, b or c'."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().translate(_LOOKALIKES)

@@ -1,0 +1,96 @@
+"""`auto` of a profile that measured named algorithms only: rules choose, the profile prices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dse.calibration import Profile, fit_measurements
+from dse.calibration.asked import algorithms
+from dse.calibration.experiment import write_experiment
+from dse.calibration.predict_command import prediction_records, prediction_table
+from dse.calibration.prediction import predict
+from dse.calibration.rules import mpi_library, rules_of
+from dse.errors import OutsideCalibration, StudyError
+from dse.model.selection import Mpich, OpenMpi
+from tests.calibration import library_profiles, synthetic
+
+RANKS, SIZES = (1, 2, 3, 4, 8, 16, 200), (0.0, 1.0, 64.0, 4096.0, 8192.0, 2.0**17, 2.0**22, 1e15)
+
+
+@pytest.fixture(scope="module")
+def forced(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    measured = tmp_path_factory.mktemp("measured") / "measured.json"
+    write_experiment(synthetic.experiment(noise=0.02), measured)
+    return fit_measurements([measured], "forced")
+
+
+@pytest.mark.parametrize(("algorithm", "rules"), [("auto", OpenMpi()), ("auto-mpich", Mpich())])
+def test_each_point_is_that_of_the_algorithm_chosen(
+    forced: Profile, algorithm: str, rules: OpenMpi | Mpich
+) -> None:
+    found = predict(forced, algorithm, np.array(RANKS)[:, None], np.array(SIZES))
+    for row, n in enumerate(RANKS):
+        for column, m in enumerate(SIZES):
+            own = predict(forced, rules.algorithms[int(rules(n, n, m))].priced_as, n, m)
+            mine = [part[row, column] for part in found]
+            assert mine == pytest.approx([float(part) for part in own], rel=1e-12)
+    assert np.all(np.isfinite(found.seconds))
+    assert np.all((found.low <= found.seconds) & (found.seconds <= found.high))
+
+
+def test_records_and_table_say_what_is_chosen(forced: Profile) -> None:
+    records = prediction_records(forced, ("auto",), (3, 8), None, (64, 2**17))
+    assert [record["chosen"] for record in records] == [
+        "recursive-doubling", "ring", "recursive-doubling", "halving-doubling",
+    ]  # fmt: skip
+    assert {record["algorithm"] for record in records} == {"auto"}
+    assert all(record["rules"].startswith("Open MPI") for record in records)
+    assert all(record["in_range"] for record in records)
+    table = prediction_table(forced, records)
+    assert "chosen" in [str(column.header) for column in table.columns]
+    assert "not measured" in str(table.caption)
+    (beyond,) = prediction_records(forced, ("auto",), (64,), None, (2**17,))
+    assert beyond["why_outside"] == "64 ranks; measured 2-8"
+    (named,) = prediction_records(forced, ("ring",), (8,), None, (64,))
+    assert (named["chosen"], named["rules"]) == ("", "")
+    assert prediction_table(forced, [named]).caption is None
+
+
+def test_a_measured_choice_needs_no_rules(forced: Profile) -> None:
+    both = replace(forced, auto=library_profiles.part(layouts=((8, 8),)))
+    assert rules_of(both, "auto") is None
+    assert isinstance(rules_of(both, "auto-openmpi"), OpenMpi)
+    assert rules_of(forced, "ring") is None
+    assert rules_of(replace(forced, transport="gloo"), "auto") is None
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [("openmpi", "openmpi"), ("mpich", "mpich"), ("MPICH 4", "mpich"), ("spectrum", "openmpi")],
+)
+def test_the_rules_go_by_the_library(forced: Profile, library: str, expected: str) -> None:
+    assert mpi_library(library) == expected
+    kind = {"openmpi": OpenMpi, "mpich": Mpich}[expected]
+    assert isinstance(rules_of(replace(forced, library=library), "auto"), kind)
+
+
+def test_between_nodes_the_algorithm_chosen_must_be_measured() -> None:
+    lab = replace(library_profiles.between_nodes(), transport="mpi", library="openmpi")
+    alike = predict(lab, "auto", 2, np.array([32768.0, 65536.0]))  # a ring, and a segmented one
+    assert np.array_equal(alike.seconds, predict(lab, "ring", 2, [32768.0, 65536.0]).seconds)
+    with pytest.raises(OutsideCalibration, match=r"'halving-doubling'.*knows ring"):
+        predict(lab, "auto", 8, 2.0**20)
+
+
+def test_where_there_are_no_rules_it_is_refused(forced: Profile) -> None:
+    with pytest.raises(OutsideCalibration, match="forced algorithms"):
+        predict(replace(forced, transport="nccl"), "auto", 8, 2.0**20)
+
+
+def test_the_names_of_rules_are_known_to_the_command(forced: Profile) -> None:
+    assert algorithms(forced, "auto-mpich") == ("auto-mpich",)
+    with pytest.raises(StudyError, match="auto-mpich"):
+        algorithms(forced, "auto-mpch")

@@ -1,0 +1,43 @@
+"""A Ray cluster in processes of its own, started as its documentation says, token and all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from dse.calibration.runners.launch import end_session
+
+
+def beside_a_head(code: str, *arguments: str, cpus: int) -> str:
+    """What this Python code prints while a Ray head runs; sys.argv: its address, ``arguments``."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = tempfile.mkdtemp(prefix="r")  # short: Ray puts sockets there
+    start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block",
+             f"--port={port}", f"--num-cpus={cpus}", "--include-dashboard=false",
+             f"--temp-dir={folder}"]  # fmt: skip
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
+    environment.pop("RAY_AUTH_MODE", None)
+    # --block keeps the cluster in the head's session: stopping it cannot touch anybody else's Ray.
+    head = subprocess.Popen(
+        start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert head.stdout is not None
+        assert any("Ray runtime started" in line for line in head.stdout)
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"127.0.0.1:{port}", *arguments],
+            capture_output=True, text=True, env=environment, timeout=120, check=False,
+        )  # fmt: skip
+    finally:
+        end_session(head, 60.0)  # told alone, the head ends its servers in order, and soon
+        shutil.rmtree(folder, ignore_errors=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,276 @@
+"""Studies that leave the algorithm to the library, where only its rules tell what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.calibration import Profile, fit_measurements
+from dse.calibration.experiment import write_experiment
+from dse.errors import StudyError
+from dse.model.selection import OpenMpi
+from dse.report import document, explain, provenance, words
+from dse.report.points import describe
+from dse.search import ruled
+from dse.search.demand import demand
+from dse.search.load import load
+from dse.search.problem import Problem
+from dse.search.run import run
+from tests.calibration import library_profiles, synthetic
+from tests.search import priced, studies
+
+MIXED = "auto-mpi, auto-mpich-mpi, ring-mpi, recursive-doubling-mpi, halving-doubling-mpi"
+STUDY = (
+    studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", f"[{MIXED}, ps-grpc]")
+    .replace("aggregation: ps-grpc, bucket: 25 MiB, ps_servers: 1", "aggregation: ring-mpi")
+    .replace("baseline: {", "baseline: {overlap: none, ")
+    .replace("bucket: [4 MiB, 25 MiB]", "bucket: [4 KiB, 64 KiB, 4 MiB]\n  overlap: [none]")
+    .replace("[1, 2, 3, 4, 8, 16]", "[1, 2, 3, 4, 8, 16, 128, 1024]")
+)
+BUCKETS = (4 * 1024.0, 64 * 1024.0, 4 * 2.0**20)
+NAMED = ("ring", "recursive-doubling", "halving-doubling")
+
+
+@pytest.fixture(scope="module")
+def forced(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    """A profile of the algorithms that Open MPI was forced to."""
+    measured = tmp_path_factory.mktemp("measured") / "measured.json"
+    write_experiment(synthetic.experiment(noise=0.02), measured)
+    return fit_measurements([measured], "forced")
+
+
+def problem_of(folder: Path, *profiles: Profile, study: str = STUDY) -> Problem:
+    return priced.problem_of(folder, study, *profiles)
+
+
+def values_of(problem: Problem, **values: Any) -> dict[str, Any]:
+    return problem.applicable({**problem.study.baseline.values, "bucket": BUCKETS[2], **values})
+
+
+def bucket_costs(problem: Problem, **values: Any) -> list[float]:
+    setting = problem.setting(values_of(problem, **values))
+    return [float(np.ravel(cost)[0]) for cost in setting.bucket_costs]
+
+
+@pytest.mark.parametrize("calibrated", [True, False])
+@pytest.mark.parametrize("gpus", [1, 2, 3, 4, 16, 128, 1024])
+@pytest.mark.parametrize("bucket", BUCKETS)
+def test_each_message_costs_what_the_algorithm_chosen_for_it_does(
+    tmp_path: Path, forced: Profile, calibrated: bool, gpus: int, bucket: float
+) -> None:
+    problem = problem_of(tmp_path, *([forced] if calibrated else []))
+    at = {"gpus": gpus, "bucket": bucket, "gpus_per_node": 4}
+    named = {name: bucket_costs(problem, aggregation=f"{name}-mpi", **at) for name in NAMED}
+    rules = OpenMpi()
+    setting = problem.setting(values_of(problem, aggregation="auto-mpi", **at))
+    expected = [
+        named[rules.algorithms[int(rules(gpus, 4, message.message_bytes))].priced_as][number]
+        for number, message in enumerate(setting.buckets)
+    ]
+    assert bucket_costs(problem, aggregation="auto-mpi", **at) == expected
+
+
+def test_a_grid_is_its_points_and_the_search_finds_them(tmp_path: Path, forced: Profile) -> None:
+    problem = problem_of(tmp_path, forced)
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    assert outcome.tally.points == problem.space.size
+    for found in outcome.front:
+        alone = problem.point(found.values)
+        assert found.gain == pytest.approx(float(np.ravel(alone["speedup"])[0]), rel=1e-12)
+    points = [values_of(problem, aggregation="auto-mpi", gpus=n, bucket=bucket)
+              for n in (2, 3, 16, 1024) for bucket in BUCKETS]  # fmt: skip
+    for where, evaluation in problem.rows(points):
+        together = np.broadcast_to(evaluation.step.comm_s, (len(where),))
+        for position, seconds in zip(where, together, strict=True):
+            own = float(np.ravel(problem.point(points[position]).step.comm_s)[0])
+            assert seconds == pytest.approx(own, rel=1e-12)
+
+
+def test_of_one_algorithm_interval_and_range_are_that_algorithms(
+    tmp_path: Path, forced: Profile
+) -> None:
+    problem = problem_of(tmp_path, forced)
+    chosen, named = (describe(problem, values_of(problem, aggregation=how, gpus=4))
+                     for how in ("auto-mpi", "halving-doubling-mpi"))  # fmt: skip
+    assert [entry["algorithm"] for entry in chosen["chosen"]["chosen"]] == ["halving-doubling"]
+    same = ("step_s", "interval", "extrapolated", "speedup", "costs", "terms")
+    assert {key: chosen[key] for key in same} == {key: named[key] for key in same}
+    assert named["chosen"] is None
+    outside = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1024))
+    assert outside["extrapolated"] is True
+
+
+def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, forced: Profile) -> None:
+    only = replace(forced, fits={name: fit for name, fit in forced.fits.items() if name != "ring"})
+    mixed = {"aggregation": "auto-mpi", "gpus": 2, "bucket": BUCKETS[1], "gpus_per_node": 4}
+    points = []
+    for number, profile in enumerate((forced, only)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        problem = problem_of(folder, profile)
+        points.append(describe(problem, values_of(problem, **mixed)))
+    taken = {entry["algorithm"] for entry in points[0]["chosen"]["chosen"]}
+    assert {"ring", "halving-doubling"} <= taken
+    assert [point["extrapolated"] for point in points] == [False, True]
+    assert all(point["interval"] for point in points)  # priced by the pooled fit, but measured
+
+
+def test_without_a_profile_there_is_no_interval(tmp_path: Path) -> None:
+    point = describe(problem := problem_of(tmp_path), values_of(problem, aggregation="auto-mpi"))
+    assert point["interval"] is None
+    assert point["extrapolated"] is True
+    assert point["chosen"]["rules"].startswith("Open MPI")
+
+
+def test_the_rules_are_those_of_the_library_that_was_measured(
+    tmp_path: Path, forced: Profile
+) -> None:
+    mpich = replace(forced, library="mpich", version="5.0.2")
+    by_profile = {}
+    for name, profile in (("openmpi", forced), ("mpich", mpich)):
+        (tmp_path / name).mkdir()
+        problem = problem_of(tmp_path / name, profile)
+        at = {"gpus": 3, "bucket": BUCKETS[0]}
+        for how in ("auto-mpi", "auto-mpich-mpi"):
+            by_profile[name, how] = bucket_costs(problem, aggregation=how, **at)
+    assert by_profile["mpich", "auto-mpi"] == by_profile["mpich", "auto-mpich-mpi"]
+    assert by_profile["openmpi", "auto-mpich-mpi"] == by_profile["mpich", "auto-mpi"]
+    assert by_profile["openmpi", "auto-mpi"] != by_profile["mpich", "auto-mpi"]
+
+
+def test_what_was_measured_comes_before_rules_unless_they_are_named(
+    tmp_path: Path, forced: Profile
+) -> None:
+    measured = library_profiles.theirs(transport="mpi")
+    problem = problem_of(tmp_path, forced, measured)
+    at = {"gpus": 16, "gpus_per_node": 4, "aggregation": "auto-mpi"}
+    assert problem.setting(values_of(problem, **at)).rules is None
+    assert problem.profile("auto", "mpi") == measured
+    assert describe(problem, values_of(problem, **at))["chosen"] is None
+    by_name = values_of(problem, **{**at, "aggregation": "auto-mpich-mpi"})
+    assert describe(problem, by_name)["chosen"]["rules"].startswith("MPICH")
+
+
+NCCL = (
+    STUDY.replace(MIXED, "auto-nccl, tree-nccl, ring-nccl")
+    .replace("aggregation: ring-mpi", "aggregation: ring-nccl")
+    .replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a100-sxm4-40gb, l40s, mi300x]")
+    .replace("- 10gbe\n", "- 10gbe\n    - ib-hdr\n")
+)
+
+
+def test_nccl_is_told_of_each_machine(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, study=NCCL)
+    axis = ("p100-sxm2-16gb", "a100-sxm4-40gb", "l40s", "mi300x")
+    points = [values_of(problem, aggregation="auto-nccl", accelerator=name, gpus=128,
+                        gpus_per_node=4, inter_node=link)
+              for name in axis for link in ("10gbe", "ib-hdr")]  # fmt: skip
+    setting = problem.setting(points[0])
+    assert setting.rules is not None
+    taken = {}
+    for point in points:
+        found = ruled.described(problem.setting(point))
+        assert found is not None
+        key = point["accelerator"], point["inter_node"]
+        taken[key] = {entry["name"] for entry in found["chosen"]}
+    assert not any("LL128" in name for key in taken if key[0] in ("p100-sxm2-16gb", "l40s")
+                   for name in taken[key])  # Pascal, and PCIe: none  # fmt: skip
+    assert taken["a100-sxm4-40gb", "10gbe"] != taken["a100-sxm4-40gb", "ib-hdr"]
+    ((_, evaluation),) = problem.rows(points)
+    together = np.broadcast_to(evaluation.step.comm_s, (len(points),))
+    alone = [float(np.ravel(problem.point(point).step.comm_s)[0]) for point in points]
+    assert together == pytest.approx(np.array(alone), rel=1e-12)
+    (line,) = [text for text in provenance.assumptions(problem) if "tuner" in text]
+    assert "mi300x" in line
+    assert "p100" not in line
+    assert "unverified" in line
+
+
+def test_a_link_inside_the_node_that_the_study_chooses_is_the_tuners_too(tmp_path: Path) -> None:
+    text = NCCL.replace("space:\n", "space:\n  intra_node: [nvlink3, pcie3-x16]\n")
+    problem = problem_of(tmp_path, study=text)
+    point = {"aggregation": "auto-nccl", "accelerator": "a100-sxm4-40gb", "gpus": 4}
+    chosen = []
+    for link in ("nvlink3", "pcie3-x16"):
+        found = ruled.described(problem.setting(values_of(problem, intra_node=link, **point)))
+        assert found is not None
+        chosen.append({entry["name"] for entry in found["chosen"]})
+    assert any("LL128" in name for name in chosen[0])
+    assert not any("LL128" in name for name in chosen[1])
+
+
+def test_one_rank_chooses_nothing(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path)
+    found = ruled.described(problem.setting(values_of(problem, aggregation="auto-mpi", gpus=1)))
+    assert found is not None
+    assert found["chosen"] == []
+    assert bucket_costs(problem, aggregation="auto-mpi", gpus=1)[0] == 0
+
+
+def test_explain_and_report_say_what_is_chosen_and_by_whom(tmp_path: Path, forced: Profile) -> None:
+    problem = problem_of(tmp_path, forced)
+    point = {**describe(problem, values_of(problem, aggregation="auto-mpi", gpus=2,
+                                           bucket=BUCKETS[1])), "constraints": {}}  # fmt: skip
+    (line,) = [text for text in explain.lines(point) if text.startswith("algorithm")]
+    assert "chosen by Open MPI's fixed rules (coll/tuned), not measured" in line
+    assert "segmented ring (priced as ring) for" in line
+    assert "halving-doubling for" in line
+    total = sum(entry["messages"] for entry in point["chosen"]["chosen"])
+    assert total == len(problem.setting(values_of(problem, bucket=BUCKETS[1])).buckets)
+    rows = {row["name"]: row for row in provenance.transports(problem)}
+    assert rows["mpi"]["calibrated"] is True
+    assert "auto: chosen by Open MPI's fixed rules" in rows["mpi"]["note"]
+    assert "auto-mpich: chosen by MPICH's default rules" in rows["mpi"]["note"]
+    lines = [text for text in provenance.assumptions(problem) if "was not measured: it is" in text]
+    assert [text.split()[2] for text in lines] == ["auto-mpi", "auto-mpich-mpi"]
+
+
+def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile) -> None:
+    text = STUDY.replace(MIXED, "auto-mpi").replace(
+        "aggregation: ring-mpi", "aggregation: auto-mpi"
+    )
+    problem = problem_of(tmp_path, forced, study=text.replace(", ps-grpc]", "]").replace(
+        "when:\n  - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}\n", ""
+    ).replace("gpus: [1, ", "gpus: ["))  # fmt: skip
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    (name,) = problem.profiles
+    found = document.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
+    assert all(point["chosen"]["chosen"] for point in found["front"])
+    assert "by Open MPI's fixed rules (coll/tuned) it is " in words.answer(found)[-1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem", "remedy"),
+    [
+        ("auto-mpich-nccl", "mpich does not choose over nccl", "auto-mpich-mpi"),
+        ("auto-openmpi-gloo", "openmpi does not choose over gloo", "auto-openmpi-mpi"),
+        ("auto-mpich", "auto-mpich", "auto-mpich-mpi"),
+    ],
+)
+def test_a_library_that_does_not_run_over_the_transport_is_refused(
+    tmp_path: Path, wrong: str, problem: str, remedy: str
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        load(studies.written(tmp_path, STUDY.replace("auto-mpich-mpi", wrong)))
+    assert problem in caught.value.problem
+    assert remedy in caught.value.remedy
+    assert caught.value.line > 1
+
+
+def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
+    tmp_path: Path, forced: Profile
+) -> None:
+    text = STUDY.replace(MIXED, "auto-mpi")
+    text = text.replace("aggregation: ring-mpi", "aggregation: auto-mpi")
+    problem = problem_of(tmp_path, forced, study=text)
+    wanted = demand(problem, "mpi")
+    rules = OpenMpi()
+    for name, n, m in zip(wanted.algorithm, wanted.ranks, wanted.message_bytes, strict=True):
+        assert name == rules.algorithms[int(rules(n, n, m))].priced_as
+    assert {"ring", "halving-doubling"} <= set(wanted.algorithm.tolist())
+    measured = library_profiles.theirs(transport="mpi")
+    assert set(demand(problem, "mpi", measured).algorithm.tolist()) == {"auto"}

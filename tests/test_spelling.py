@@ -1,0 +1,46 @@
+"""What a misspelt or shortened name was meant to be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.spelling import MOST, alike, meant
+
+KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm", "gpus",
+         "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("a100", ("a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb")),
+        ("a100-sxm4", ("a100-sxm4-40gb", "a100-sxm4-80gb")),
+        ("polaris", ("polaris-ofi", "polaris-tcp")),
+        ("gpu", ("gpus",)),
+        ("Resnet5O", ("resnet50",)),
+        ("resnt50", ("resnet50",)),
+        ("hdr-ib", ("ib-hdr",)),
+        ("H100_SXM", ("h100-sxm",)),
+        ("zebra", ()),
+        ("a", ()),
+        ("", ()),
+        ("x" * 1000, ()),
+    ],
+)
+def test_what_was_meant(typed: str, expected: tuple[str, ...]) -> None:
+    assert sorted(alike(typed, KNOWN)) == sorted(expected)
+
+
+def test_it_is_asked_in_words() -> None:
+    assert meant("polaris", KNOWN) == "did you mean polaris-ofi or polaris-tcp?"
+    assert meant("zebra", KNOWN, "look there") == "look there"
+    assert meant("zebra", ()) == ""
+
+
+@given(st.text(max_size=100))
+def test_any_text_gets_few_known_names(typed: str) -> None:
+    found = alike(typed, KNOWN)
+    assert len(found) <= MOST
+    assert set(found) <= set(KNOWN)
