@@ -101,8 +101,9 @@ def _per_octave(fitted: Fitted) -> float:
         mine = rows.ranks == end
         off = np.abs(np.log(np.maximum(predicted[mine], 1e-12) / rows.seconds[mine]))
         octaves = max(1.0, abs(float(np.log2(end / near))))
-        spreads.append(float(np.quantile(off, 0.9)) / NORMAL_90 / octaves)
-    return rounded(max(*spreads, PER_OCTAVE / 2), 4)
+        if np.any(known := np.isfinite(off)):
+            spreads.append(float(np.quantile(off[known], 0.9)) / NORMAL_90 / octaves)
+    return rounded(max([*spreads, PER_OCTAVE / 2]), 4)
 
 
 def _textbook(rows: Rows, by_ranks: bool) -> Array:

@@ -180,11 +180,16 @@ def predict_rows(cost: LibraryCost, rows: Rows) -> Array:
 
 
 def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Array:
-    """Every masked group predicted by a fit on all other rows: (rows,), NaN where in no group."""
+    """Every masked group predicted by a fit on all other rows: (rows,), NaN where in no group.
+
+    NaN also where the other rows tell nothing of the tier that binds: that is refused, not foretold.
+    """
     result = np.full(rows.ranks.size, np.nan)
     for mask in masks:
         if np.any(mask) and np.count_nonzero(~mask) > 2:
-            result[mask] = predict_rows(best_cost(rows.take(~mask), family, nvls), rows.take(mask))
+            cost, test = best_cost(rows.take(~mask), family, nvls), rows.take(mask)
+            priced = cost.priced(test.ranks, test.ranks_per_node)
+            result[mask] = np.where(priced, predict_rows(cost, test), np.nan)
     return result
 
 

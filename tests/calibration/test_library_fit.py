@@ -212,3 +212,13 @@ def test_two_libraries_are_not_fitted_together() -> None:
 )
 def test_which_switches_add(device: str, adds: bool) -> None:
     assert adds_in_switch([device]) is adds
+
+
+def test_a_rank_count_on_a_tier_that_the_others_lack_is_not_held_against_the_fit() -> None:
+    cost = planted(Composition("nccl"))
+    profile = fit(measured(cost, [(8, 8), (20, 2), (40, 4)]))
+    judged = {p.ranks for p in profile.points if p.held_out_s is not None}
+    assert judged == {20, 40}  # the fit without 8 ranks has no price inside a node
+    assert profile.auto is not None
+    assert profile.auto.error_p90 < 0.5
+    assert profile.auto.per_octave < 0.3
