@@ -1,7 +1,9 @@
-"""The emulated cluster: ``python -m benchmarks.lab --quick | measure | training | show``.
+"""The emulated cluster: ``python -m benchmarks.lab --quick | measure | gloo | training | show``.
 
---quick    two and three hosts, shaped rates, verified allreduce, one training step (under 90 s)
+--quick    two and three hosts, shaped rates, verified allreduce by every transport, one training
+           step (under 90 s)
 measure    one more run of every allreduce start (about 10 minutes); adds to results/
+gloo       more runs of every start of gloo (about 6 minutes); adds to results/
 training   training steps on 2, 4 and 8 hosts (about 6 minutes); adds to results/
 show       what the committed results say; needs no root
 """
@@ -9,18 +11,25 @@ show       what the committed results say; needs no root
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from benchmarks.lab import compare, stream, training
+from benchmarks.lab import compare, others, stream, training
 from benchmarks.lab.measure import MBPS, RESULTS, Start, measure, measure_start, one_pass
-from benchmarks.lab.network import network, unavailable
+from benchmarks.lab.network import Lab, network, unavailable
+from benchmarks.lab.ray_nodes import measure_ray_inside
 from dse.calibration.experiment import Experiment, read_experiment
+from dse.calibration.runners.plan import OPENMPI_ALGORITHMS, MeasurePlan
+from dse.calibration.runners.shards import PsPlan
 from dse.errors import MeasurementError
 
 TRAINING_MBPS = 400.0
 QUICK_MBPS = 200.0
+QUICK_BYTES = (2**18,)
 STEPS = 7
 
 
@@ -33,21 +42,45 @@ def quick() -> None:
         shares = " + ".join(f"{flow / rate:.0%}" for flow in two)
         print(f"one stream reaches {one[0] / rate:.0%} of {QUICK_MBPS:g} Mbps; two into one host "
               f"share it {shares}")  # fmt: skip
-        table(measure_start(lab, Start(QUICK_MBPS, 3, 1, 12.0), run=1))
+        mpi = measure_start(lab, Start(QUICK_MBPS, 3, 1, 12.0), run=1)
+    with network(2, rate) as lab:
+        table(mpi, *other_transports(lab))
     case = training.case(training.TRAININGS[1], training.BUCKETS[1], "ring")
     rows = training.measure(QUICK_MBPS, 2, [case], steps=3, limit_s=60.0)
     steps_table(rows)
 
 
-def table(found: Experiment) -> None:
+def other_transports(lab: Lab) -> list[Experiment]:
+    """Two ranks of gloo, a gRPC server and its worker, two ranks of gloo that Ray starts."""
+    found = []
+    if _there("torch"):
+        plan = MeasurePlan(ranks=(2,), sizes_bytes=QUICK_BYTES, primitives=(), local=False)
+        found += [others.gloo(lab, plan, 5.0), measure_ray_inside(lab, plan, 14.0)]
+    if _there("grpc"):
+        servers = PsPlan(workers=(1,), servers=(1,), sizes_bytes=QUICK_BYTES)
+        found.append(others.parameter_server(lab, [0], [1], servers, 5.0))
+    return found
+
+
+def _there(package: str) -> bool:
+    """Whether an optional package is installed; says what is left out where not."""
+    there = importlib.util.find_spec(package) is not None
+    if not there:
+        print(f"left out: what needs {package}, which is not installed", file=sys.stderr)
+    return there
+
+
+def table(*found: Experiment) -> None:
     """Measured seconds against the wire's, by ranks, algorithm and size."""
-    print("| Mbps | hosts x ranks | what | bytes | median ms | over the wire's time |")
-    print("|---|---|---|---|---|---|")
-    for s in compare.pooled(found.samples):
+    print("| Mbps | by | hosts x ranks | what | bytes | median ms | over the wire's time |")
+    print("|---|---|---|---|---|---|---|")
+    for name, s in ((e.name, s) for e in found for s in compare.pooled(e.samples)):
         wire = compare.wire_s(s) if s.collective == "allreduce" else s.bytes / (
             s.link_bytes_per_s or 1.0)  # fmt: skip
         mbps = (s.link_bytes_per_s or 0.0) / MBPS
-        print(f"| {mbps:g} | {s.nodes} x {s.ranks_per_node} | {s.algorithm} | {s.bytes} "
+        servers = f" + {s.servers} server" if s.servers else ""
+        print(f"| {mbps:g} | {name} | {s.nodes} x {s.ranks_per_node}{servers} "
+              f"| {s.algorithm} | {s.bytes} "
               f"| {1e3 * s.median_s:.2f} | {s.median_s / wire:.2f} |")  # fmt: skip
 
 
@@ -70,9 +103,10 @@ def steps_table(rows: list[dict[str, object]]) -> None:
 
 def show(folder: Path = RESULTS) -> None:
     """The committed results: textbook's errors at the held-out hosts, and the overlap model's."""
-    for path in sorted(folder.glob("mpi-*.json")):
+    for path in (*sorted(folder.glob("mpi-*.json")), *sorted(folder.glob("gloo-*.json"))):
         samples = read_experiment(path).samples
-        for algorithm in ("ring", "recursive-doubling", "halving-doubling"):
+        forced = {s.algorithm for s in samples if s.algorithm in OPENMPI_ALGORITHMS}
+        for algorithm in sorted(forced):
             found = compare.textbook_errors(samples, algorithm, samples[0].link_bytes_per_s or 0.0)
             print(f"{path.stem}: textbook {algorithm}, 2-4 hosts -> 6 and 8: "
                   f"{compare.summary(found)}")  # fmt: skip
@@ -85,11 +119,11 @@ def show(folder: Path = RESULTS) -> None:
                       f"{compare.summary([e for kind, e in errors if kind == name])}")  # fmt: skip
 
 
-def measure_all() -> None:
+def measure_all(starts: Sequence[Start], one: Callable[[Start], Experiment]) -> None:
     """One pass over every start."""
-    for start in one_pass():
+    for start in starts:
         began = time.monotonic()
-        found = measure(start)
+        found = one(start)
         print(f"{start}: {len(found.samples)} samples in {time.monotonic() - began:.0f} s",
               flush=True)  # fmt: skip
 
@@ -108,7 +142,9 @@ def main() -> int:
     """Do what the command line says; 2 and one line where it cannot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lab", description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
-    parser.add_argument("action", nargs="?", choices=("quick", "measure", "training", "show"))
+    parser.add_argument(
+        "action", nargs="?", choices=("quick", "measure", "gloo", "training", "show")
+    )
     parser.add_argument("--quick", action="store_true", help="the same as 'quick'")
     chosen = parser.parse_args()
     action = chosen.action or "quick"
@@ -119,8 +155,14 @@ def main() -> int:
     if reason:
         print(f"skipped: {reason}", file=sys.stderr)
         return 2
+    actions: dict[str, Callable[[], None]] = {
+        "quick": quick,
+        "measure": partial(measure_all, one_pass(), measure),
+        "gloo": partial(measure_all, others.gloo_pass(), others.measure_gloo),
+        "training": train_all,
+    }
     try:
-        {"quick": quick, "measure": measure_all, "training": train_all}[action]()
+        actions[action]()
     except MeasurementError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2

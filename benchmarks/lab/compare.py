@@ -37,8 +37,14 @@ def textbook_terms(algorithm: str, ranks: int, message_bytes: float) -> tuple[fl
 
 
 def wire_s(sample: Measurement) -> float:
-    """Seconds of the textbook's bytes at the set rate, one flow a direction."""
-    moved = textbook_terms(sample.algorithm, sample.ranks, sample.bytes)[1]
+    """Seconds of the textbook's bytes at the set rate, one flow a direction.
+
+    Of parameter servers: a push and a pull through the busier of a worker's and a server's link.
+    """
+    if sample.servers:
+        moved = 2 * max(1.0, sample.ranks / sample.servers) * sample.bytes
+    else:
+        moved = textbook_terms(sample.algorithm, sample.ranks, sample.bytes)[1]
     return moved / (sample.link_bytes_per_s or math.nan)
 
 

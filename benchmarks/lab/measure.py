@@ -67,9 +67,9 @@ def one_pass(seconds: float = 1.0) -> list[Start]:
     ]
 
 
-def path_of(start: Start, folder: Path = RESULTS) -> Path:
+def path_of(start: Start, folder: Path = RESULTS, kind: str = "mpi") -> Path:
     """The measurement file that holds the samples of this start."""
-    return folder / f"mpi-{start.mbps:g}mbps.json"
+    return folder / f"{kind}-{start.mbps:g}mbps.json"
 
 
 def measure_start(lab: Lab, start: Start, run: int) -> Experiment:
@@ -113,9 +113,9 @@ def merge(path: Path, new: Experiment) -> Experiment:
     return new
 
 
-def next_run(start: Start, folder: Path = RESULTS) -> int:
+def next_run(start: Start, folder: Path = RESULTS, kind: str = "mpi") -> int:
     """The number of the next run of this start: one more than its file holds."""
-    path = path_of(start, folder)
+    path = path_of(start, folder, kind)
     if not path.exists():
         return 1
     mine = [s.run for s in read_experiment(path).samples

@@ -182,7 +182,7 @@ def predict_rows(cost: LibraryCost, rows: Rows) -> Array:
 def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Array:
     """Every masked group predicted by a fit on all other rows: (rows,), NaN where in no group.
 
-    NaN also where the other rows tell nothing of the tier that binds: that is refused, not foretold.
+    NaN also where the other rows tell nothing of the tier that binds: no price, no prediction.
     """
     result = np.full(rows.ranks.size, np.nan)
     for mask in masks:

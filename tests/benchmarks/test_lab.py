@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.lab import compare, stream, training
-from benchmarks.lab.measure import LINK, Start, measure_start, merge
+from benchmarks.lab import compare, others, stream, training
+from benchmarks.lab.measure import (
+    LINK,
+    MBPS,
+    Start,
+    disturbed,
+    measure_start,
+    merge,
+    next_run,
+    path_of,
+)
 from benchmarks.lab.network import (
     NAMESPACES,
     PREFIX,
@@ -20,7 +30,7 @@ from benchmarks.lab.network import (
     remove_stale,
     unavailable,
 )
-from dse.calibration.experiment import read_experiment
+from dse.calibration.experiment import Measurement, read_experiment
 from dse.errors import MeasurementError
 
 RATE_BYTES_PER_S = 12.5e6  # 100 Mbps
@@ -103,6 +113,42 @@ def test_a_training_step_is_no_shorter_than_its_compute() -> None:
     assert len(row["overlapped_s"]) == len(row["plain_s"]) == 2
     assert len(row["alone_s"]) == len(row["elements"]) == len(row["ready_s"])
     assert min(row["overlapped_s"] + row["plain_s"]) >= 0.05
+
+
+@needs_lab
+@pytest.mark.slow
+def test_runs_of_gloo_are_numbered_on(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    start = Start(400.0, 2, 1, 5.0)
+    path = path_of(start, tmp_path, others.GLOO)
+    found = others.measure_gloo(start, tmp_path)
+    assert path.exists() == (not disturbed(found.samples))
+    if not path.exists():
+        merge(path, found)
+    again = others.measure_gloo(start, tmp_path)
+    assert {s.run for s in again.samples} == {s.run + 1 for s in found.samples} == {2}
+    for sample in again.samples:
+        assert (sample.transport, sample.nodes, sample.ranks_per_node) == ("gloo", 2, 1)
+        assert (sample.link, sample.link_bytes_per_s) == (LINK, 400.0 * MBPS)
+        assert sample.verified
+    assert {s.algorithm for s in again.samples} == {"ring", "exchange", "ping-pong"}
+    assert next_run(start, tmp_path, others.GLOO) in (2, 3)
+
+
+def test_a_pass_over_gloo_is_six_minutes_of_every_layout() -> None:
+    starts = others.gloo_pass()
+    assert 300.0 < sum(start.seconds for start in starts) < 360.0
+    layouts = {(start.mbps, start.hosts) for start in starts}
+    assert layouts == {(mbps, n) for mbps in (100.0, 200.0, 400.0) for n in (2, 3, 4, 6, 8)}
+
+
+def test_the_wire_of_parameter_servers() -> None:
+    """A push and a pull; three workers on one server share its link."""
+    sample = Measurement(
+        "grpc", "grpcio", "1", 1, "ps", 3, 1, 3, LINK, 1000, 5, 1.0, servers=1, link_bytes_per_s=1e3
+    )
+    assert compare.wire_s(sample) == pytest.approx(6.0)
+    assert compare.wire_s(replace(sample, servers=3)) == pytest.approx(2.0)
 
 
 def test_a_lab_has_at_least_one_host() -> None:
