@@ -103,6 +103,7 @@ _PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long nam
     "Ti": ("Ti", "tebi"),
 }  # fmt: skip
 
+_LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often than meant
 _LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
 # A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
@@ -147,6 +148,9 @@ def parse(text: str | float | int, dimension: str) -> float:
         if bare:
             return number
         raise UnitError(f"{text.strip()} has no unit", remedy)
+    if dimension == "bytes" and _LETTER_BIT.search(unit):
+        spelt = f"{match[1]} {unit[:-1]}"
+        raise UnitError(f"'{text}' is in bits", f"write {spelt}B, or {spelt}bit if bits are meant")
     try:
         factor = _factor(unit, target)
     except UnitError as cause:

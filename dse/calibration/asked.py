@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,7 +18,6 @@ from dse.units import UnitError, parse
 
 MOST_RANKS = 10**9
 MOST_BYTES = 2**60
-_IN_BITS = re.compile(r"b(it|its)?\s*$")  # B is a byte
 
 
 def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
@@ -29,10 +27,7 @@ def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
         try:
             return parse(part, "count")
         except UnitError:
-            size = parse(part, "bytes")
-        if _IN_BITS.search(part):
-            raise UnitError(f"'{part}' is in bits", f"write {_IN_BITS.sub('B', part)} for bytes")
-        return size
+            return parse(part, "bytes")
 
     return _list(text, option, read, MOST_BYTES, "4KiB,1MiB,1GiB")
 

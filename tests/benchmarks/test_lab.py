@@ -137,7 +137,7 @@ def test_runs_of_gloo_are_numbered_on(tmp_path: Path) -> None:
 
 def test_a_pass_over_gloo_is_six_minutes_of_every_layout() -> None:
     starts = others.gloo_pass()
-    assert 300.0 < sum(start.seconds for start in starts) < 360.0
+    assert sum(start.seconds for start in starts) < 300.0  # and a minute for their starts
     layouts = {(start.mbps, start.hosts) for start in starts}
     assert layouts == {(mbps, n) for mbps in (100.0, 200.0, 400.0) for n in (2, 3, 4, 6, 8)}
 

@@ -65,7 +65,7 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
         (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "is no time"),
         (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
-        (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1MiB"),
+        (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1 MiB"),
         (("import", "a.log", "a.log", "--out", "b.json"), "a.log: is given twice"),
         (("import", "a.log", "--out", "b.json", "--link", "100 Gbps"), "give --link-bandwidth"),
         (("import", "a.log", "--out", "b.json", "--link-bandwidth", "9"), "9 has no unit"),
