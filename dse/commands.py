@@ -46,6 +46,14 @@ app = typer.Typer(
 )
 app.add_typer(calibrate, name="calibrate")
 
+Studies = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="STUDY...",
+        help="Study files, folders of them, or names of some that ship.",
+        show_default=False,
+    ),
+]
 StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -116,9 +124,12 @@ def root(
 
 @app.command()
 def run(
-    study: StudyPath,
+    study: Studies,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the report [default: reports/STUDY].")
+        Path | None,
+        typer.Option(
+            help="Folder of the report [default: reports/STUDY]; of several, of their folders."
+        ),
     ] = None,
     engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
     executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
@@ -130,13 +141,30 @@ def run(
         int | None, typer.Option(min=0, max=2**63 - 1, help="Of everything random.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    within: Annotated[
+        str | None, typer.Option(help="List points so little behind the front, too: 5%.")
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="Of a guided search: auto, nsga2, nsga3, tpe, gp or random.")
+    ] = None,
+    warm_start: Annotated[
+        Path | None,
+        typer.Option(help="Folder of an earlier run whose front a guided search begins with."),
+    ] = None,
     json: Json = False,
-) -> None:
-    """Search a study and write its report."""
-    from dse.session import Options, run_study
+) -> int:
+    """Search studies and write their reports."""
+    from dse.session import Options, run_study, share
 
-    options = Options(out, engine, executor, address, budget, seed, resume)
-    run_study(study, options, command=_command(), quiet=json, show_json=json)
+    options = Options(
+        out, engine, executor, address, budget, seed, resume, share(within), sampler, warm_start
+    )
+    if len(study) == 1 and not Path(study[0]).is_dir():
+        run_study(study[0], options, command=_command(), quiet=json, show_json=json)
+        return 0
+    from dse.batch import run_studies, study_files
+
+    return run_studies(study_files(study), options, _command(), quiet=json, show_json=json)
 
 
 @app.command()
@@ -169,6 +197,22 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a finished run
     print(
         f"wrote {write_report(read_document(folder), folder if folder.is_dir() else folder.parent)}"
     )
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    storage: Annotated[
+        str, typer.Argument(help="sqlite:///FILE.db, or postgresql://USER@HOST/DATABASE.")
+    ],
+    front: Annotated[
+        bool, typer.Option("--front", help="Only the front, not every point that was priced.")
+    ] = False,
+) -> None:
+    """Write a finished run into an Optuna storage, for optuna-dashboard."""
+    from dse.session_guided import export_run
+
+    print(export_run(folder, storage, front))
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -113,15 +113,26 @@ def _sources(folder: Path) -> Mapping[str, Source]:
 
 def catalogue_hash() -> str:
     """SHA-256 over every file of the catalogue except calibrations, in order of path."""
-    folder = models_dir()
     digest = hashlib.sha256()
+    for name, path in _files():
+        digest.update(name.encode() + b"\0")
+        digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def file_hashes() -> dict[str, str]:
+    """The beginning of the SHA-256 of each of these files, by path."""
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in _files()}
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    """(path within the catalogue, path) of its files except calibrations, in order."""
+    folder = models_dir()
     for path in sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).as_posix()):
         relative = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in relative.parts)
         if path.is_file() and not hidden and relative.parts[0] != "calibrations":
-            digest.update(relative.as_posix().encode() + b"\0")
-            digest.update(path.read_bytes() + b"\0")
-    return digest.hexdigest()
+            yield relative.as_posix(), path
 
 
 @cache

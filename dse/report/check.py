@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from dse.search import bounds
 from dse.search import run as searching
 from dse.search.cautions import cautions, unsupported
+from dse.search.estimate import estimate
 from dse.search.problem import Problem
 
 
 def checked(problem: Problem) -> dict[str, Any]:
-    """The same for programs: size, estimated seconds on one core, engine and why, cautions."""
+    """The same for programs: size, estimated seconds on one core and memory, engine and why,
+    cautions. priced_whole_because: constraints that leave no point to be counted without its price.
+    """
     study = problem.study
     engine, reason = searching.choose_engine(problem, study.search.engine)
+    expected = None if problem.points is None else estimate(problem)
     return {
         "study": study.name,
         "points": problem.points,
-        "estimated_s": searching.estimate_s(problem),
+        "estimated_s": None if expected is None else expected.seconds,
+        "estimated_bytes": None if expected is None else expected.bytes,
+        "priced_whole_because": bounds.steps_decide(study),
         "engine": engine,
         "reason": reason,
         "cautions": [*cautions(problem), *unsupported(problem)],
@@ -39,6 +46,10 @@ def lines(problem: Problem) -> list[str]:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
     out += [f"mind: {caution}" for caution in found["cautions"]]
+    decided = found["priced_whole_because"]
+    if decided and found["engine"] == "exhaustive":
+        texts = " and ".join(f"'{text}'" for text in decided)
+        out.append(f"mind: every point is priced, none only counted, because of {texts}")
     points = found["points"]
     size = "continuous" if points is None else f"{points:,} points"
     return [*out, f"ok: {size}; {found['engine']} search, {found['reason']}"]

@@ -19,7 +19,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
 from dse.report.points import describe
 from dse.search import cautions, feasibility
-from dse.search.exhaustive import by_goal
+from dse.search.objectives import by_goal
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, Outcome
 
@@ -69,20 +69,20 @@ def build(
             "workload_title": problem.workload.title,
         },
         "command": command,
-        "versions": versions(),
-        "hashes": {
-            "study": study.content_hash,
-            "catalogue": catalog.catalogue_hash(),
-            "calibration": calibration_hash(problem),
-        },
-        "inputs_hash": problem.inputs_hash,
+        **inputs(problem),
         "seed": seed,
         "engine": outcome.engine,
         "engine_reason": outcome.reason,
         "executor": outcome.executor,
+        "work": {
+            "units": outcome.units,
+            "resumed": outcome.resumed_units,
+            "repeated": outcome.repeated_units,
+        },
         "counts": {
             "points": outcome.tally.points,
             "feasible": outcome.tally.feasible,
+            "priced": outcome.tally.priced,
             "front": len(outcome.front),
             "ties": sum(point.ties for point in outcome.front),
         },
@@ -110,6 +110,19 @@ def build(
         "sources": provenance.sources(problem),
         "reproduce": [*_measuring(problem, profiles), command],
         "study_text": study.source.text,
+    }
+
+
+def inputs(problem: Problem) -> dict[str, Any]:
+    """What a document says of all that its numbers follow from, but for engine and seed."""
+    return {
+        "versions": versions(),
+        "hashes": {
+            "study": problem.study.content_hash,
+            "catalogue": catalog.catalogue_hash(),
+            "calibration": calibration_hash(problem),
+        },
+        "inputs_hash": problem.inputs_hash,
     }
 
 

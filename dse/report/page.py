@@ -58,6 +58,7 @@ def sections(document: Document) -> dict[str, Any]:
         "edges": edges(document),
         "profiles": [profile(item) for item in document["calibration"]],
         "groups": groups(document),
+        "work": words.work(document),
         "unchecked": {status: sum(row["status"] == status for row in document["sources"])
                       for status in UNCHECKED},
     }  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.model.arrays import Array
 from dse.search import ruled
-from dse.search.exhaustive import by_goal
+from dse.search.objectives import by_goal
 from dse.search.outside import why_outside
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, labels_of

@@ -177,6 +177,19 @@ def says_who(point: Point) -> tuple[str, str]:
     return "calibrated", "Calibrated by real runs, and inside the measured range."
 
 
+def work(document: Document) -> str:
+    """How an exhaustive search went through its units of work; empty where there is none."""
+    done = document.get("work") or {}
+    if not done.get("units"):
+        return ""
+    parts = [f"{count(done['units'])} unit{'s' * (done['units'] != 1)} of work"]
+    if done["resumed"]:
+        parts.append(f"{count(done['resumed'])} taken from the log of an interrupted run")
+    if done["repeated"]:
+        parts.append(f"{count(done['repeated'])} done again because a worker or node was lost")
+    return ", ".join(parts)
+
+
 def choice(point: Point) -> str:
     """The algorithms that a library's rules take at a point, and for which messages; else empty."""
     parts = []
@@ -203,6 +216,9 @@ def answer(document: Document) -> list[str]:
             f"The search was guided: it priced {count(document['counts']['points'])} points, and "
             "others may be better."
         )
+    if near := document.get("near"):
+        share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
+        lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
     lines += [f"Mind: {caution}" for caution in document.get("cautions", ())]
     missed = base.get("misses") or []
     if missed:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.errors import OutputError, StudyError
-from dse.report import markdown, page, tables
+from dse.report import markdown, page, runners_up, tables
 
 # Every key the page needs, so that a document of another origin is refused in one line.
 NEEDED = frozenset(
@@ -23,11 +23,13 @@ NEEDED = frozenset(
      "recommended", "cheapest_within_5_percent", "fastest", "front", "sample", "calibration",
      "transports", "extrapolated", "assumptions", "sources", "reproduce", "study_text", "created")
 )  # fmt: skip
-FILES = ("run.json", "front.csv", "report.md", "report.html")
+NEAR = "near.csv"  # only where runners-up were asked for
+STAGING = ".report-"
+FILES = ("run.json", "front.csv", NEAR, "report.md", "report.html")
 
 
 def write_report(document: Mapping[str, Any], folder: Path) -> Path:
-    """Write the four files of a report into ``folder``; returns the page's path.
+    """Write the files of a report into ``folder``; returns the page's path.
 
     Everything is written beside its place first. A report of another study is copied to
     :func:`earlier_report` before. Raises :class:`OutputError` if any of it fails (no space, no
@@ -39,11 +41,15 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
         "report.md": markdown.render_markdown(document),
         "report.html": page.render_page(document),
     }
+    if "near" in document:
+        contents[NEAR] = runners_up.near_csv(document)
     staging: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".report-", dir=folder))
-        for name in FILES:
+        for left in folder.glob(f"{STAGING}*"):  # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
+        for name in contents:
             with (staging / name).open("w", encoding="utf-8", newline="") as file:
                 file.write(contents[name])
                 file.flush()
@@ -51,8 +57,10 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
         earlier = earlier_report(folder, document)
         if earlier is not None:
             _copy(folder, earlier)
-        for name in FILES:  # renaming needs no space: from here on it does not fail half-way
+        for name in contents:  # renaming needs no space: from here on it does not fail half-way
             os.replace(staging / name, folder / name)
+        if NEAR not in contents:  # one that is left from a run that asked for it
+            (folder / NEAR).unlink(missing_ok=True)
     except OSError as cause:
         raise OutputError(
             f"{folder}: the report cannot be written: {cause.strerror}; the previous one is intact"

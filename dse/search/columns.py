@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -22,7 +23,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of :data:`QUANTITIES`.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
-    the profile that prices the aggregation knows what it costs on as many nodes.
+    the profile that prices the aggregation knows what it costs on as many nodes. measured_here:
+    computes :attr:`in_range`.
     """
 
     step: StepTime
@@ -34,10 +36,10 @@ class Evaluation(Mapping[str, Array]):
     servers: Array
     bucket_bytes: float
     memory_slack_bytes: Array
-    in_range: Mask
     priced: Mask
     target_samples: float
     baseline_samples_per_s: float
+    measured_here: Callable[[], Mask]
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -50,6 +52,11 @@ class Evaluation(Mapping[str, Array]):
 
     def __len__(self) -> int:
         return len(QUANTITIES)
+
+    @cached_property
+    def in_range(self) -> Mask:
+        """Whether the aggregation was measured like this."""
+        return self.measured_here()
 
     def whole_nodes(self) -> Mask:
         """All nodes are full, or there is only one."""

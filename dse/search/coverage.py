@@ -16,6 +16,7 @@ from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.step import AUTO
 from dse.search import served
+from dse.search.efficiency import compute_log_spread
 from dse.search.kinds import same_device, same_kind
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_P90 = 1.645  # its 90th percentile
 OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
+# Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
+# fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
+COMPUTE_ERROR_MEDIAN = 0.32
 SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
 
 
@@ -222,6 +226,25 @@ def held_out_error(setting: Setting) -> Array:
         for side in ("inside", "outside")
     )
     return np.exp(width * np.where(measured, inside, outside))
+
+
+def compute_error(setting: Setting) -> Array:
+    """One factor per draw and accelerator for the error of the roofline; shape (draws, ...).
+
+    Log-normal; a measured efficiency adds its own interval. Points on the same accelerator at the
+    same precision err together, so that the error cancels in their ratio; on others independently.
+    """
+    peak, problem = setting.precision.name, setting.problem
+    normal = np.stack([
+        np.random.default_rng(crc32(f"{machine.accelerator.name} {peak}".encode()))
+        .standard_normal(problem.draw_count)
+        for machine in setting.machines
+    ], axis=-1)  # fmt: skip
+    chosen, profiles = problem.study.efficiency.compute, problem.profiles.values()
+    spread = setting.machine(lambda m: compute_log_spread(chosen, profiles, m.accelerator, peak))
+    at = setting.coordinates[setting.machine_axis].at
+    width = np.hypot(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN, spread)
+    return np.asarray(np.exp(width * normal[:, at]))
 
 
 def _octaves(setting: Setting, profile: Profile) -> float:

@@ -7,6 +7,7 @@ the lowest indices among them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,13 +119,15 @@ def _lowest(parts: list[Indices]) -> Indices:
     return np.sort(np.concatenate(parts))[:KEPT_TIES]
 
 
-def box_front(gain: Array, cost: Array, mask: Mask, first: int, rival: Front) -> Front:
+def box_front(
+    gain: Array, cost: Array, mask: Mask, number: Callable[[Indices], Indices], rival: Front
+) -> Front:
     """The points of a grid that may enter the front, given the front so far.
 
-    gain, cost, mask broadcast to the grid's shape; point k of the grid (C order) has index
-    first + k. Axes on which the cost does not depend are reduced by their maximum first: among
-    points of equal cost only the best and its equals can survive. That is one pass over the grid;
-    everything after it works on the few cells that are left.
+    gain, cost, mask broadcast to the grid's shape; number: positions in the grid (C order) ->
+    indices of points. Axes on which the cost does not depend are reduced by their maximum first:
+    among points of equal cost only the best and its equals can survive. That is one pass over the
+    grid; everything after it works on the few cells that are left.
     """
     masked = np.where(mask, gain, -np.inf)
     shape = masked.shape
@@ -135,7 +138,7 @@ def box_front(gain: Array, cost: Array, mask: Mask, first: int, rival: Front) ->
     flat_gain = best.ravel()
     flat_cost = np.broadcast_to(costs, best.shape).ravel()
     cells = np.flatnonzero(flat_gain > -np.inf)
-    cells = cells[_may_enter(flat_gain[cells], flat_cost[cells], rival)]
+    cells = cells[may_enter(flat_gain[cells], flat_cost[cells], rival)]
     cells = cells[nondominated(flat_gain[cells], flat_cost[cells])]
     if len(cells) == 0:
         return empty_front()
@@ -146,10 +149,10 @@ def box_front(gain: Array, cost: Array, mask: Mask, first: int, rival: Front) ->
     at = np.unravel_index(reached, shape)
     kept = [np.zeros_like(a) if axis in free else a for axis, a in enumerate(at)]
     cell = np.ravel_multi_index(kept, best.shape) if shape else reached
-    return front_of(flat_gain[cell], flat_cost[cell], reached.astype(np.int64) + first)
+    return front_of(flat_gain[cell], flat_cost[cell], number(reached.astype(np.int64)))
 
 
-def _may_enter(gain: Array, cost: Array, rival: Front) -> Mask:
+def may_enter(gain: Array, cost: Array, rival: Front) -> Mask:
     """Points not strictly dominated by the rival front; its ties stay."""
     if not len(rival):
         return np.ones(len(gain), dtype=bool)

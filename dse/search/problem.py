@@ -24,7 +24,8 @@ from dse.search.setting import Setting
 from dse.study import Study, Value, split_aggregation
 from dse.study.space import Box, Space
 
-_REMEMBERED = 64  # partial results kept; each is small beside a block of points
+_REMEMBERED = 64  # partial results kept, at most
+_REMEMBERED_BYTES = 256e6  # of them, besides the last
 
 
 @dataclass
@@ -42,6 +43,7 @@ class Problem:
     profiles: Mapping[str, Profile]
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
+    _sizes: dict[Any, int] = field(default_factory=dict, init=False)
 
     @cached_property
     def space(self) -> Space:
@@ -117,6 +119,10 @@ class Problem:
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
+        return self.placed(box).evaluation(self.baseline_samples_per_s)
+
+    def placed(self, box: Box) -> Setting:
+        """A grid of points, before they are priced."""
         slab = self.space.slabs[box.slab]
         rank = len(slab.axes)
         coordinates = {}
@@ -124,7 +130,7 @@ class Problem:
             shape = tuple(-1 if other == number else 1 for other in range(rank))
             at = np.arange(part.start, part.stop).reshape(shape)
             coordinates[axis.name] = Coordinate(axis.values, at, (part.start, part.stop))
-        return self.evaluate(slab.fixed, coordinates, rank)
+        return Setting(self, slab.fixed, coordinates, rank)
 
     def point(self, values: Mapping[str, Value | None], speedup: bool = True) -> Evaluation:
         """Evaluate one point given by the values of its axes, shape (1,)."""
@@ -219,9 +225,22 @@ class Problem:
             return make()
         if key not in self._memory:
             self._memory[key] = make()
-            if len(self._memory) > _REMEMBERED:
-                self._memory.popitem(last=False)
+            self._sizes[key] = _nbytes(self._memory[key])
+            while len(self._memory) > _REMEMBERED or (
+                sum(self._sizes.values()) > _REMEMBERED_BYTES and len(self._memory) > 1
+            ):
+                oldest, _ = self._memory.popitem(last=False)
+                del self._sizes[oldest]
         return self._memory[key]
+
+
+def _nbytes(value: Any) -> int:
+    """Bytes of the arrays in a partial result."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, compute.Compute):
+        return sum(map(_nbytes, vars(value).values()))
+    return sum(map(_nbytes, value)) if isinstance(value, list | tuple) else 0
 
 
 def model_layers(workload: catalog.Workload) -> compute.Layers:

@@ -9,21 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
-from dse import __version__, catalog
 from dse.errors import DseError, NoFeasiblePoint
 from dse.search import exhaustive, feasibility, pareto
 from dse.search.columns import Evaluation
+from dse.search.estimate import estimate
 from dse.search.executors import Executor, LocalExecutor
-from dse.search.guided import Guided
+from dse.search.guided import Archive, Block, Guide, Guided, Points, record
 from dse.search.problem import Problem
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
 
-# What one point of a sweep costs on one core; only decides which engine `auto` picks, and the
-# estimate that is printed. `make bench` measures it.
-SECONDS_PER_POINT = 1e-7
-SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
 EXHAUSTIVE_SECONDS = 120.0
 
 
@@ -49,7 +45,12 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished search. ``reason`` says why this engine ran; points are by rising cost."""
+    """A finished search. ``reason`` says why this engine ran; points are by rising cost.
+
+    units: of work, in a guided search blocks of points; of them ``resumed_units`` were taken from
+    the log of an earlier run. repeated_units: how often one was done again, because its worker or
+    node was lost. archive: every point that a guided search priced.
+    """
 
     problem: Problem
     engine: str
@@ -58,30 +59,26 @@ class Outcome:
     tally: Tally
     front: tuple[FrontPoint, ...]
     search_s: float
+    units: int
     resumed_units: int
-
-
-def estimate_s(problem: Problem) -> float | None:
-    """Seconds an exhaustive search should take on one core; None if the space is continuous."""
-    points = problem.points
-    if points is None:
-        return None
-    return points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
+    repeated_units: int
+    archive: Archive | None = None
 
 
 def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
     """(engine, why)."""
-    seconds = estimate_s(problem)
-    if wanted == "exhaustive" and seconds is None:
-        raise DseError("engine exhaustive needs finite axes; use guided, or list the values")
-    if wanted != "auto":
-        return wanted, "as asked"
-    if seconds is None:
-        return "guided", "an axis is continuous"
-    size = problem.points
-    if seconds <= EXHAUSTIVE_SECONDS:
-        return "exhaustive", f"{size:,} points take about {max(seconds, 0.1):.1f} s on one core"
-    return "guided", f"{size:,} points would take about {seconds / 60:.0f} min on one core"
+    if problem.points is None:
+        if wanted == "exhaustive":
+            raise DseError("engine exhaustive needs finite axes; use guided, or list the values")
+        return "guided", "as asked" if wanted == "guided" else "an axis is continuous"
+    if wanted == "guided":
+        return "guided", "as asked"
+    expected = estimate(problem)
+    affordable = expected.seconds <= EXHAUSTIVE_SECONDS
+    if wanted == "exhaustive":
+        return "exhaustive", f"as asked: {expected}"
+    more = "" if affordable else f", more than {EXHAUSTIVE_SECONDS:.0f} s"
+    return "exhaustive" if affordable else "guided", f"{expected}{more}"
 
 
 def run(
@@ -92,33 +89,62 @@ def run(
     progress: Progress,
     budget: int,
     seed: int,
+    reason: str = "",
+    guide: Guide | None = None,
 ) -> Outcome:
-    """Search the problem. Raises :class:`NoFeasiblePoint` if nothing meets every constraint."""
-    chosen, reason = choose_engine(problem, engine)
+    """Search the problem. Raises :class:`NoFeasiblePoint` if nothing meets every constraint.
+
+    reason: why this engine was chosen, where that is known; else it is chosen here.
+    """
+    chosen = engine
+    if not reason:
+        chosen, reason = choose_engine(problem, engine)
     started = time.perf_counter()
+    archive = None
     if chosen == "guided":
-        tally, front = _guided(problem, progress, budget, seed)
-        resumed, name = 0, "local"
+        guided = _guided_search(problem, log, progress, budget, seed, guide or Guide())
+        tally, front = _guided(problem, guided)
+        resumed, repeated, name = len(guided.before), 0, "local"
+        units = resumed + guided.blocks
+        archive = guided.archive
     else:
         where = where or LocalExecutor()
         resumed = len(log.done) if log else 0
-        tally = _exhaustive(problem, where, log, progress)
+        units = exhaustive.units(problem.space)
+        tally, repeated = _exhaustive(problem, where, log, progress)
         front = [_indexed(problem, tally.front, at) for at in range(len(tally.front))]
         name = where.name
     elapsed = time.perf_counter() - started
-    return Outcome(problem, chosen, reason, name, tally, tuple(front), elapsed, resumed)
+    return Outcome(
+        problem,
+        chosen,
+        reason,
+        name,
+        tally,
+        tuple(front),
+        elapsed,
+        units,
+        resumed,
+        repeated,
+        archive,
+    )
 
 
-def _exhaustive(problem: Problem, where: Executor, log: RunLog | None, progress: Progress) -> Tally:
+def _exhaustive(
+    problem: Problem, where: Executor, log: RunLog | None, progress: Progress
+) -> tuple[Tally, int]:
+    """The tally of the whole space, and how many units had to be done again."""
     whole = problem.space.size
     done = log.done if log else set()
     tally = log.before if log else total([])
+    repeated = log.repeated if log else 0
     progress(tally.points, whole)
     todo = (unit for unit in range(exhaustive.units(problem.space)) if unit not in done)
-    for unit, found in where.run(problem, todo):
+    for unit, found, attempts in where.run(problem, todo, tally.front):
         tally = total([tally, found])
+        repeated += attempts - 1
         if log:
-            log.append(unit, found)
+            log.append(unit, found, attempts)
         progress(tally.points, whole)
     reasons = sorted(tally.rejected)  # in whatever order the units came
     tally = replace(tally, rejected={reason: tally.rejected[reason] for reason in reasons})
@@ -128,22 +154,44 @@ def _exhaustive(problem: Problem, where: Executor, log: RunLog | None, progress:
         raise _nothing_feasible(
             problem, tally, problem.space.labels(index), problem.space.point(index)
         )
-    return tally
+    return tally, repeated
 
 
-def _guided(
-    problem: Problem, progress: Progress, budget: int, seed: int
-) -> tuple[Tally, list[FrontPoint]]:
-    search = Guided(problem, budget, seed, lambda priced: progress(priced, budget))
+def _guided_search(
+    problem: Problem,
+    log: RunLog | None,
+    progress: Progress,
+    budget: int,
+    seed: int,
+    guide: Guide,
+) -> Guided:
+    """The search, with what the log knows already, and every block logged as it is priced."""
+    space = Points(problem.study)
+    before = [record.block_from(block, space) for block in log.blocks] if log else []
+    search = Guided(
+        problem, budget, seed, lambda known: progress(known, budget), guide, before=before
+    )
+
+    def told(block: Block) -> None:
+        if log:
+            number = len(before) + search.blocks
+            log.append(number, record.block_tally(block), block=record.block_record(block, space))
+
+    search.told = told
+    return search
+
+
+def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     front = search.run()
-    tally = Tally(len(search.points), search.feasible, search.rejected, front)
-    if not search.feasible:
-        nearest = min(range(len(search.points)), key=lambda at: search.violation[at])
-        values = search.values(nearest)
+    archive = search.archive
+    tally = Tally(len(archive), archive.feasible, archive.rejected, front, len(archive))
+    if not archive.feasible:
+        values = archive.space.values(archive.points[archive.best()[0]])
         raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
     found = []
     for at in range(len(front)):
-        members = [search.values(search.position[int(i)]) for i in front.indices[at]]
+        positions = [archive.position[int(index)] for index in front.indices[at]]
+        members = [archive.space.values(archive.points[position]) for position in positions]
         found.append(_described(problem, front, at, members))
     return tally, found
 
@@ -218,16 +266,3 @@ def _reached(evaluation: Evaluation, study: Study, reason: str) -> str:
         return ""
     names = sorted(constraint.expression.names) if constraint.expression else ["memory_slack"]
     return f" ({', '.join(f'{n} = {float(np.ravel(evaluation[n])[0]):.4g}' for n in names)})"
-
-
-def header(problem: Problem, calibration_hash: str) -> dict[str, object]:
-    """What a run log must agree on before it may be resumed."""
-    return {
-        "dse": __version__,
-        "study": problem.study.content_hash,
-        "catalogue": catalog.catalogue_hash(),
-        "workload and prices": problem.inputs_hash,
-        "calibration": calibration_hash,
-        "unit_points": exhaustive.CHUNK_POINTS,
-        "box_points": exhaustive.BOX_POINTS,
-    }

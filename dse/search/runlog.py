@@ -1,47 +1,66 @@
-"""The append-only log of a run: what is finished survives a kill, and a resumed run skips it."""
+"""The append-only log of a run: what is finished survives a kill, and a resumed run skips it.
+
+One JSON object per line. Its first field is the CRC-32 of the rest of the line, so that a line that
+was cut short or damaged is recognised. The first line says what is being searched.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from io import BufferedReader, FileIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError, OutputError
+from dse.search.identity import Identity, difference
 from dse.search.tally import Tally, from_record, total
 
-FORMAT = "dse-runlog/2"
+FORMAT = "dse-runlog/3"
+_SUM = '{{"crc32":"{:08x}",'  # then what it is the sum of, up to the end of the line
+_SUM_BYTES = len(_SUM.format(0))
 
 
 class RunLog:
-    """One JSON line per finished unit of work, behind a header that says what is being searched.
+    """The finished units of work of one search; holds its folder against a second run.
 
-    Every line is flushed to the disk before the next unit counts as done. A last line cut short by
-    a kill is dropped on resume: that unit is done again. The file is locked while it is open, so
-    one folder has one run; the lock goes with the process, however that ends.
+    A unit counts as done once its line is on the disk. What a kill or a full disk left of a last
+    line is dropped on resume, and a damaged line in the midst is passed over: their units are done
+    again. The file is locked while it is open; the lock goes with the process, however that ends.
+    A log that is not resumed, although units are in it, is kept under another name.
 
-    resumed: whether there was a log to go on with. done, before: the units that were finished
-    then, and their tally.
+    done, before: the units that were finished before, and their tally. repeated: how often they
+    had to be done again because a worker was lost. blocks: of a guided search, the points that were
+    priced. damaged: lines that are passed over. kept:
+    where the log is that was found and not resumed.
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any], resume: bool) -> None:
+    def __init__(self, path: Path, search: Identity, resume: bool) -> None:
         self.path = path
         self._made_folder = not path.parent.exists()
-        self.header = {"format": FORMAT, **header}
-        self.done: set[int] = set()
-        self.before: Tally = total([])
+        self._header = {"format": FORMAT, **search}
+        self._forget()
+        self.kept: Path | None = None
         self._file = self._locked()
         try:
-            whole = self._read() if resume else 0
-            self.resumed = whole > 0
+            whole = self._read(resume)
+            if not whole and self._loses_something():
+                self._put_aside()
             self._begin(whole)
         except BaseException:
             self._file.close()
             raise
+
+    def _forget(self) -> None:
+        self.done: set[int] = set()
+        self.before: Tally = total([])
+        self.blocks: list[dict[str, Any]] = []
+        self.repeated = self.damaged = 0
 
     def _locked(self) -> FileIO:
         """The log, opened to go on; raise if another run has it."""
@@ -67,59 +86,101 @@ class RunLog:
                     return file
             file.close()  # the run that had it has just discarded it
 
-    def _read(self) -> int:
-        """Fill ``done`` and ``before``; return how many bytes of the log are whole."""
+    def _read(self, resume: bool) -> int:
+        """How many bytes of the log to go on from; fills in what they say. 0: start afresh.
+
+        Raise if there is something to resume, and it is of another search or cannot be told.
+        """
         whole = 0
+        found: dict[str, Any] | None = None
         reader = _from_start(self._file)
-        for number, line in enumerate(reader):
-            try:
-                record = json.loads(line) if line.endswith(b"\n") else None
-                if number > 0 and record is not None and "process" not in record:
-                    self._count(int(record["unit"]), from_record(record))
-            except (ValueError, KeyError, TypeError, IndexError):
-                record = None
-            if record is None:  # cut short or damaged: it and what follows is done again
+        for line in reader:
+            if not line.endswith(b"\n"):  # cut short
                 break
-            if number == 0:
-                self._same_search(record)
+            record = _checked(line)
+            if whole == 0:
+                found = record
+            elif record is None or not self._count(record):
+                self.damaged += 1
             whole += len(line)
         reader.detach()
+        if not resume or not self._loses_something():
+            return 0
+        if found is None:
+            self._refuse("what its run searched cannot be read")
+        elif differs := difference(found, self._header):
+            self._refuse(f"its run was another: {differs}")
         return whole
 
-    def _count(self, unit: int, tally: Tally) -> None:
+    def _refuse(self, why: str) -> None:
+        raise DseError(
+            f"{self.path}: cannot be resumed, {why}; without --resume the run starts afresh and "
+            "this log is kept under another name"
+        )
+
+    def _count(self, record: Mapping[str, Any]) -> bool:
+        """Take in a line after the first; False if it makes no sense."""
+        if "process" in record:
+            return True
+        try:
+            unit, tally = int(record["unit"]), from_record(record)
+            again = int(record["attempts"]) - 1
+        except (ValueError, KeyError, TypeError, IndexError):
+            return False
         if unit not in self.done:
             self.done.add(unit)
             self.before = total([self.before, tally])
+            self.repeated += again
+            if "block" in record:
+                self.blocks.append(record["block"])
+        return True
 
-    def _same_search(self, found: Any) -> None:
-        for key, value in self.header.items():
-            was = found.get(key) if isinstance(found, dict) else None
-            if was != value:
-                raise DseError(
-                    f"{self.path}: the run to resume had another {key} ({was}, now {value}); "
-                    "run without --resume to start afresh"
-                )
+    def _loses_something(self) -> bool:
+        """Whether starting afresh would drop a finished unit, or what might be one."""
+        return bool(self.done or self.damaged)
+
+    def _put_aside(self) -> None:
+        """Keep the log that is there as NAME.1, or the first number that is free."""
+        numbered = (self.path.with_name(f"{self.path.name}.{number}") for number in count(1))
+        self.kept = next(path for path in numbered if not os.path.lexists(path))
+        try:
+            self.path.rename(self.kept)
+        except OSError as cause:
+            raise self._unwritable(cause) from cause
+        self._file.close()
+        self._file = self._locked()
 
     def _begin(self, whole: int) -> None:
         """Keep that much of the log, and sign it."""
+        if not whole:
+            self._forget()
         try:
             self._file.truncate(whole)
-            self._write({**({} if whole else self.header), "process": os.getpid()})
+            self._write({**({} if whole else self._header), "process": os.getpid()})
+            _sync(self.path.parent)
         except OSError as cause:
             if not whole:  # nothing to resume
                 with suppress(OSError):
                     self.path.unlink(missing_ok=True)
             raise self._unwritable(cause) from cause
 
-    def append(self, unit: int, tally: Tally) -> None:
-        """Record a finished unit, on the disk when this returns."""
+    def append(
+        self,
+        unit: int,
+        tally: Tally,
+        attempts: int = 1,
+        block: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Record a finished unit, on the disk when this returns; ``block``: its points."""
+        points = {} if block is None else {"block": block}
         try:
-            self._write({"unit": unit, **tally.record()})
+            self._write({"unit": unit, "attempts": attempts, **tally.record(), **points})
         except OSError as cause:
             raise self._unwritable(cause) from cause
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
+        rest = json.dumps(record, separators=(",", ":")).encode()[1:]
+        line = _SUM.format(zlib.crc32(rest)).encode() + rest + b"\n"
         while line:  # a disk may take a part, and only then say why not all
             line = line[self._file.write(line) :]
         os.fsync(self._file.fileno())
@@ -146,6 +207,17 @@ class RunLog:
                 self.path.parent.rmdir()
 
 
+def _checked(line: bytes) -> dict[str, Any] | None:
+    """The record of a line; None if it is not as it was written."""
+    if line[:_SUM_BYTES] != _SUM.format(zlib.crc32(line[_SUM_BYTES:-1])).encode():
+        return None
+    with suppress(ValueError):
+        record = json.loads(line)
+        if isinstance(record, dict):
+            return record
+    return None
+
+
 def _from_start(file: FileIO) -> BufferedReader:
     """Reads a file's lines; detach it, or the file closes with it."""
     file.seek(0)
@@ -157,8 +229,16 @@ def _writer(file: FileIO) -> str:
     found = ""
     reader = _from_start(file)
     for line in reader:
-        if b'"process":' in line:
-            with suppress(ValueError, KeyError, TypeError):
-                found = f" (process {int(json.loads(line)['process'])})"
+        if b'"process":' in line and (record := _checked(line)):
+            found = f" (process {record.get('process')})"
     reader.detach()
     return found
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder last through a power cut."""
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

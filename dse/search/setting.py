@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
 from dse.calibration.network_part import NetworkFit
 from dse.model import compute, money, overlap, parameter_server, step
-from dse.model.arrays import Array
+from dse.model.arrays import Array, Mask
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from dse.model.selection import Rules
 from dse.search import coverage, ruled, served, tables
 from dse.search.chosen import not_known
 from dse.search.columns import Evaluation
-from dse.search.coverage import NORMAL_MEDIAN
-from dse.search.efficiency import compute_log_spread
 from dse.search.placement import Placement
 
-# Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
-# fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
-COMPUTE_ERROR_MEDIAN = 0.32
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 
 _COMPUTE_AXES = ("node", "accelerator", "batch_per_gpu", "optimizer")
@@ -156,7 +150,7 @@ class Setting(Placement):
         parts = [(n, c.values, c.key) for n in names if (c := self.coordinates.get(n)) is not None]
         return None if any(key is None for _, _, key in parts) else tuple(parts)
 
-    def _passes(self) -> tuple[compute.Compute, list[Array], Array, Array]:
+    def passes(self) -> tuple[compute.Compute, list[Array], Array, Array]:
         where = self._key(_COMPUTE_AXES)
         key = where and (
             "passes",
@@ -172,7 +166,7 @@ class Setting(Placement):
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:
-                error = self._compute_error()
+                error = coverage.compute_error(self)
                 passes = compute.scaled(passes, error)
                 update = update * error
             return (
@@ -216,29 +210,8 @@ class Setting(Placement):
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
 
-    def _compute_error(self) -> Array:
-        """One factor per draw and accelerator for the error of the roofline; shape (draws, ...).
-
-        Log-normal; a measured efficiency adds its own interval. Points on the same accelerator at
-        the same precision err together, so that the error cancels in their ratio; on others
-        independently.
-        """
-        names = [machine.accelerator.name for machine in self.machines]
-        normal = np.stack([
-            np.random.default_rng(crc32(f"{name} {self.precision.name}".encode()))
-            .standard_normal(self.problem.draw_count)
-            for name in names
-        ], axis=-1)  # fmt: skip
-        chosen, profiles = self.problem.study.efficiency.compute, self.problem.profiles.values()
-        spread = self.machine(
-            lambda m: compute_log_spread(chosen, profiles, m.accelerator, self.precision.name)
-        )
-        at = self.coordinates[self.machine_axis].at
-        width = np.hypot(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN, spread)
-        return np.exp(width * normal[:, at])
-
     def step_time(self) -> step.StepTime:
-        passes, ready, loading, update = self._passes()
+        passes, ready, loading, update = self.passes()
         overlapped = self.fixed.get("overlap", "bucketed") != "none"
         return step.combine(passes, ready, self.bucket_costs, loading, update, overlapped)
 
@@ -272,10 +245,17 @@ class Setting(Placement):
             ),
         )
 
-    def evaluation(self, baseline_samples_per_s: float) -> Evaluation:
+    def in_range(self) -> Mask:
+        """Whether the aggregation was measured like this."""
+        return coverage.in_range(self) if self.rules is None else ruled.in_range(self)
+
+    def evaluation(
+        self, baseline_samples_per_s: float, terms: step.StepTime | None = None
+    ) -> Evaluation:
+        """The points priced; ``terms`` in place of those of their own step."""
         layers, target_samples = self.problem.layers, self.problem.target_samples
         return Evaluation(
-            step=self.step_time(),
+            step=self.step_time() if terms is None else terms,
             cost=self.cost(),
             gpus=self.gpus,
             gpus_per_node=self.gpus_per_node,
@@ -286,8 +266,8 @@ class Setting(Placement):
             memory_slack_bytes=step.memory_slack_bytes(
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
-            in_range=coverage.in_range(self) if self.rules is None else ruled.in_range(self),
             priced=self.priced,
             target_samples=tables.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
+            measured_here=self.in_range,
         )

@@ -16,19 +16,22 @@ from dse.search.pareto import Front
 class Tally:
     """points: evaluated. feasible: meeting every constraint. rejected: reason -> points it rejects
     (a point may be rejected by several). front: of the feasible points; may lack points that the
-    front known elsewhere dominates.
+    front known elsewhere dominates. priced: points whose step was computed; those that cannot enter
+    the front whatever their communication takes are only counted.
     """
 
     points: int
     feasible: int
     rejected: Mapping[str, int]
     front: Front
+    priced: int
 
     def record(self) -> dict[str, Any]:
         """As JSON; floats survive unchanged."""
         return {
             "points": self.points,
             "feasible": self.feasible,
+            "priced": self.priced,
             "rejected": dict(self.rejected),
             "front": [
                 [float(gain), float(cost), int(ties), [int(index) for index in indices]]
@@ -53,18 +56,21 @@ def from_record(record: Mapping[str, Any]) -> Tally:
         tuple(np.array(row[3], dtype=np.int64) for row in rows),
     )
     rejected = {str(k): int(v) for k, v in record["rejected"].items()}
-    return Tally(int(record["points"]), int(record["feasible"]), rejected, front)
+    return Tally(
+        int(record["points"]), int(record["feasible"]), rejected, front, int(record["priced"])
+    )
 
 
 def total(tallies: Iterable[Tally]) -> Tally:
     """The tally of all points of several disjoint sets, in any order."""
-    points = feasible = 0
+    points = feasible = priced = 0
     rejected: dict[str, int] = {}
     fronts: list[Front] = []
     for tally in tallies:
         points += tally.points
         feasible += tally.feasible
+        priced += tally.priced
         for reason, count in tally.rejected.items():
             rejected[reason] = rejected.get(reason, 0) + count
         fronts.append(tally.front)
-    return Tally(points, feasible, rejected, pareto.merge(fronts))
+    return Tally(points, feasible, rejected, pareto.merge(fronts), priced)

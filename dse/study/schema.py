@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
+from dse.study.definition import Sampler
 from dse.study.names import ALGORITHMS, TRANSPORTS
 from dse.study.quantities import QUANTITIES
 
@@ -127,6 +128,7 @@ class SearchFile(_Section):
     engine: Literal["auto", "exhaustive", "guided"] = "auto"
     budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(_whole)] = 20_000
     seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(_whole)] = 0
+    sampler: Sampler = Field(default="auto", description="who proposes points to the guided engine")
 
 
 class ExecutorFile(_Section):

@@ -50,7 +50,10 @@ class Slab:
 
 @dataclass(frozen=True)
 class Box:
-    """A contiguous index range of one slab that is itself a grid: a slice per data axis."""
+    """A grid of points of one slab, a slice per data axis; ``first``: the first one's index.
+
+    Those that the space is cut into are contiguous index ranges.
+    """
 
     slab: int
     first: int
@@ -65,6 +68,27 @@ class Box:
     def size(self) -> int:
         """Number of design points."""
         return math.prod(self.shape)
+
+    def part(self, axis: int, begin: int, end: int) -> Box:
+        """The grid of some neighbouring values of one axis, counted from the box's own first.
+
+        Its indices are contiguous only if all axes before that one have a single value.
+        """
+        start = self.slices[axis].start
+        chosen = slice(start + begin, start + end)
+        slices = (*self.slices[:axis], chosen, *self.slices[axis + 1 :])
+        return Box(self.slab, self.first + begin * math.prod(self.shape[axis + 1 :]), slices)
+
+    def pieces(self, largest: int) -> Iterator[Box]:
+        """The box cut into boxes of at most ``largest`` points, in index order."""
+        if self.size <= largest:
+            yield self
+            return
+        axis = next(at for at, length in enumerate(self.shape) if length > 1)
+        run = max(1, largest * self.shape[axis] // self.size)
+        for begin in range(0, self.shape[axis], run):
+            end = min(begin + run, self.shape[axis])
+            yield from self.part(axis, begin, end).pieces(largest)
 
 
 class Space:

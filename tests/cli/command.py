@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -54,5 +55,10 @@ def refused(done: subprocess.CompletedProcess[str], status: int = 2) -> str:
     assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     assert done.stderr.endswith("\n")
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr[:-1]
+    (line,) = said(done)
+    return line
+
+
+def said(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The lines on stderr but those of the progress, which come where a run takes its time."""
+    return [line for line in done.stderr.splitlines() if not re.match(r"  [\d,]+ of [\d,]+ ", line)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
+import re
 import resource
 import shutil
 import signal
@@ -14,21 +17,16 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import write_experiment
+from dse.search.identity import identity
+from dse.search.load import load
 from tests.calibration import synthetic
 from tests.cli.command import DEADLINE_S, dse, environment, files, refused, start
 from tests.processes import text, until
-from tests.search.studies import SMALL, written
+from tests.ray_head import beside_a_head
+from tests.search.studies import LARGE, SMALL, written
 
 REPORT = {"report.html", "report.md", "front.csv", "run.json"}
 LOG = "run.log.jsonl"
-# 39 million points: seconds of work in some twenty units, so that a signal lands in the midst.
-LARGE = (
-    SMALL.replace("study: small", "study: large")
-    .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: {from: 1, to: 400, step: 1}")
-    .replace("gpus_per_node: [1, 4]", "gpus_per_node: [1, 2, 4, 8]")
-    .replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: {from: 1, to: 256, step: 1}")
-    .replace("bucket: [4 MiB, 25 MiB]", "bucket: [1 MiB, 4 MiB, 25 MiB]")
-)
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +133,100 @@ def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
     before = files(tmp_path)
     line = refused(dse("run", "study.yaml", "--resume", cwd=tmp_path))
     assert "run.log.jsonl" in line
-    assert "another study" in line
+    assert "constraints[2] of the study was capital <= 200 kUSD, is capital <= 100 kUSD" in line
     assert files(tmp_path) == before
+
+
+def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
+    uninterrupted: bytes, tmp_path: Path
+) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    folder = tmp_path / "reports" / "large"
+    log = (folder / LOG).read_bytes()
+    written(tmp_path, SMALL.replace("study: small", "study: large"), "other.yaml")
+    for options in ((), ("--engine", "guided", "--budget", "300")):
+        done = dse("run", "other.yaml", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (f"its log is kept in reports/large/{LOG}.1" in done.stdout) is not options
+        assert (folder / f"{LOG}.1").read_bytes() == log
+    (folder / f"{LOG}.1").rename(folder / LOG)
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: " in done.stdout
+    assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_two_runs_in_one_folder(engine: str, tmp_path: Path) -> None:
+    """The second is refused, whatever it searches and however; the first goes on."""
+    written(tmp_path, LARGE)
+    written(tmp_path, name="other.yaml")
+    log = tmp_path / "here" / LOG
+    first = start(
+        "run", "study.yaml", "--engine", engine, "--budget", "300", "--out", "here", cwd=tmp_path
+    )
+    until(lambda: text(log).count("\n") >= 1, DEADLINE_S)
+    first.send_signal(signal.SIGSTOP)
+    for second in ("study.yaml", "--resume"), ("other.yaml",), ("other.yaml", "--engine=guided"):
+        line = refused(dse("run", *second, "--out", "here", cwd=tmp_path))
+        assert line == (
+            f"dse: here: another run (process {first.pid}) is writing here; "
+            "wait for it or use --out"
+        )
+    assert set(files(tmp_path / "here")) == {LOG}
+    first.send_signal(signal.SIGCONT)
+    _, err = first.communicate(timeout=DEADLINE_S)
+    assert first.returncode == 0, err
+    assert set(files(tmp_path / "here")) - {"points.csv"} == REPORT
+
+
+@pytest.mark.parametrize("damage", ["the last line cut", "the last line", "a line in the midst"])
+def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: Path) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    log = tmp_path / "reports" / "large" / LOG
+    lines = log.read_bytes().splitlines(keepends=True)
+    at = 1 if damage == "a line in the midst" else len(lines) - 1
+    lines[at] = lines[at][:-30] if damage.endswith("cut") else lines[at].replace(b"1", b"2")
+    log.write_bytes(b"".join(lines))
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ("1 damaged lines of the log" in done.stdout) is not damage.endswith("cut")
+    assert (log.parent / "front.csv").read_bytes() == uninterrupted
+    assert set(files(log.parent)) == REPORT
+
+
+@pytest.mark.slow
+def test_killed_fifty_times_at_random(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    study = written(tmp_path, LARGE.replace("to: 1024", "to: 256"))  # 19 units
+    command = [sys.executable, "-c", KILLING, "", str(study), str(seed()), "50"]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+    with capfd.disabled():
+        print(f"\n{done.stdout}", end="")
+    assert done.returncode == 0, done.stderr
+    assert "50 kills" in done.stdout
+
+
+@pytest.mark.slow
+def test_killed_at_random_with_several_workers(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The driver of a Ray cluster that outlives it; fewer kills, since joining takes seconds."""
+    printed = beside_a_head(KILLING, str(written(tmp_path, LARGE)), str(seed()), "8", cpus=2)
+    with capfd.disabled():
+        print(f"\n{printed}", end="")
+    assert "8 kills" in printed
+
+
+KILLING = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    "from tests.cli.killing import main; main(*sys.argv[1:])"
+)
+
+
+def seed() -> int:
+    return random.randrange(2**32)
 
 
 def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
@@ -214,6 +304,32 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
+    uninterrupted: bytes, small_disk: Path, tmp_path: Path
+) -> None:
+    study = written(tmp_path, LARGE)
+    header = len(json.dumps(identity(load(study), "exhaustive")))
+    room = -(-(header + 4000) // 4096) * 4096  # the log's first line, and a few of its units
+    filler = small_disk / "other"
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - room))
+    command = ("run", "study.yaml", "--out", "disk/large")
+    line = refused(dse(*command, cwd=tmp_path))
+    assert line == (
+        f"dse: disk/large/{LOG}: cannot be written: No space left on device; free some space and "
+        "go on with --resume, or choose another --out"
+    )
+    assert set(files(small_disk / "large")) == {LOG}
+    assert refused(dse(*command, "--resume", cwd=tmp_path)).startswith("dse: disk/large/")
+    filler.unlink()
+    done = dse(*command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    resumed = re.search(r"resuming: (\d+) units", done.stdout)
+    assert resumed is not None
+    assert int(resumed[1]) >= 1
+    assert (small_disk / "large" / "front.csv").read_bytes() == uninterrupted
+    assert set(files(small_disk / "large")) == REPORT
 
 
 @pytest.mark.parametrize("fill", [False, True], ids=("in the report", "from the start"))

@@ -13,7 +13,7 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.report import document
 from dse.report.explain import lines
-from dse.search import setting
+from dse.search import coverage
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.run import FrontPoint, run
@@ -73,7 +73,7 @@ def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
 def test_intervals_are_wider_outside_the_measured_range(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(setting, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
+    monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
 
     values = {"aggregation": "ring-mpi", "gpus_per_node": 4, "bucket": 4 * 2.0**20}
     assert 0 < width(problem, **values, gpus=4) < width(problem, **values, gpus=8)

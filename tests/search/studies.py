@@ -51,6 +51,15 @@ IMPOSSIBLE = SMALL.replace("study: small", "study: impossible").replace(
     '"capital <= 200 kUSD"', '"capital <= 1 USD"'
 )
 
+# 157 million points: seconds of work in 75 units, so that a signal lands in the midst.
+LARGE = (
+    SMALL.replace("study: small", "study: large")
+    .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: {from: 1, to: 400, step: 1}")
+    .replace("gpus_per_node: [1, 4]", "gpus_per_node: [1, 2, 4, 8]")
+    .replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: {from: 1, to: 1024, step: 1}")
+    .replace("bucket: [4 MiB, 25 MiB]", "bucket: [1 MiB, 4 MiB, 25 MiB]")
+)
+
 
 def written(folder: Path, text: str = SMALL, name: str = "study.yaml") -> Path:
     """The path of a study file with this text."""

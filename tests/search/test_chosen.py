@@ -120,9 +120,9 @@ def test_the_link_inside_a_node_must_be_the_devices_own(tmp_path: Path) -> None:
 def test_intervals_come_from_the_profiles_own_spread(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dse.search import setting
+    from dse.search import coverage
 
-    monkeypatch.setattr(setting, "COMPUTE_ERROR_MEDIAN", 0.0)
+    monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)
 
     part = library_profiles.part()
     inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0)))

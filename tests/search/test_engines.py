@@ -8,17 +8,10 @@ import numpy as np
 import pytest
 
 from dse.errors import DseError, NoFeasiblePoint
-from dse.search import exhaustive, feasibility, pareto
+from dse.search import bounds, estimate, exhaustive, feasibility, pareto
 from dse.search.load import load
 from dse.search.problem import Problem
-from dse.search.run import (
-    SECONDS_PER_POINT,
-    SECONDS_PER_SLAB,
-    Outcome,
-    choose_engine,
-    estimate_s,
-    run,
-)
+from dse.search.run import Outcome, choose_engine, run
 from tests.search import studies
 
 
@@ -166,8 +159,36 @@ def test_both_engines_name_the_same_points(small: Problem) -> None:
 
 
 def test_the_estimate_counts_points_and_slabs(small: Problem) -> None:
-    seconds = estimate_s(small)
-    assert seconds is not None
-    fixed = seconds - small.space.size * SECONDS_PER_POINT
+    expected = estimate.estimate(small)
+    fixed = expected.seconds - small.space.size * estimate.SECONDS_PER_POINT
     slabs = 2 * 3 * 2  # precision, aggregation, bucket
-    assert fixed == pytest.approx(slabs * SECONDS_PER_SLAB)
+    assert fixed == pytest.approx(slabs * estimate.SECONDS_PER_SLAB)
+    assert (expected.boxes, expected.bytes) == (0, None)
+    assert str(expected) == f"{small.space.size:,} points take about 0.1 s on one core"
+
+
+@pytest.mark.parametrize("screened_from", [1, 10**9])
+def test_the_estimate_of_a_large_space_is_measured(
+    small: Problem, monkeypatch: pytest.MonkeyPatch, screened_from: int
+) -> None:
+    monkeypatch.setattr(bounds, "SCREENED_FROM", screened_from)
+    monkeypatch.setattr(estimate, "MEASURED_FROM_POINTS", 1)
+    monkeypatch.setattr(exhaustive, "BOX_POINTS", 100)
+    expected = estimate.estimate(small)
+    assert expected.points == small.space.size
+    assert 1 <= expected.boxes <= estimate.SAMPLES
+    assert expected.seconds > 0
+    assert expected.bytes is not None
+    assert expected.bytes > 10e6
+    assert f"(by {expected.boxes} boxes timed here)" in choose_engine(small, "auto")[1]
+
+
+def test_a_search_that_takes_too_long_is_guided_and_says_why(
+    small: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.search.run.EXHAUSTIVE_SECONDS", 1e-9)
+    engine, reason = choose_engine(small, "auto")
+    assert engine == "guided"
+    assert reason.startswith(f"{small.space.size:,} points take about")
+    assert "more than" in reason
+    assert choose_engine(small, "exhaustive")[0] == "exhaustive"

@@ -58,7 +58,7 @@ def test_grid_front_with_a_rival_merges_to_the_front_of_everything(data: st.Data
     mask = rng.random(shape) < 0.8
     others = rng.integers(0, 5, (6, 2)).astype(float)
     rival = pareto.front_of(others[:, 0], others[:, 1], np.arange(1000, 1006))
-    found = pareto.merge([rival, pareto.box_front(gain, cost, mask, 100, rival)])
+    found = pareto.merge([rival, pareto.box_front(gain, cost, mask, lambda at: at + 100, rival)])
     flat_gain = gain.ravel()[mask.ravel()]
     flat_cost = np.broadcast_to(cost, shape).ravel()[mask.ravel()]
     where = np.flatnonzero(mask.ravel()) + 100

@@ -1,0 +1,145 @@
+"""Some cells of a box, as arrays for the model: listed, with a grid over the axes not listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from dse.model.arrays import Mask
+from dse.search.columns import Evaluation
+from dse.search.pareto import Indices
+from dse.search.placement import Coordinate
+from dse.search.problem import Problem
+from dse.search.setting import Setting
+from dse.study import Value
+from dse.study.space import Box, Slab
+
+PRICED_POINTS = 1 << 17  # priced in one call: a megabyte per array
+# Axes that change neither network nor layout: all their values share the terms of communication.
+_COMPUTE_AXES = ("optimizer", "batch_per_gpu")
+_MACHINE_AXES = ("node", "accelerator")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Points of a box: a list of cells (axis 0), each with the whole grid over all other axes.
+
+    fixed, coordinates: as a setting wants them. base: index of every cell's first point. shape:
+    (cells, *grid), with an axis for each of the box. strides: of the box, in points.
+    """
+
+    fixed: Mapping[str, Value | None]
+    coordinates: Mapping[str, Coordinate]
+    base: Indices
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of design points."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def index(self, positions: Indices) -> Indices:
+        """Indices of design points, from positions in ``shape`` (C order)."""
+        cell, *grid = np.unravel_index(positions, self.shape)
+        found = self.base[cell]
+        for at, stride in zip(grid, self.strides, strict=True):
+            found = found + at * stride
+        return np.asarray(found, dtype=np.int64)
+
+    def evaluation(self, problem: Problem) -> Evaluation:
+        """All points priced; arrays broadcast to ``shape``."""
+        setting = Setting(problem, self.fixed, self.coordinates, len(self.shape))
+        return setting.evaluation(problem.baseline_samples_per_s)
+
+
+def parts(problem: Problem, box: Box, alive: Mask, reach: Mask) -> Iterator[Cells]:
+    """The cells of a box that are alive, in pieces of PRICED_POINTS points if they are listed.
+
+    alive, reach: an axis for each of the box; of length 1, all values of that axis go together.
+    Points are left out where either is False. Machines come one after the other, since their
+    layers are priced once for all cells on one machine.
+    """
+    slab = problem.space.slabs[box.slab]
+    names = [axis.name for axis in slab.axes]
+    shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
+    alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
+    for row in _rows(names, alive):
+        yield from _listed(slab, _narrowed(box, row, shared, reach), _at(alive, row), box)
+
+
+def whole(problem: Problem, box: Box) -> Cells:
+    """All points of a box."""
+    slab = problem.space.slabs[box.slab]
+    (found,) = _listed(slab, box, np.ones((1,) * len(box.shape), dtype=bool), box)
+    return found
+
+
+Row: TypeAlias = tuple[int, int] | None  # axis and position of a machine; None: all together
+
+
+def _rows(names: Sequence[str], alive: Mask) -> Iterator[Row]:
+    """Each machine that has a cell."""
+    axis = next((names.index(name) for name in _MACHINE_AXES if name in names), None)
+    if axis is None or alive.shape[axis] == 1:
+        if alive.any():
+            yield None
+        return
+    rest = tuple(other for other in range(alive.ndim) if other != axis)
+    for row in np.flatnonzero(alive.any(axis=rest)):
+        yield axis, int(row)
+
+
+def _at(mask: Mask, row: Row) -> Mask:
+    """What a mask says of one machine."""
+    if row is None or mask.shape[row[0]] == 1:
+        return mask
+    return mask.take([row[1]], axis=row[0])
+
+
+def _narrowed(box: Box, row: Row, shared: Sequence[int], reach: Mask) -> Box:
+    """The box on one machine, from the first to the last value in reach on each shared axis."""
+    here = _at(reach, row)
+    found = box if row is None else box.part(row[0], row[1], row[1] + 1)
+    for axis in shared:
+        if here.shape[axis] > 1:
+            rest = tuple(other for other in range(here.ndim) if other != axis)
+            values = np.flatnonzero(here.any(axis=rest))
+            found = found.part(axis, int(values[0]), int(values[-1]) + 1)
+    return found
+
+
+def _listed(slab: Slab, narrow: Box, alive: Mask, box: Box) -> Iterator[Cells]:
+    """The cells of a part of a box: as wide as the box on all axes on which cells are listed."""
+    strides, slices, first = _strides(box.shape), narrow.slices, narrow.first
+    listed = [axis for axis, length in enumerate(alive.shape) if length > 1]
+    grid = tuple(
+        1 if axis in listed else part.stop - part.start for axis, part in enumerate(slices)
+    )
+    cells = np.nonzero(alive)
+    run = max(1, PRICED_POINTS // int(np.prod(grid, dtype=np.int64)))
+    for begin in range(0, len(cells[0]), run):
+        chosen = [position[begin : begin + run] for position in cells]
+        base = np.full(len(chosen[0]), first, dtype=np.int64)
+        coordinates = {}
+        for axis, (known, part) in enumerate(zip(slab.axes, slices, strict=True)):
+            if axis in listed:
+                base = base + chosen[axis] * strides[axis]
+                column = (part.start + chosen[axis]).reshape((-1,) + (1,) * len(grid))
+                coordinates[known.name] = Coordinate(known.values, column)
+            else:
+                shape = (1, *(-1 if other == axis else 1 for other in range(len(grid))))
+                every = np.arange(part.start, part.stop).reshape(shape)
+                coordinates[known.name] = Coordinate(known.values, every, (part.start, part.stop))
+        yield Cells(slab.fixed, coordinates, base, (len(base), *grid), strides)
+
+
+def _strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """How far apart neighbours on each axis of a grid are, in C order."""
+    strides = [1]
+    for length in reversed(shape[1:]):
+        strides.append(strides[-1] * length)
+    return tuple(reversed(strides)) if shape else ()

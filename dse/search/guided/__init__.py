@@ -1,0 +1,22 @@
+"""The guided engine: proposes, learns, and prices whole blocks of points at once.
+
+For spaces too large to enumerate, and for continuous axes. Optuna's ask and tell runs in this
+process; what was priced before is answered from a cache.
+"""
+
+from dse.search.guided.archive import Archive, Block
+from dse.search.guided.engine import Guide, Guided
+from dse.search.guided.points import Point, Points
+from dse.search.guided.samplers import NAMES, SAMPLERS, choose_sampler
+
+__all__ = [
+    "NAMES",
+    "SAMPLERS",
+    "Archive",
+    "Block",
+    "Guide",
+    "Guided",
+    "Point",
+    "Points",
+    "choose_sampler",
+]

@@ -1,0 +1,119 @@
+"""The stages of a guided search, and how the budget is shared among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dse.search.guided.archive import Archive, Block
+from dse.search.guided.points import Point, Points, size
+from dse.search.guided.polish import polish, sweep_rest
+from dse.search.guided.proposals import propose
+from dse.search.guided.samplers import choose_sampler
+from dse.search.guided.screen import Screen
+from dse.search.pareto import Front
+from dse.search.problem import Problem
+from dse.study import Axis, Value
+
+MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each
+FIRST = 0.05  # of the budget: points spread over the space, before anything is learned
+PROPOSED = 0.1  # of the budget, proposed by Optuna's sampler
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What a user may say of a guided search.
+
+    sampler: one of ``samplers.SAMPLERS``. begin_with: points to price first, such as the front of
+    an earlier run; the baseline is priced in any case.
+    """
+
+    sampler: str = "auto"
+    begin_with: tuple[Point, ...] = ()
+
+
+@dataclass
+class Guided:
+    """One guided search, from corners of the space to the neighbourhood of its front.
+
+    progress: called with the number of points known. told: is given every block that is priced.
+    before: blocks from the log of a run that was stopped; their points are not priced again, and
+    count towards the budget. blocks: how many were priced since.
+    """
+
+    problem: Problem
+    budget: int
+    seed: int
+    progress: Callable[[int], None] = lambda _: None
+    guide: Guide = field(default_factory=Guide)
+    told: Callable[[Block], None] = lambda _: None
+    before: Sequence[Block] = ()
+    blocks: int = 0
+    archive: Archive = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.archive = Archive(self.problem, Points(self.problem.study), self._told)
+        for block in self.before:
+            self.archive.take(block)
+
+    def _told(self, block: Block) -> None:
+        self.told(block)
+        self.blocks += 1
+        self.progress(len(self.archive))
+
+    def run(self) -> Front:
+        """Search until the budget is spent or nothing is left."""
+        archive, size = self.archive, self.problem.points
+        rng = np.random.default_rng([self.seed, len(archive)])
+        sweeps = size is not None and size <= self.budget
+        if not sweeps:
+            self._first(rng)
+            sampler, _ = choose_sampler(self.guide.sampler, self.budget, 2)
+            due = int((FIRST + PROPOSED) * self.budget) - len(archive)
+            propose(archive, sampler, self.seed, min(due, MOST_PROPOSALS))
+            screen = Screen(archive, rng)
+            screen.run(self.budget)
+            polish(archive, self.budget)
+            screen.run(self.budget)
+        sweep_rest(archive, self.budget)
+        return archive.front()
+
+    def _first(self, rng: np.random.Generator) -> None:
+        """The baseline, points of an earlier run, corners, and points spread over the space."""
+        space = self.archive.space
+        baseline = dict(self.problem.study.baseline.values)
+        chosen = space.on_axes({name: baseline.get(name) for name in space.names})
+        known = [space.completed(chosen, rng)] if _inside(space, chosen) else []
+        self.archive.price([*known, *self.guide.begin_with][: self.budget])
+        count = int(FIRST * self.budget) - len(self.archive)
+        if count <= 0:
+            return
+        corners = list(dict.fromkeys(space.corners()))
+        if len(corners) > count // 2:
+            kept = rng.choice(len(corners), count // 2, replace=False)
+            corners = [corners[int(at)] for at in kept]
+        self.archive.price([*corners, *space.spread(count - len(corners), rng)])
+
+    # -- the answer --------------------------------------------------------------------------
+
+    def front(self) -> Front:
+        """Front of the feasible points known."""
+        return self.archive.front()
+
+
+def _inside(space: Points, chosen: dict[str, Value | None]) -> bool:
+    """Whether the values are values of the axes; a baseline may have others."""
+    return all(
+        _between(axis, chosen[axis.name])
+        if axis.continuous
+        else chosen[axis.name] in space.levels[axis.name]
+        for axis in space.axes
+    )
+
+
+def _between(axis: Axis, value: Value | None) -> bool:
+    assert axis.low is not None
+    assert axis.high is not None
+    return value is not None and axis.low <= size(value) <= axis.high

@@ -1,0 +1,33 @@
+"""The exhaustive end of a guided search: the front's neighbourhood, then what is left unseen."""
+
+from __future__ import annotations
+
+from dse.search.guided.archive import Archive
+from dse.search.guided.points import Point
+
+BLOCK = 1024
+
+
+def polish(archive: Archive, budget: int) -> None:
+    """Price every single-axis change of every front point until the front stays."""
+    tried: set[Point] = set()
+    while len(archive) < budget:
+        best = [archive.points[at] for at in archive.best()]
+        centres = [point for point in best if point not in tried]
+        if not centres:
+            return
+        tried.update(centres)
+        near = (p for centre in centres for p in archive.space.neighbours(centre))
+        fresh = [p for p in dict.fromkeys(near) if p not in archive]
+        archive.price(fresh[: budget - len(archive)])
+
+
+def sweep_rest(archive: Archive, budget: int) -> None:
+    """If what is left of the budget covers all points not seen, see them."""
+    size = archive.problem.points
+    if size is None or size > budget:
+        return
+    space, names = archive.problem.space, archive.space.names
+    for first in range(0, size, BLOCK):
+        found = [space.point(index) for index in range(first, min(first + BLOCK, size))]
+        archive.price([tuple(values[name] for name in names) for values in found])

@@ -1,0 +1,75 @@
+"""Points of an earlier run, found again in another study by the names of their axes and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dse.errors import StudyError
+from dse.search.guided.points import Point, Points, size
+from dse.study import Value
+from dse.study.assign import assigned
+from dse.study.names import Names
+
+
+def mapped(
+    space: Points, configs: Sequence[Mapping[str, str]], names: Names
+) -> tuple[list[Point], int]:
+    """(points of this study, how many of the others it does not have).
+
+    configs: axis -> value as text; "" where the axis did not apply. Axes that this study does not
+    have are left out; those that it has and the earlier one had not are as in its baseline.
+    """
+    found = [_point(space, config, names) for config in configs]
+    points = [point for point in found if point is not None]
+    return list(dict.fromkeys(points)), len(found) - len(points)
+
+
+def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | None:
+    chosen: dict[str, Value | None] = {}
+    for axis in space.axes:
+        text = config.get(axis.name, "")
+        if not text and axis.name in config:
+            return None
+        value = _value(space, axis.name, text, names) if text else _usual(space, axis.name)
+        if value is None:
+            return None
+        chosen[axis.name] = value
+    for name in space.conditional:
+        values = space.applicable(name, chosen)[1]
+        chosen[name] = None
+        if values and config.get(name):
+            value = _value(space, name, config[name], names)
+            if value not in values:
+                return None
+            chosen[name] = value
+        elif values:
+            usual = space.study.baseline.values.get(name)
+            chosen[name] = usual if usual in values else values[0]
+    chosen = space.on_axes(chosen)
+    return tuple(chosen[name] for name in space.names)
+
+
+def _value(space: Points, name: str, text: str, names: Names) -> Value | None:
+    """The value that this study has by that name; None if there is none."""
+    try:
+        value = assigned(space.study, f"{name}={text}", names)[1]
+    except StudyError:
+        return None
+    return value if _has(space, name, value) else None
+
+
+def _usual(space: Points, name: str) -> Value | None:
+    value = space.study.baseline.values.get(name)
+    if value is not None and _has(space, name, value):
+        return value
+    return next(iter(space.levels[name]), None)
+
+
+def _has(space: Points, name: str, value: Value) -> bool:
+    axis = space.study.axis(name)
+    if axis is None or not axis.continuous:
+        return value in space.levels[name]
+    assert axis.low is not None
+    assert axis.high is not None
+    number = not isinstance(value, str)
+    return number and axis.low <= size(value) <= axis.high

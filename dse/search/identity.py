@@ -1,0 +1,140 @@
+"""What a search is a search of, in so much detail that two of them can be told apart in words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dse import __version__, catalog
+from dse.catalog import PriceList
+from dse.search import exhaustive
+from dse.search.problem import Problem
+
+Identity: TypeAlias = Mapping[str, Any]
+
+# The rooms of the package whose code decides what a point costs and which points there are.
+_DECIDING = ("catalog", "study", "model", "calibration", "search")
+# Keys of a study that change neither its points nor their prices.
+_IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
+               "search.seed")  # fmt: skip
+_SHOWN = 3  # differences that are named
+_LONGEST = 60  # characters of a value that are shown
+_ABSENT = "absent"
+
+
+def identity(
+    problem: Problem, engine: str, choices: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a search and the one that goes on with it must agree on, as JSON.
+
+    Groups by name, each a text or a mapping, in the order in which differences are named.
+    choices: what else a guided search follows from, such as its seed.
+    """
+    return {
+        "engine": engine,
+        **(choices or {}),
+        "dse": f"{__version__} (code {_code_hash()[:12]})",
+        "numpy": np.__version__,
+        "study": {
+            key: value
+            for key, value in _flat("", problem.study.source.data)
+            if not any(key == name or key.startswith(f"{name}.") for name in _IRRELEVANT)
+        },
+        "prices": dict(_prices(problem.prices)),
+        "profiles": {name: found.content_hash for name, found in problem.profiles.items()},
+        "catalogue": catalog.file_hashes(),
+        "workload and prices": problem.inputs_hash,
+        "points per unit of work": exhaustive.CHUNK_POINTS,
+        "points per block": exhaustive.BOX_POINTS,
+    }
+
+
+def difference(was: Identity, now: Identity) -> str:
+    """What differs, in words, the first few; empty where nothing does."""
+    found = [text for group in now for text in _between(group, was.get(group), now[group])]
+    more = len(found) - _SHOWN
+    return "; ".join(found[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _between(group: str, was: Any, now: Any) -> Iterator[str]:
+    if not (isinstance(was, Mapping) and isinstance(now, Mapping)):
+        if was != now:
+            yield _changed(group, _ABSENT if was is None else was, now)
+        return
+    for key in dict.fromkeys((*now, *was)):
+        before, after = was.get(key, _ABSENT), now.get(key, _ABSENT)
+        if before != after:
+            yield _worded(group, key, before, after)
+
+
+def _worded(group: str, key: str, was: Any, now: Any) -> str:
+    if group == "study":
+        return _changed(f"{key} of the study", was, now)
+    if group == "prices":
+        return _changed(key, was, now)
+    what = "profile" if group == "profiles" else f"file of the {group}"
+    how = {was: "is new", now: "is gone"}.get(_ABSENT, "has changed")
+    return f"{what} {key} {how}"
+
+
+def _changed(what: str, was: Any, now: Any) -> str:
+    return f"{what} was {_short(was)}, is {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _flat(path: str, data: Any) -> Iterator[tuple[str, Any]]:
+    """The scalars of nested mappings and lists: ``space.gpus[2]`` -> 16."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _flat(f"{path}.{key}" if path else str(key), value)
+    elif isinstance(data, list | tuple):
+        for number, value in enumerate(data, 1):
+            yield from _flat(f"{path}[{number}]", value)
+    else:
+        yield path, data
+
+
+def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
+    groups = (
+        ("price of {}", prices.accelerator_usd),
+        ("rental of {}", prices.accelerator_hourly_usd),
+        ("price of {}", prices.node_usd),
+        ("rental of {}", prices.node_hourly_usd),
+        *((f"price of {name}'s {{}}", parts) for name, parts in prices.fabric_usd.items()),
+    )
+    general = (
+        ("price of a host", prices.host_usd),
+        ("price of electricity", prices.electricity_usd_per_kwh),
+        ("PUE", prices.pue),
+        ("years of amortisation", prices.amortisation_years),
+        ("power of the host per accelerator", prices.host_power_w),
+        ("network's share of the power", prices.network_power_share),
+    )
+    facts = [(what.format(name), fact) for what, group in groups for name, fact in group.items()]
+    for name, fact in (*facts, *general):
+        amount = "unknown" if fact.value is None else f"{fact.value:,.12g} {fact.unit}".strip()
+        yield name, amount
+    for name, kind in prices.includes.items():
+        yield f"what the price of {name} is for", kind
+
+
+@cache
+def _code_hash() -> str:
+    """SHA-256 of the code that decides a search's result."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for room in _DECIDING:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0")
+            digest.update(path.read_bytes() + b"\0")
+    return digest.hexdigest()

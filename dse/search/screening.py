@@ -1,0 +1,165 @@
+"""One box of the space: every point is counted, and priced only if it may be wanted.
+
+What decides whether a point is feasible, what it costs, and what it could reach if communication
+took no time depends on few axes. Points that a known front dominates even so are not priced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, Mask
+from dse.search import bounds, feasibility, pareto
+from dse.search.cells import Cells, parts, whole
+from dse.search.columns import Evaluation
+from dse.search.objectives import by_goal
+from dse.search.pareto import Front, Indices
+from dse.search.problem import Problem
+from dse.search.tally import Tally
+from dse.study.space import Box
+
+# Whether points of these gains and costs are wanted, (points,) each. A point that gains more or
+# costs less than a wanted one is wanted too: so a bound that is not wanted rules out its points.
+Wanted: TypeAlias = Callable[[Array, Array], Mask]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of the points of a box. masks: of the demands that some fail, with an axis for each of the
+    box, of length 1 where they do not depend on it. rejected: points that each demand rejects.
+    """
+
+    masks: tuple[Mask, ...]
+    rejected: dict[str, int]
+    feasible: int
+
+    def joint(self, rank: int) -> Mask:
+        """The points that meet every demand."""
+        return _joint(self.masks, rank)
+
+
+def counted(evaluation: Evaluation, problem: Problem, shape: tuple[int, ...]) -> Counts:
+    """What the study's demands leave of points of this shape."""
+    size = int(np.prod(shape, dtype=np.int64))
+    masks, rejected = [], {}
+    for reason, passed in feasibility.checks(evaluation, problem.study):
+        failed = passed.size - int(np.count_nonzero(passed))
+        if failed:
+            rejected[reason] = failed * (size // passed.size)
+            masks.append(_full_rank(passed, len(shape)))
+    joint = _joint(masks, len(shape))
+    feasible = int(np.count_nonzero(joint)) * (size // joint.size)
+    return Counts(tuple(masks), rejected, feasible)
+
+
+def wanted_cells(problem: Problem, box: Box, wanted: Wanted) -> tuple[Counts, Iterator[Cells]]:
+    """Counts of a box on which :func:`bounds.screens` holds, and its cells that may be wanted."""
+    ideal = bounds.ideal(problem.placed(box))
+    counts = counted(ideal, problem, box.shape)
+    if not counts.feasible:
+        return counts, iter(())
+    alive, reach = _alive(ideal, counts.masks, problem, len(box.shape), wanted)
+    return counts, parts(problem, box, alive, reach)
+
+
+def screened_box(problem: Problem, box: Box, rival: Front) -> Tally:
+    """The same as :func:`whole_box`; only where :func:`bounds.screens` holds."""
+    counts, found = wanted_cells(
+        problem, box, lambda gain, cost: pareto.may_enter(gain, cost, rival)
+    )
+    front, priced = pareto.empty_front(), 0
+    for part in found:
+        _, entered = _front(problem, part, rival)
+        priced += part.size
+        if len(entered):
+            front = pareto.merge([front, entered])
+            rival = pareto.merge([rival, entered])
+    return Tally(box.size, counts.feasible, counts.rejected, front, priced)
+
+
+def whole_box(problem: Problem, box: Box, rival: Front) -> Tally:
+    """Counts of a box, and its points that may enter the front ``rival``; every point is priced."""
+    counts, front = _front(problem, whole(problem, box), rival)
+    return Tally(box.size, counts.feasible, counts.rejected, front, box.size)
+
+
+def _front(problem: Problem, part: Cells, rival: Front) -> tuple[Counts, Front]:
+    evaluation = part.evaluation(problem)
+    counts = counted(evaluation, problem, part.shape)
+    if not counts.feasible:
+        return counts, pareto.empty_front()
+    gain, cost = (evaluation[o.name] for o in by_goal(problem.study.objectives))
+    whole, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
+    return counts, pareto.box_front(whole, cost, joint, part.index, rival)
+
+
+def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Array, Array, Indices]:
+    """Gain, cost and index of the feasible points of cells that are wanted; (points,) each."""
+    evaluation = part.evaluation(problem)
+    joint = counted(evaluation, problem, part.shape).joint(len(part.shape))
+    at = np.flatnonzero(np.broadcast_to(joint, part.shape))
+    gain, cost = (
+        np.broadcast_to(evaluation[o.name], part.shape).ravel()[at]
+        for o in by_goal(problem.study.objectives)
+    )
+    kept = wanted(gain, cost)
+    return gain[kept], cost[kept], part.index(at[kept])
+
+
+def _alive(
+    ideal: Evaluation, masks: Sequence[Mask], problem: Problem, rank: int, wanted: Wanted
+) -> tuple[Mask, Mask]:
+    """Which cells may hold a wanted point, on the axes that cost and ideal gain depend on.
+
+    The second mask, on those of the gain alone, leaves out what is not wanted at any cost.
+    """
+    gain, cost = (_full_rank(ideal[o.name], rank) for o in by_goal(problem.study.objectives))
+    gain = np.where(np.isnan(gain), -np.inf, gain)  # what is not known is not feasible
+    cost = np.where(np.isnan(cost), np.inf, cost)
+    for mask in masks:
+        # A mask on other axes is left out: the bound is then weaker, and still one.
+        if _within(mask.shape, gain.shape):
+            gain = np.where(mask, gain, -np.inf)
+        if _within(mask.shape, cost.shape):
+            cost = np.where(mask, cost, np.inf)
+    free = _others(cost.shape, gain.shape)
+    reach = _possible(gain, cost.min(axis=_others(gain.shape, cost.shape), keepdims=True), wanted)
+    gain = gain.max(axis=free, keepdims=True)
+    shape = np.broadcast_shapes(gain.shape, cost.shape)
+    alive = np.array(np.broadcast_to(reach.any(axis=free, keepdims=True), shape))
+    # Few are left: now one by one.
+    best, price = np.broadcast_to(gain, shape)[alive], np.broadcast_to(cost, shape)[alive]
+    alive[alive] = _possible(best, price, wanted)
+    return alive, reach
+
+
+def _possible(gain: Array, cost: Array, wanted: Wanted) -> Mask:
+    gain, cost = np.broadcast_arrays(gain, cost)
+    possible = (gain > -np.inf) & (cost < np.inf)
+    return np.asarray(possible & wanted(gain.ravel(), cost.ravel()).reshape(gain.shape))
+
+
+def _joint(masks: Sequence[Mask], rank: int) -> Mask:
+    joint: Mask = np.ones((1,) * rank, dtype=bool)
+    for mask in sorted(masks, key=lambda mask: mask.size):  # small ones first: fewer full passes
+        joint = joint & mask
+    return joint
+
+
+def _within(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
+    return all(a in (1, b) for a, b in zip(inner, outer, strict=True))
+
+
+def _others(shape: tuple[int, ...], larger: tuple[int, ...]) -> tuple[int, ...]:
+    """Axes that only ``larger`` depends on."""
+    pairs = zip(shape, larger, strict=True)
+    return tuple(axis for axis, (a, b) in enumerate(pairs) if a == 1 and b > 1)
+
+
+def _full_rank(values: NDArray[Any], rank: int) -> NDArray[Any]:
+    return values.reshape((1,) * (rank - values.ndim) + values.shape)

@@ -1,0 +1,125 @@
+"""A finished run in Optuna storages: SQLite, and a PostgreSQL server where one is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import optuna
+import pytest
+
+from dse.errors import DseError
+from dse.session import Options, run_study
+from dse.session_guided import POINTS, export_run
+from tests.search import studies
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    study = studies.written(folder, studies.CONTINUOUS)
+    out = folder / "out"
+    run_study(str(study), Options(out=out, budget=120, seed=1), quiet=True)
+    return out
+
+
+def check(storage: str, finished: Path, count: int = 120) -> None:
+    document = json.loads((finished / "run.json").read_text())
+    opened = optuna.storages.RDBStorage(storage)
+    study = optuna.load_study(study_name=document["study"]["name"], storage=opened)
+    assert len(study.trials) == count
+    assert [d.name for d in study.directions] == ["MAXIMIZE", "MINIMIZE"]
+    expected = {(p["speedup"], p["capital"]) for p in document["front"]}
+    assert {tuple(trial.values) for trial in study.best_trials} == expected
+    assert all(trial.constraints["violation"] == 0 for trial in study.best_trials)
+    best = study.best_trials[0]
+    assert best.user_attrs["on_front"]
+    assert best.user_attrs["step_s"] > 0
+    assert best.params["gpus"] in (1, 2, 3, 4, 8, 16)
+    assert ("ps_servers" in best.params) == (best.params["aggregation"] == "ps-grpc")
+    assert study.user_attrs["engine"] == "guided"
+    opened.remove_session()
+    opened.engine.dispose()
+
+
+def test_sqlite(finished: Path, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'x.db'}"
+    line = export_run(finished, storage, only_front=False)
+    assert "120 points" in line
+    check(storage, finished)
+    infeasible = [
+        t
+        for t in optuna.load_study(study_name="continuous", storage=storage).trials
+        if t.constraints["violation"] > 0
+    ]
+    assert infeasible
+    assert not any(trial.user_attrs["feasible"] for trial in infeasible)
+
+
+def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'x.db'}"
+    document = json.loads((finished / "run.json").read_text())
+    export_run(finished, storage, only_front=True)
+    check(storage, finished, len(document["front"]))
+    assert "'continuous-2'" in export_run(finished, storage, only_front=True)
+
+
+def test_bad_storages_are_one_line_without_the_password(finished: Path) -> None:
+    for storage in ("foo://bar", "postgresql://me:secret@127.0.0.1:9/x"):
+        with pytest.raises(DseError) as caught:
+            export_run(finished, storage, only_front=True)
+        assert "secret" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_table_of_another_run_is_refused(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    (copy / POINTS).write_text("gpus,cost\n1,2\n")
+    with pytest.raises(DseError, match="--front"):
+        export_run(copy, f"sqlite:///{tmp_path / 'x.db'}", only_front=False)
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server of our own; its storage address."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    initdb = shutil.which("initdb") or (str(found[-1]) if found else None)
+    if initdb is None:
+        pytest.skip("no PostgreSQL server is installed")
+    binaries = Path(initdb).resolve().parent
+    as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        if as_user:
+            shutil.chown(folder, "postgres")
+        data = folder / "data"
+        quiet = {"check": True, "capture_output": True, "timeout": 60, "cwd": folder}
+        command = [*as_user, str(binaries / "initdb"), "-D", str(data), "-U", "dse", "-A", "trust"]
+        subprocess.run(command, **quiet)
+        control = [*as_user, str(binaries / "pg_ctl"), "-D", str(data), "-w"]
+        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        log = ["-l", str(folder / "log")]
+        subprocess.run([*control, *log, "-o", options, "start"], **quiet)
+        try:
+            yield f"postgresql://dse@127.0.0.1:{port}/postgres"
+        finally:
+            subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_postgresql(finished: Path, postgres: str) -> None:
+    export_run(finished, postgres, only_front=False)
+    check(postgres.replace("postgresql:", "postgresql+psycopg:"), finished)

@@ -1,0 +1,84 @@
+"""dse.search.near: runners-up, against a plain loop over every point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.search import bounds, exhaustive, feasibility, near
+from dse.search.load import load
+from dse.search.problem import Problem
+from tests.search import studies
+
+
+@pytest.fixture(autouse=True)
+def _screen_small_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SCREENED_FROM", 1)
+
+
+def brute(problem: Problem, share: float, most: int) -> tuple[dict[int, list[int]], int]:
+    """Runners-up by front point, each a list of indices, and how many points are near."""
+    front = exhaustive.search(problem, problem.space.boxes(10_000)).front
+    rows: dict[int, list[tuple[float, float, float, int]]] = {}
+    count = 0
+    points = [problem.space.point(index) for index in range(problem.space.size)]
+    for where, evaluation in problem.rows(points):
+        passed = np.ones(len(where), dtype=bool)
+        for _, mask in feasibility.checks(evaluation, problem.study):
+            passed &= mask
+        gain, cost = (
+            np.broadcast_to(evaluation[name], passed.shape) for name in ("speedup", "capital")
+        )
+        for g, c, index in zip(gain[passed], cost[passed], where[passed], strict=True):
+            distances = [
+                (max(c / cost_f - 1, 1 - g / gain_f), f)
+                for f, (gain_f, cost_f) in enumerate(zip(front.gain, front.cost, strict=True))
+                if c <= (1 + share) * cost_f and g >= (1 - share) * gain_f
+            ]
+            if not distances:
+                continue
+            distance, f = min(distances)
+            if distance > 0:
+                count += 1
+                rows.setdefault(f, []).append((distance, g, c, int(index)))
+    kept = {}
+    for f, found in rows.items():
+        lowest: dict[tuple[float, float, float], int] = {}
+        for *values, index in sorted(found):
+            lowest.setdefault(tuple(values), index)
+        kept[f] = list(lowest.values())[:most]
+    return kept, count
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.05, 5), (0.3, 2), (0.001, 3)])
+@pytest.mark.parametrize("points", [1 << 21, 300])
+def test_runners_up_are_those_of_a_plain_loop(
+    tmp_path: Path, share: float, most: int, points: int
+) -> None:
+    problem = load(studies.written(tmp_path))
+    expected, count = brute(problem, share, most)
+    boxes = list(problem.space.boxes(points))
+    front = exhaustive.search(problem, boxes).front
+    found = near.near(problem, boxes, front, share, most)
+    rows: dict[int, list[int]] = {}
+    for f, index in zip(found.of.tolist(), found.index.tolist(), strict=True):
+        rows.setdefault(f, []).append(index)
+    assert rows == expected
+    assert found.all_points == count
+    assert count > 0 or share < 0.01
+    assert np.all((found.distance > 0) & (found.distance <= share * (1 + 1e-12)))
+
+
+def test_where_communication_decides_every_point_is_looked_at(tmp_path: Path) -> None:
+    text = studies.SMALL.replace('"global_batch <= 2048"', '"global_batch <= 2048", "step <= 9 s"')
+    problem, plain = (
+        load(studies.written(tmp_path, text)),
+        load(studies.written(tmp_path, name="p")),
+    )
+    boxes = list(problem.space.boxes(1 << 21))
+    front = exhaustive.search(problem, boxes).front
+    found, expected = (near.near(p, boxes, front, 0.05) for p in (problem, plain))
+    assert found.index.tolist() == expected.index.tolist()
+    assert len(found.index) > 0

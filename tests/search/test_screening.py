@@ -1,0 +1,259 @@
+"""Screening by bounds: the same answer, counts and ties as when every point is priced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.model import collectives, step
+from dse.model.links import Link, Network, StepCost
+from dse.search import bounds, exhaustive, pareto, screening
+from dse.search.load import load, shipped_studies
+from dse.search.problem import Problem
+from dse.search.tally import Tally, total
+from tests.search import studies
+
+WIDE = """\
+study: wide
+workload: bert-large-s128
+space:
+  accelerator: [p100-sxm2-16gb, v100-sxm2-16gb, a100-sxm4-80gb, t4]
+  gpus: [1, 2, 3, 4, 8, 12, 16, 64, 100]
+  gpus_per_node: [1, 3, 4, 8]
+  nics_per_node: [1, 2]
+  inter_node: [10gbe, ib-hdr]
+  intra_node: [nvlink2, nvlink3]
+  batch_per_gpu: [1, 4, 8, 32]
+  precision: [fp32, bf16]
+  optimizer: [sgd, adam]
+  aggregation: [ring-nccl, hierarchical-mpi, auto-mpi, ps-grpc]
+  bucket: [25 MiB, 400 MiB]
+  overlap: [none, bucketed]
+when:
+  - {axis: ps_servers, values: [1, 3], if: {aggregation: ps-grpc}}
+  - {axis: ps_placement, values: [dedicated, colocated], if: {aggregation: ps-grpc}}
+baseline: {accelerator: v100-sxm2-16gb, gpus: 4, gpus_per_node: 4, inter_node: 10gbe,
+           batch_per_gpu: 4, precision: fp32, aggregation: ring-nccl}
+constraints: [fits_memory, "capital <= 2 MUSD", "global_batch <= 1024"]
+objectives: {maximize: speedup, minimize: capital}
+target: {samples: 1e7}
+"""
+RENTED = """\
+study: rented
+workload: bert-large-s512
+space:
+  node: [aws-p3.16xlarge, aws-p4d.24xlarge, aws-p5.48xlarge, gcp-a3-highgpu-8g]
+  gpus: [8, 16, 20, 32, 64, 128]
+  batch_per_gpu: [1, 2, 4, 8, 16]
+  precision: [fp32, fp16, fp8]
+  optimizer: adam
+  aggregation: [ring-nccl, auto-nccl, ring-gloo]
+  bucket: [1 MiB, 100 MiB]
+baseline: {node: aws-p3.16xlarge, gpus: 8, batch_per_gpu: 4, precision: fp16,
+           aggregation: ring-nccl, bucket: 1 MiB}
+constraints: [fits_memory, "global_batch <= 1024"]
+objectives: {maximize: throughput, minimize: per_run}
+target: {samples: 2.3e6}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _screen_small_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "SCREENED_FROM", 1)
+
+
+def priced_whole(problem: Problem) -> Tally:
+    """Every point priced, in boxes as small as a unit of work may be cut."""
+    front, tallies = pareto.empty_front(), []
+    for box in problem.space.boxes(10_000):
+        tallies.append(screening.whole_box(problem, box, front))
+        front = pareto.merge([front, tallies[-1].front])
+    return total(tallies)
+
+
+def test_small_boxes_are_priced_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = load(studies.written(tmp_path))
+    monkeypatch.setattr(bounds, "SCREENED_FROM", problem.space.size)
+    found = screened(problem, 1 << 21)
+    assert found.priced == problem.space.size
+    same(found, priced_whole(problem))
+
+
+def screened(problem: Problem, points: int) -> Tally:
+    return exhaustive.search(problem, problem.space.boxes(points))
+
+
+def same(found: Tally, expected: Tally) -> None:
+    assert (found.points, found.feasible) == (expected.points, expected.feasible)
+    assert found.rejected == expected.rejected
+    assert found.front.gain.tolist() == expected.front.gain.tolist()
+    assert found.front.cost.tolist() == expected.front.cost.tolist()
+    assert found.front.ties.tolist() == expected.front.ties.tolist()
+    assert [i.tolist() for i in found.front.indices] == [i.tolist() for i in expected.front.indices]
+
+
+@pytest.mark.parametrize("least", ["capital", "tco", "power", "per_run", "time_to_target", "step"])
+def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str) -> None:
+    text = WIDE.replace("minimize: capital", f"minimize: {least}")
+    problem = load(studies.written(tmp_path, text))
+    expected = priced_whole(problem)
+    for points in (1 << 21, 5000):
+        found = screened(problem, points)
+        same(found, expected)
+        assert found.priced < problem.space.size
+    assert expected.priced == problem.space.size
+
+
+@pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET])
+def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
+    problem = load(studies.written(tmp_path, text))
+    same(screened(problem, 1 << 21), priced_whole(problem))
+
+
+@pytest.mark.parametrize("name", ["ethernet-upgrade", "gpu-generations", "ps-vs-allreduce"])
+def test_shipped_studies_have_the_same_front(name: str) -> None:
+    problem = load(str(shipped_studies() / f"{name}.yaml"))
+    same(screened(problem, 1 << 21), priced_whole(problem))
+
+
+_AXES = {
+    "accelerator": ["p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-80gb", "h100-sxm", "l40s"],
+    "gpus": [1, 2, 4, 6, 7, 8, 16, 24, 48, 96],
+    "gpus_per_node": [1, 2, 3, 8],
+    "nics_per_node": [1, 2, 8],
+    "inter_node": ["10gbe", "100gbe", "ib-ndr"],
+    "batch_per_gpu": [8, 16, 64, 200],
+    "precision": ["fp32", "fp16"],
+    "aggregation": ["ring-mpi", "tree-nccl", "auto-mpi", "hierarchical-gloo", "ps-mpi"],
+    "bucket": ["1 MiB", "25 MiB", "1 GiB"],
+    "overlap": ["none", "bucketed"],
+}
+
+
+@st.composite
+def small_studies(draw: st.DrawFn) -> str:
+    """The text of a random study of a few thousand points."""
+    rows = []
+    for name, values in _AXES.items():
+        chosen = draw(st.lists(st.sampled_from(values), min_size=1, max_size=4, unique=True))
+        rows.append(f"  {name}: [{', '.join(map(str, chosen))}]")
+    limits = ["fits_memory", '"capital <= 300 kUSD"', '"power <= 20 kW"', '"global_batch <= 512"']
+    constraints = draw(st.lists(st.sampled_from(limits), unique=True))
+    least = draw(st.sampled_from(["capital", "tco", "power", "step", "hourly"]))
+    return "\n".join([
+        "study: random", "workload: resnet50", "space:", *rows,
+        "baseline: {gpus_per_node: 1, nics_per_node: 1, gpus: 8, batch_per_gpu: 16,",
+        "  accelerator: v100-sxm2-16gb, inter_node: 10gbe, precision: fp32,",
+        "  aggregation: ring-mpi, bucket: 25 MiB, overlap: bucketed}",
+        f"constraints: [{', '.join(constraints)}]",
+        f"objectives: {{maximize: speedup, minimize: {least}}}",
+    ]) + "\n"  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(small_studies(), st.sampled_from([50, 999, 1 << 21]))
+def test_random_studies_have_the_same_front(
+    tmp_path_factory: pytest.TempPathFactory, text: str, points: int
+) -> None:
+    problem = load(studies.written(tmp_path_factory.mktemp("study"), text))
+    same(screened(problem, points), priced_whole(problem))
+
+
+def test_a_known_front_spares_points_and_changes_nothing(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, WIDE))
+    first = screened(problem, 1 << 21)
+    again = exhaustive.search(problem, problem.space.boxes(1 << 21), first.front)
+    same(again, first)
+    assert again.priced < first.priced
+
+
+def test_the_ideal_step_bounds_every_objective_in_floating_point(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, WIDE))
+    for box in problem.space.boxes(1 << 21):
+        ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
+        for name in ("speedup", "throughput"):
+            assert np.all((ideal[name] >= real[name]) | np.isnan(real[name]))
+        for name in ("capital", "hourly", "tco", "power", "per_run", "time_to_target", "step"):
+            assert np.all((ideal[name] <= real[name]) | np.isnan(real[name]))
+
+
+def test_what_communication_may_decide_is_priced_point_by_point(tmp_path: Path) -> None:
+    text = studies.SMALL.replace('"global_batch <= 2048"', '"speedup >= 2"')
+    problem = load(studies.written(tmp_path, text))
+    assert bounds.steps_decide(problem.study) == ["speedup >= 2"]
+    found = screened(problem, 1 << 21)
+    assert found.priced == found.points
+    same(found, priced_whole(problem))
+
+
+def test_constraints_that_communication_may_decide_are_all_known(tmp_path: Path) -> None:
+    """Every quantity that changes with the terms of communication is named as one that does."""
+    problem = load(studies.written(tmp_path, WIDE))
+    changed = set()
+    for box in problem.space.boxes(1 << 21):
+        ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
+        for name in real:
+            if not np.array_equal(*np.broadcast_arrays(ideal[name], real[name]), equal_nan=True):
+                changed.add(name)
+    assert changed == bounds.OF_THE_STEP
+
+
+prices = st.floats(0, 1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    prices, prices, st.floats(1e6, 1e12), st.floats(1e6, 1e12), st.integers(1, 10**6),
+    st.integers(1, 300), st.integers(1, 8), st.floats(1, 1e11),
+    st.sampled_from([*collectives.ALGORITHMS, step.PARAMETER_SERVER]),
+)  # fmt: skip
+def test_a_finite_price_of_exchanges_is_one_of_the_whole(
+    within: float, across: float, inside: float, outside: float, ranks: int, local: int,
+    rails: int, message: float, algorithm: str,
+) -> None:  # fmt: skip
+    """What :func:`bounds.surely_priced` rests on."""
+    network = Network(
+        StepCost(within, (1e-10,)), StepCost(across, (1e-10, 1e-9), (65536.0,), (1e-6,)),
+        Link(0.0, inside), Link(1e-6, outside), float(rails), False, 1e-10,
+    )  # fmt: skip
+    cluster = step.Cluster(np.array([float(ranks)]), np.array([float(local)]), 4.0, False, 1.5, 1e9)
+    seconds = step.aggregate_s(algorithm, cluster, message, network)
+    assert np.all(np.isfinite(seconds) & (seconds >= 0))
+
+
+def test_unknown_links_are_priced_point_by_point(tmp_path: Path) -> None:
+    """A network whose numbers are not known prices some points NaN: no bound counts those."""
+    problem = load(studies.written(tmp_path, RENTED))
+    box = next(problem.space.boxes(1 << 21))
+    assert bounds.surely_priced(problem.placed(box))
+    setting = problem.placed(box)
+    setting.__dict__["rails"] = np.full_like(setting.rails, np.nan)
+    assert not bounds.surely_priced(setting)
+
+
+def test_the_nearest_to_feasible_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = load(studies.written(tmp_path, studies.IMPOSSIBLE))
+    boxes = list(problem.space.boxes(1 << 21))
+    found = exhaustive.least_violating(problem, boxes)
+    monkeypatch.setattr(bounds, "SCREENED_FROM", 1 << 30)
+    assert exhaustive.least_violating(problem, boxes) == found
+
+
+def test_pieces_of_a_box_are_the_box(tmp_path: Path) -> None:
+    space = load(studies.written(tmp_path, WIDE)).space
+    for box in list(space.boxes(5000))[:3]:
+        for largest in (1, 7, 100, 10**6):
+            pieces = list(box.pieces(largest))
+            ends = [piece.first + piece.size for piece in pieces]
+            assert [piece.first for piece in pieces] == [box.first, *ends[:-1]]
+            assert ends[-1] == box.first + box.size
+            assert max(piece.size for piece in pieces) <= largest
+            for piece in pieces[:: max(1, len(pieces) // 20)]:
+                start = tuple(part.start for part in piece.slices)
+                assert space.locate(piece.first) == (piece.slab, start)
