@@ -66,10 +66,14 @@ class Points:
         return -1, ()
 
     def completions(self, chosen: Mapping[str, Value | None]) -> Iterator[Point]:
-        """The points with these values: one for every choice of the conditional axes."""
+        """The points with these values: one for every choice of the conditional axes that do not
+        have a fitting one.
+        """
         options = [{axis.name: chosen[axis.name] for axis in self.axes}]
         for name in self.conditional:
-            values = self.applicable(name, chosen)[1] or (None,)
+            values: Sequence[Value | None] = self.applicable(name, chosen)[1] or (None,)
+            if chosen.get(name) in values:
+                values = (chosen[name],)
             options = [{**option, name: value} for option in options for value in values]
         for option in options:
             yield tuple(option[name] for name in self.names)
@@ -93,7 +97,9 @@ class Points:
         for axis in self.free:
             for value in _alternatives(axis, chosen[axis.name]):
                 yield from self.completions({**chosen, axis.name: value})
-        yield from self.completions(chosen)
+        for name in self.conditional:
+            for value in self.applicable(name, chosen)[1]:
+                yield from self.completions({**chosen, name: value})
 
     def corners(self) -> Iterator[Point]:
         """For every value of every unordered axis, the lowest and the highest of the ordered."""
