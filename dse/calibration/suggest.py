@@ -136,7 +136,10 @@ def suggest(
     """
     asked = as_measured(profile, demand)
     if not asked.size:
-        raise MeasurementError("the study sums nothing over more than one rank; nothing to measure")
+        raise MeasurementError(
+            "the study has no allreduce among several ranks that this profile could measure; "
+            "nothing to measure"
+        )
     priced, why = priced_by(profile, asked)
     demand = asked.take(priced)
     if not demand.size:
