@@ -119,6 +119,12 @@ def calibrate_predict(
     servers: Annotated[
         str | None, typer.Option(help="Parameter servers of --algorithm ps: 1,2; 1 if left out.")
     ] = None,
+    link_bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            help="Another speed of a node's link, as '25 Gbps'; the measured if left out."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
@@ -132,20 +138,21 @@ def calibrate_predict(
 
     counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
     local = asked.count(ranks_per_node, "--ranks-per-node")
+    speed = asked.link_speed(link_bandwidth)
     found = named_profile(profile)
     counted = None if servers is None else asked.counts(servers, "--servers")
     if name := ps_command.asked_of_servers(found, algorithm, counted):
         if local is not None:
             problem, remedy = "says nothing of parameter servers", "leave it out"
             raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
-        served = ps_command.server_records(found, name, counts, counted or (1,), sizes)
+        served = ps_command.server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:
             print_json(served)
         else:
             console().print(ps_command.server_table(found, served))
         return
     chosen = asked.algorithms(found, algorithm)
-    records = prediction_records(found, chosen, counts, local, sizes)
+    records = prediction_records(found, chosen, counts, local, sizes, speed)
     if json:
         print_json(records)
         return
@@ -195,6 +202,9 @@ def calibrate_suggest(
     max_nodes: Annotated[
         str | None, typer.Option(help="Most nodes that can be used; as many as were measured.")
     ] = None,
+    max_ranks_per_node: Annotated[
+        str | None, typer.Option(help="Most ranks of one node; as many as were measured on one.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Name the next runs that would narrow the intervals of a study the most."""
@@ -203,8 +213,9 @@ def calibrate_suggest(
     from dse.session_calibrate import suggest_runs
 
     most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
+    local = asked.count(max_ranks_per_node, "--max-ranks-per-node")
     asked.check_budget(budget)
-    found, advice = suggest_runs(profile, study, budget, most, nodes)
+    found, advice = suggest_runs(profile, study, budget, most, nodes, local)
     if json:
         print_json(advice_data(advice))
         return

@@ -55,6 +55,7 @@ kibi- = 1024 = Ki-
 mebi- = 1048576 = Mi-
 gibi- = 1073741824 = Gi-
 tebi- = 1099511627776 = Ti-
+pebi- = 1125899906842624 = Pi-
 bit = [information] = bit
 byte = 8 * bit = B
 bps = bit / second
@@ -76,7 +77,7 @@ sample = [sample]
 # What a user may write: closed as well, since a prefix that is right for watts (milli) would turn
 # the common slip "25 mbps" into millibits. pint unit -> (spellings, long names, prefixes).
 _COUNTED = ("k", "M", "G", "T", "P", "E")
-_BINARY = ("Ki", "Mi", "Gi", "Ti")
+_BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi")
 _SMALL = ("m", "u", "n")
 _SPELLINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "bit": ("b bit", "bit bits", (*_COUNTED, *_BINARY)),
@@ -100,7 +101,7 @@ _PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long nam
     "k": ("k K", "kilo"), "M": ("M", "mega"), "G": ("G", "giga"), "T": ("T", "tera"),
     "P": ("P", "peta"), "E": ("E", "exa"), "m": ("m", "milli"), "u": ("u µ μ", "micro"),
     "n": ("n", "nano"), "Ki": ("Ki", "kibi"), "Mi": ("Mi", "mebi"), "Gi": ("Gi", "gibi"),
-    "Ti": ("Ti", "tebi"),
+    "Ti": ("Ti", "tebi"), "Pi": ("Pi", "pebi"),
 }  # fmt: skip
 
 _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often than meant
@@ -155,6 +156,8 @@ def parse(text: str | float | int, dimension: str) -> float:
         factor = _factor(unit, target)
     except UnitError as cause:
         raise UnitError(f"'{text}' {cause.problem}", cause.remedy or remedy) from cause
+    if number.is_integer() and factor.is_integer():  # as many digits as a PiB has
+        return _finite(number * factor, text)
     # 15 digits: 5 us is 5e-06, not the 4.9999999999999996e-06 of the product.
     return _finite(f"{number * factor:.15g}", text)
 

@@ -103,15 +103,17 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
 
 
-def read_yaml(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> Source:
+def read_yaml(
+    path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES
+) -> Source:
     """Read one YAML document; every failure, of the file or in it, is a StudyError."""
     name = os.fspath(path)
-    return parse_yaml(_text(name, _read(name, max_bytes)), name)
+    return parse_yaml(_text(name, _read(name, max_bytes)), name, max_values)
 
 
-def parse_yaml(text: str, name: str) -> Source:
+def parse_yaml(text: str, name: str, max_values: int = MAX_VALUES) -> Source:
     """Like :func:`read_yaml`, of text already read; ``name`` stands in the errors."""
-    return _Composer(text, name).source()
+    return _Composer(text, name, max_values).source()
 
 
 def _read(name: str, max_bytes: int) -> bytes:
@@ -162,8 +164,8 @@ def _text(name: str, content: bytes) -> str:
 class _Composer:
     """Builds nodes from the parser's events, so that every limit holds before memory is spent."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self.name, self.text, self.values = name, text, 0
+    def __init__(self, text: str, name: str, max_values: int) -> None:
+        self.name, self.text, self.values, self.max_values = name, text, 0, max_values
         self.lines = tuple(_LINE_END.split(text))
         self.anchors: dict[str, _Node | None] = {}  # None while the anchored value is open
         self.events = _LOADER(text)
@@ -224,8 +226,8 @@ class _Composer:
 
     def count(self, more: int, mark: Any) -> None:
         self.values += more
-        if self.values > MAX_VALUES:
-            problem = f"more than {MAX_VALUES} values with aliases expanded"
+        if self.values > self.max_values:
+            problem = f"more than {self.max_values} values with aliases expanded"
             raise self.wrong(mark, problem, "use ranges, and fewer aliases")
 
     def scalar(self, event: Any, node: _Node) -> None:

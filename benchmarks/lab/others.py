@@ -33,8 +33,8 @@ GLOO_SIZES = tuple(4**k for k in range(5, 12))
 
 
 def gloo_pass(seconds: float = 1.0) -> list[Start]:
-    """Every start of one pass over gloo, as measure.one_pass (1: about 6 minutes)."""
-    links = ((100.0, 38.0), (200.0, 16.0), (400.0, 20.0))
+    """Every start of one pass over gloo; 1: about 6 minutes, of which starting takes 1.5."""
+    links = ((100.0, 34.0), (200.0, 14.0), (400.0, 18.0))
     return [
         Start(mbps, hosts, 1, seconds * share_s * (0.4 + 0.1 * hosts))
         for (mbps, share_s), hosts in product(links, (2, 3, 4, 6, 8))

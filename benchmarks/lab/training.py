@@ -45,9 +45,9 @@ class Training:
 
 
 TRAININGS = (
-    Training("resnet50", 8.0, 0.6),
-    Training("mobilenet-v1", 2.0, 0.3),
-    Training("vgg16", 40.0, 0.6),
+    Training("resnet50", 8.0, 1.2),
+    Training("mobilenet-v1", 2.0, 0.6),
+    Training("vgg16", 40.0, 1.2),
 )
 
 

@@ -39,9 +39,10 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
             f"{advice.demanded} points to {percent(TARGET)} or better; median "
             f"{percent(advice.width_then)}, worst {percent(advice.worst_then)}", highlight=False
         )  # fmt: skip
+        spent = f"{time_text(advice.cost_s)} of the {time_text(budget_s)} allowed"
+        out.print(f"They end after {spent}: {advice.stopped.value}", highlight=False)
     else:
-        what = f"No run of {time_text(budget_s)} or less narrows them"
-        out.print(f"{what}; give a larger --budget, --max-ranks or --max-nodes", highlight=False)
+        out.print(f"No run is suggested: {advice.stopped.value}", highlight=False)
     for note in notes(advice):
         out.print(note, highlight=False)
 
@@ -56,11 +57,13 @@ def notes(advice: Advice) -> list[str]:
             "Measure one such layout first"
         )
     if advice.beyond:
-        nodes = f"{advice.max_nodes:,} node{'s' * (advice.max_nodes > 1)}"
+        reach = advice.reach
+        nodes = f"{reach.nodes:,} node{'s' * (reach.nodes > 1)}"
+        local = f"{reach.ranks_per_node:,} rank{'s' * (reach.ranks_per_node > 1)} on a node"
         found.append(
-            f"{advice.beyond} points need more than {advice.max_ranks:,} ranks or {nodes}: runs "
-            "nearer narrow them, none measures them; "
-            "--max-ranks and --max-nodes say what can be run"
+            f"{advice.beyond} points need more than {reach.ranks:,} ranks, {nodes} or {local}: "
+            "runs nearer narrow them, none measures them; "
+            "--max-ranks, --max-nodes and --max-ranks-per-node say what can be run"
         )
     if advice.unreachable:
         found.append(
@@ -72,5 +75,11 @@ def notes(advice: Advice) -> list[str]:
 
 def advice_data(advice: Advice) -> dict[str, Any]:
     """Plain values for --json."""
-    return {**asdict(advice), "enough": advice.enough, "cost_s": advice.cost_s,
-            "target": TARGET, "notes": notes(advice)}  # fmt: skip
+    return {
+        **asdict(advice),
+        "stopped": advice.stopped.value,
+        "enough": advice.enough,
+        "cost_s": advice.cost_s,
+        "target": TARGET,
+        "notes": notes(advice),
+    }

@@ -44,6 +44,12 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
             f"{sizes} message size{'s' * (sizes != 1)}: what depends on the size cannot be told; "
             f"measure {LEAST_SIZES} or more, from a few bytes to the largest gradient"
         )
+    speeds = np.unique([s.link_bytes_per_s for s in samples if s.nodes > 1 and s.link_bytes_per_s])
+    if speeds.size > 1:
+        listed = " and ".join(f"{8e-9 * speed:g}" for speed in speeds)
+        raise MeasurementError(
+            f"a library's own choice measured on links of {listed} Gbps; fit each alone"
+        )
     family: Literal["mpi", "nccl"] = "nccl" if samples[0].transport == "nccl" else "mpi"
     nvls = family == "nccl" and adds_in_switch([sample.device for sample in samples])
     fitted = fit_library(typical, family, nvls)
@@ -52,6 +58,7 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
     error, size_error = _errors(held_out, typical), _errors(fitted.held_out_sizes, typical)
     textbook = _errors(_textbook(typical, by_ranks), typical)
     composition = fitted.cost.composition
+    per_octave, per_octave_local = _per_octave(fitted)
     local = typical.ranks_per_node
     return LibraryFit(
         family=family,
@@ -73,8 +80,8 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
         textbook_error=textbook[0],
         textbook_error_p90=textbook[1],
         residual=_errors(fitted.fitted, typical)[0],
-        spread=rounded(fitted.spread, 4),
-        per_octave=_per_octave(fitted),
+        per_octave=per_octave,
+        per_octave_local=per_octave_local,
     ), fitted
 
 
@@ -90,20 +97,27 @@ def _errors(predicted: Array, rows: Rows) -> tuple[float, float]:
     return rounded(float(np.median(known)), 4), rounded(float(np.quantile(known, 0.9)), 4)
 
 
-def _per_octave(fitted: Fitted) -> float:
-    """From the least and largest rank counts, each predicted by the others."""
+def _per_octave(fitted: Fitted) -> tuple[float, float]:
+    """Spread per doubling of nodes, and of ranks per node, where the others foretell the ends.
+
+    The layouts of the least and of the largest rank count, each against the nearest layout of
+    another count, which decides which of the two it tells about. PER_OCTAVE where none does.
+    """
     rows, predicted = fitted.rows, fitted.held_out_ranks
-    if not np.any(np.isfinite(predicted)):
-        return PER_OCTAVE
-    counts = np.unique(rows.ranks)
-    spreads = []
-    for end, near in ((counts[0], counts[1]), (counts[-1], counts[-2])):
-        mine = rows.ranks == end
-        off = np.abs(np.log(np.maximum(predicted[mine], 1e-12) / rows.seconds[mine]))
-        octaves = max(1.0, abs(float(np.log2(end / near))))
-        if np.any(known := np.isfinite(off)):
-            spreads.append(float(np.quantile(off[known], 0.9)) / NORMAL_90 / octaves)
-    return rounded(max([*spreads, PER_OCTAVE / 2]), 4)
+    layout = np.log2(np.stack([rows.nodes, np.minimum(rows.ranks, rows.ranks_per_node)]))
+    found: tuple[list[float], list[float]] = ([], [])
+    for end in (rows.ranks.min(), rows.ranks.max()):
+        others = layout[:, rows.ranks != end]
+        judged = (rows.ranks == end) & np.isfinite(predicted)
+        for place in np.unique(layout[:, judged], axis=1).T if others.size else ():
+            steps = np.abs(others - place[:, None])
+            octaves = steps[:, np.argmin(steps.sum(axis=0))]
+            mine = judged & np.all(layout == place[:, None], axis=0)
+            off = np.abs(np.log(np.maximum(predicted[mine], 1e-12) / rows.seconds[mine]))
+            spread = float(np.quantile(off, 0.9)) / NORMAL_90 / max(1.0, octaves.sum())
+            found[int(octaves[1] > octaves[0])].append(spread)
+    nodes, local = (max([*kind, PER_OCTAVE / 2]) if kind else PER_OCTAVE for kind in found)
+    return rounded(nodes, 4), rounded(local, 4)
 
 
 def _textbook(rows: Rows, by_ranks: bool) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.calibration.agreement import RUNS_OF_A_FILE, check_agreement
 from dse.calibration.automatic import fit_automatic
 from dse.calibration.bare import bare_profile
 from dse.calibration.compute_part import compute_parts
@@ -36,8 +37,6 @@ SPLIT_REASON = "measured on one link ({}), so all of it is taken as the host's p
 
 ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
 TWO_LINKS_REASON = "measured at two or more speeds of the link between nodes"
-SAME_SYSTEM = 1.5  # of others' logs: a larger factor is another system or network
-CONTRADICTION = 3.0  # times of one layout in two runs; noise explains less
 
 
 def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
@@ -62,7 +61,7 @@ def fit_experiments(
     """
     # Runs are numbered on from file to file: run 1 of two files is two runs.
     every = [
-        replace(sample, run=1000 * number + sample.run)
+        replace(sample, run=RUNS_OF_A_FILE * number + sample.run)
         for number, experiment in enumerate(experiments)
         for sample in experiment.samples
     ]
@@ -74,11 +73,13 @@ def fit_experiments(
         raise MeasurementError(f"{where}: holds {found}; a profile is fitted on {fitted}")
     _check_one_system(experiments, samples)
     published = all(e.machine is None for e in experiments)
-    _check_agreement(samples, where, SAME_SYSTEM if published else CONTRADICTION)
-    _check_agreement([s for s in every if s.servers and s.verified], where, CONTRADICTION)
+    servers = [s for s in every if s.servers and s.verified]
+    noted = check_agreement(samples, where, published) + check_agreement(servers, where, False)
     if samples:
-        return replace(_profile(experiments, samples, name, digest), ps=ps, compute=compute)
-    return bare_profile(experiments, _about(experiments, name, digest), ps, compute)
+        profile = replace(_profile(experiments, samples, name, digest), ps=ps, compute=compute)
+    else:
+        profile = bare_profile(experiments, _about(experiments, name, digest), ps, compute)
+    return replace(profile, assumed=(*profile.assumed, *noted))
 
 
 def _about(experiments: Sequence[Experiment], name: str, digest: str) -> dict[str, Any]:
@@ -120,21 +121,6 @@ def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measu
                 sorted(" ".join(str(part) for part in kind if part) for kind in kinds)
             )
             raise MeasurementError(f"measurements of different {what}: {listed}; fit each alone")
-
-
-def _check_agreement(samples: Sequence[Measurement], where: str, most: float) -> None:
-    """Refuse runs of one layout whose times differ beyond what noise explains, at most sizes."""
-    times: dict[tuple[object, ...], dict[int, list[float]]] = {}
-    for s in samples:
-        key = (s.algorithm, s.ranks, s.ranks_per_node, s.link_bytes_per_s, s.transport, s.servers)
-        times.setdefault(key, {}).setdefault(s.bytes, []).append(s.median_s)
-    for (algorithm, ranks, *_), sizes in times.items():
-        ratios = [max(seconds) / min(seconds) for seconds in sizes.values() if len(seconds) > 1]
-        if ratios and float(np.median(ratios)) > most:
-            raise MeasurementError(
-                f"{where}: runs of {algorithm} on {ranks} ranks contradict each other, by a factor "
-                f"of {np.median(ratios):.1f} at most sizes; leave one out, or measure again"
-            )
 
 
 def _profile(
@@ -204,11 +190,13 @@ def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
     for algorithm in (str(a) for a in np.unique(rows.algorithm)):
         mine = rows.take(rows.algorithm == algorithm)
         if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
-            needs = "needs two rank counts and three sizes or more"
-            raise MeasurementError(f"{algorithm}: {needs}; measure with a larger --budget")
+            continue  # it is priced by the pool, like one that was not measured
         fitted = fit_step(mine, gamma)
         fits[algorithm] = _fit_record(fitted, gamma)
         points += _points(algorithm, fitted.rows, fitted.held_out)
+    if not fits:
+        needs = "no algorithm was measured with two rank counts and three sizes or more"
+        raise MeasurementError(f"{needs}; give more logs, or measure with a larger --budget")
     several = np.unique(rows.algorithm).size > 1
     pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
     fits[POOLED] = _fit_record(pooled, gamma)

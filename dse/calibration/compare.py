@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.calibration.asked import (
-    algorithms,
-    local_ranks,
-    usual_ranks_per_node,
-)
+from dse.calibration.asked import algorithms, local_ranks, usual_ranks_per_node
 from dse.calibration.predict_command import why_outside
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
@@ -26,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SIZE_RATIO = 4  # between the sizes that are compared unless some are given
+SAME = "A and B are the same profile"
 UNKNOWN = ""  # the faster one, where it cannot be told
 STEADY = 1.15  # ratios of a span within this factor of one another are said as one number
 
@@ -36,8 +33,8 @@ class Compared:
 
     ratio: seconds of B over seconds of A, above 1 where A is faster; low, high: its 90 % interval,
     the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w half
-    the logarithm of high over low of each. faster: 'A', 'B', or '' where the interval holds 1.
-    outside_a, outside_b: what of the point each has not measured, else ''.
+    the logarithm of high over low of each; 1 of one profile with itself. faster: 'A', 'B', or ''
+    where the interval holds 1. outside_a, outside_b: what each has not measured, or ''.
     """
 
     ranks: int
@@ -57,17 +54,19 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """names: of A and B, told apart. rows: by rank count, then size."""
+    """names: of A and B, told apart. rows: by rank count, then size. same: both are one profile."""
 
     names: tuple[str, str]
     rows: tuple[Compared, ...]
     warnings: tuple[str, ...]
+    same: bool = False
 
     def data(self) -> dict[str, Any]:
         """Plain values for --json."""
         return {
             "a": self.names[0],
             "b": self.names[1],
+            "same": self.same,
             "summary": summary(self),
             "warnings": list(self.warnings),
             "rows": [asdict(row) for row in self.rows],
@@ -92,6 +91,7 @@ def compare(
     sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
     if min(counts) < 2:
         raise StudyError("--ranks", 0, 0, "one rank sends nothing", "compare at 2 ranks or more")
+    same = replace(a, name="") == replace(b, name="")
     rows, locals_of = list[Compared](), list[tuple[int, ...]]()
     refused = dict[int, OutsideCalibration]()
     for n in counts:
@@ -107,12 +107,15 @@ def compare(
         except OutsideCalibration as cause:
             refused[n] = cause
             continue
+        if same:  # what one has wrong the other has too
+            mine, other = (mine[0], 0 * mine[1], mine[2]), (other[0], 0 * other[1], other[2])
         rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
     if not rows:
         raise next(iter(refused.values()))
     left_out = tuple(f"{n:,} ranks left out: {cause}" for n, cause in refused.items())
     names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
-    return Comparison(names, tuple(rows), left_out + _warnings(a, b, names, counts, locals_of))
+    warnings = left_out + _warnings(a, b, names, counts, locals_of)
+    return Comparison(names, tuple(rows), warnings, same)
 
 
 def _common_ranks(a: Profile, b: Profile) -> tuple[int, ...]:
@@ -218,7 +221,9 @@ def sentences(found: Comparison, rows: Sequence[Compared]) -> list[str]:
             where = f"at {size_text(span[0].bytes)}"
         else:
             where = f"from {size_text(span[0].bytes)} to {size_text(span[-1].bytes)}"
-        if faster == UNKNOWN:
+        if found.same:
+            said.append(f"the same {where}")
+        elif faster == UNKNOWN:
             said.append(f"cannot tell {where}")
         else:
             said.append(f"{found.names['AB'.index(faster)]} faster by {_times(span)} {where}")
@@ -236,6 +241,8 @@ def _times(rows: Sequence[Compared]) -> str:
 
 def summary(found: Comparison) -> str:
     """The whole comparison in one sentence."""
+    if found.same:
+        return f"{SAME}: neither is faster anywhere."
     rows, total = found.rows, len(found.rows)
     parts = []
     for label, name in zip("AB", found.names, strict=True):
@@ -279,9 +286,10 @@ def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
     for column in ("bytes", *found.names, "B / A", "90 % interval"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("faster")
+    unknown = "the same" if found.same else "cannot tell"
     for row in rows:
         mark = ["*" * bool(outside) for outside in (row.outside_a, row.outside_b)]
-        faster = found.names["AB".index(row.faster)] if row.faster else "cannot tell"
+        faster = found.names["AB".index(row.faster)] if row.faster else unknown
         table.add_row(
             size_text(row.bytes), time_text(row.seconds_a) + mark[0],
             time_text(row.seconds_b) + mark[1], f"{short(row.ratio)}x",

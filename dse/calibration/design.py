@@ -192,12 +192,13 @@ def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
 def step_bytes(rows: Rows) -> Array:
     """Bytes of the smallest and largest step of each row: (2, rows).
 
-    Ring: m/n. Recursive doubling: m. Halving-doubling: from m/p to m/2, with p the largest power
-    of two in n, or to m where ranks beyond p take part.
+    Ring: m/n. Recursive doubling, reduce and broadcast: m. Halving-doubling: from m/p to m/2, with
+    p the largest power of two in n, or to m where ranks beyond p take part.
     """
     n, m = rows.ranks, rows.message_bytes
     power = 2.0 ** np.floor(np.log2(n))
-    ring, doubling = rows.algorithm == "ring", rows.algorithm == "recursive-doubling"
-    low = np.where(ring, m / n, np.where(doubling, m, m / power))
+    ring = rows.algorithm == "ring"
+    whole = np.isin(rows.algorithm, ["recursive-doubling", "reduce-broadcast"])
+    low = np.where(ring, m / n, np.where(whole, m, m / power))
     largest = np.where(n > power, m, m / 2)
-    return np.stack([low, np.where(ring, m / n, np.where(doubling, m, largest))])
+    return np.stack([low, np.where(ring, m / n, np.where(whole, m, largest))])

@@ -12,6 +12,7 @@ from dse.errors import OutputError, StudyError
 from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000
+MAX_FILE_VALUES = 2_000_000  # a sample has some 40
 BEGINNING = 200  # characters that hold a file's format
 MEASUREMENTS, PROFILE = "dse-measurements", "dse-profile"
 # What to give instead of another file, by the family of the file that is wanted.
@@ -30,7 +31,7 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
     """
     family = wanted.split("/")[0]
     try:
-        source = read_yaml(path, MAX_FILE_BYTES)
+        source = read_yaml(path, MAX_FILE_BYTES, MAX_FILE_VALUES)
     except StudyError as cause:
         if not cause.line:  # no file, or none that can be read
             raise

@@ -64,18 +64,6 @@ class PsFit:
         shared = self.cores if cores is None else cores
         return predict_ps(rows, self.edge_bytes, shared, self.coefficients)
 
-    def terms_s(self, rows: PsRows) -> dict[str, Array]:
-        """The seconds of each row by term; they sum to the prediction. Only what paces counts."""
-        parts = ps_matrix(rows, self.edge_bytes, self.cores) * self.coefficients
-        wire, work = wire_s(rows), parts[:, WORK_FROM:].sum(axis=1)
-        return {
-            "latency": parts[:, 0],
-            "worker": parts[:, 1:4].sum(axis=1),
-            "server": parts[:, 4:7].sum(axis=1),
-            "cores": np.where(work > wire, work, 0.0),
-            "wire": np.where(work > wire, 0.0, wire),
-        }
-
 
 def ps_rows(samples: Sequence[Measurement], algorithm: str = "ps") -> PsRows:
     """The verified samples of ``algorithm``: the median over the runs of the same thing.

@@ -30,7 +30,8 @@ SHARINGS = (0.0, 0.5, 1.0, 1.5, 2.0, 2.5)
 CHUNKS = tuple(2.0**k for k in range(12, 21, 2))
 RINGS = tuple(2.0**k for k in range(22, 28))
 NEVER = 2.0**50  # no message is as large
-FASTER_THAN_WIRE = 1.05  # of measuring; a price of bytes below the wire's by more is none
+FASTER_THAN_WIRE = 1.15  # that a fitted price of bytes may be off; faster by more, it is no wire
+SPIKE = 1.5  # times off what stands beside it: no switch of protocol does that at one size alone
 SIZE_FOLDS = 2  # every other size is held out
 
 
@@ -38,17 +39,15 @@ SIZE_FOLDS = 2  # every other size is held out
 class Fitted:
     """A fitted library cost, and the rows as it and as fits without their group predict them.
 
-    low, high: 5 % and 95 % of every coefficient over the draws, (columns,). spread: standard
-    deviation of the logarithm of a predicted row over the draws, its median. held_out_sizes: rows
-    as predicted without every other size; held_out_ranks: without their rank count, NaN where there
-    is one only. All (rows,).
+    low, high: 5 % and 95 % of every coefficient over the draws, (columns,). held_out_sizes: rows as
+    predicted without every other size; held_out_ranks: without their rank count, NaN where there is
+    one only. All (rows,).
     """
 
     rows: Rows
     cost: LibraryCost
     low: Array
     high: Array
-    spread: float
     fitted: Array
     held_out_sizes: Array
     held_out_ranks: Array
@@ -136,21 +135,23 @@ def best_cost(rows: Rows, family: str, nvls: bool) -> LibraryCost:
     """The composition and coefficients of least root mean square residual (each at most 1/2).
 
     A composition whose bytes would pass between nodes faster than their wire, where its speed is
-    known, cannot be what the library did: it is taken only if all are such (a switch that adds).
+    known, cannot be what the library did: it is taken only if all are such (a switch that adds),
+    and a tree at every size only if all rings are.
     """
     edges = edges_for(rows.message_bytes)
-    best: tuple[tuple[bool, float], LibraryCost] | None = None
+    best: tuple[tuple[bool, bool, float], LibraryCost] | None = None
     for composition in candidates(rows, family, nvls):
         matrix: Array = design(rows, composition, edges)
         coefficients = solve(matrix, rows.seconds, len(edges))
         residual = np.minimum(relative_error(matrix @ coefficients, rows.seconds), 0.5)
         loss = float(np.sqrt(np.mean(residual**2)))
-        rank = (_beats_wire(rows, composition, float(coefficients[-1])), loss)
+        beats = _beats_wire(rows, composition, float(coefficients[-1]))
+        rank = (beats, composition.ring_from_bytes == NEVER, loss)
         if best is None or rank < best[0]:
             values = tuple(float(value) for value in coefficients)
             best = (rank, LibraryCost(composition, edges, values))
     assert best is not None
-    return replace(best[1], anchors=anchors_of(rows))
+    return replace(best[1], anchors=anchors_of(best[1], rows))
 
 
 def _beats_wire(rows: Rows, composition: Composition, s_per_byte: float) -> bool:
@@ -161,17 +162,39 @@ def _beats_wire(rows: Rows, composition: Composition, s_per_byte: float) -> bool
     return bool(s_per_byte * between.max() * FASTER_THAN_WIRE < composition.rails)
 
 
-def anchors_of(rows: Rows) -> tuple[Anchor, ...]:
-    """What was measured at every layout of two sizes or more."""
+def anchors_of(cost: LibraryCost, rows: Rows) -> tuple[Anchor, ...]:
+    """What was measured at every layout of two sizes or more, disturbed runs mended."""
     found = []
     for n, g in sorted(set(zip(rows.ranks.tolist(), rows.ranks_per_node.tolist(), strict=True))):
         mine = rows.take((rows.ranks == n) & (rows.ranks_per_node == g))
         mine = mine.take(np.argsort(mine.message_bytes))
         if np.unique(mine.message_bytes).size == mine.message_bytes.size > 1:
             sizes = tuple(float(size) for size in mine.message_bytes)
-            seconds = tuple(rounded(float(s), 5) for s in mine.seconds)
-            found.append(Anchor(n, g, sizes, seconds))
+            seconds = mended_s(mine, predict_rows(replace(cost, anchors=()), mine))
+            found.append(Anchor(n, g, sizes, tuple(rounded(float(s), 5) for s in seconds)))
     return tuple(found)
+
+
+def mended_s(rows: Rows, composed_s: Array) -> Array:
+    """Seconds of a layout's rows by ascending size, without what only a disturbance explains.
+
+    A time above or below both its neighbours', and SPIKE times off what they and the composition
+    tell, is taken half way between these two (in logarithms). The smallest message, which comes
+    first and cold, takes no longer than the next. Only where nothing is known of a time's scatter:
+    what several runs agree on is no disturbance. Shape (rows,).
+    """
+    size, log_s = np.log(rows.message_bytes), np.log(rows.seconds)
+    composed = np.log(np.maximum(composed_s, 1e-12))
+    beside = log_s.copy()
+    share = (size[1:-1] - size[:-2]) / (size[2:] - size[:-2])
+    beside[1:-1] = (1 - share) * log_s[:-2] + share * log_s[2:]
+    off = np.stack([log_s - beside, log_s - composed])
+    peak = np.zeros(log_s.size, dtype=bool)
+    peak[1:-1] = (log_s[1:-1] - log_s[:-2]) * (log_s[1:-1] - log_s[2:]) > 0
+    spike = peak & (np.abs(off).min(axis=0) > np.log(SPIKE)) & (off[0] * off[1] > 0)
+    mended = np.where(spike, (beside + composed) / 2, log_s)
+    mended[0] = min(mended[0], mended[1])
+    return np.asarray(np.where(rows.noise == 0, np.exp(mended), rows.seconds))
 
 
 def predict_rows(cost: LibraryCost, rows: Rows) -> Array:
@@ -204,7 +227,6 @@ def fit_library(rows: Rows, family: str, nvls: bool, seed: int = SEED) -> Fitted
         noise = np.exp(NOISE * random.standard_normal(index.size))
         drawn.append(solve(matrix[index], rows.seconds[index] * noise, len(cost.edges_bytes)))
     draws = np.array(drawn)
-    predicted = np.log(np.maximum(matrix @ draws.T, 1e-12))
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     order = np.unique(rows.message_bytes, return_inverse=True)[1]
     inner = (order > 0) & (order < order.max())
@@ -216,7 +238,6 @@ def fit_library(rows: Rows, family: str, nvls: bool, seed: int = SEED) -> Fitted
         cost,
         low,
         high,
-        float(np.median(np.std(predicted, axis=1))),
         np.asarray(matrix @ np.array(cost.coefficients)),
         held_out(rows, folds, family, nvls),
         held_out(rows, groups, family, nvls),

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import node_count
 from dse.model.library import Anchor, Composition, LibraryCost
 
@@ -28,9 +28,8 @@ class LibraryFit:
     ranks_per_node: least and largest measured. error, error_p90: median and 90th percentile of the
     absolute relative error on the rank counts (or, where one only was measured, the sizes, says
     ``held_out``) that a fit had not seen; textbook_*: the same of one alpha and one beta.
-    size_error_p90: on every other size. spread: standard deviation of the logarithm that the
-    bootstrap gives a prediction; per_octave: what every doubling of ranks
-    away from those measured adds.
+    size_error_p90: on every other size. per_octave, per_octave_local: standard deviation of the
+    logarithm that a doubling of nodes, and of ranks per node, away from those measured adds.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -54,8 +53,8 @@ class LibraryFit:
     textbook_error: NonNegative
     textbook_error_p90: NonNegative
     residual: NonNegative
-    spread: NonNegative
     per_octave: NonNegative
+    per_octave_local: NonNegative
 
     def cost(self) -> LibraryCost:
         """Seconds as a function of (ranks, ranks per node, bytes)."""
@@ -77,36 +76,58 @@ class LibraryFit:
             )
         )
 
-    def log_spread(self, ranks: Array, ranks_per_node: Array, octaves_bytes: Array) -> Array:
+    def log_spread(
+        self, ranks: Array, ranks_per_node: Array, octaves_bytes: Array, message_bytes: ArrayLike
+    ) -> Array:
         """Standard deviation of the logarithm of a prediction, so far beyond the measured sizes.
 
         The error on held-out sizes contains that of the coefficients, so it stands for both. Away
-        from every measured layout ``per_octave`` comes on top for each doubling of ranks and of
-        ranks per node between it and the nearest one, and between nodes the factor by which fewer
-        ranks a node than measured may be slower.
+        from every measured layout come on top: per doubling of nodes and of ranks per node between
+        it and the nearest one; what the composition is off there, at the size of the message; and
+        between nodes the factor by which fewer ranks a node than measured may be slower.
         """
         inside = np.log1p(self.size_error_p90) / NORMAL_90
         n, g = (np.maximum(np.asarray(v, dtype=np.float64), 1.0) for v in (ranks, ranks_per_node))
-        local = np.minimum(n, g)
+        local, nodes = np.minimum(n, g), node_count(n, g)
         away = np.zeros(np.broadcast_shapes(n.shape, g.shape))
         if self.anchors:
-            layouts = [(a.ranks, min(a.ranks, a.ranks_per_node)) for a in self.anchors]
-            distances = [np.abs(np.log2(n / m)) + np.abs(np.log2(local / k)) for m, k in layouts]
-            away = np.min(distances, axis=0)
+            away = np.hypot(*self._from_nearest(n, g, message_bytes))
         # Fewer ranks on a node than measured may reach fewer of its cards: down to a card a rank.
         fewest = min((a.ranks_per_node for a in self.anchors if a.nodes > 1), default=1.0)
-        missing = np.where(node_count(n, g) > 1, np.maximum(fewest / local, 1.0), 1.0)
+        missing = np.where(nodes > 1, np.maximum(fewest / local, 1.0), 1.0)
         cards = np.log(missing) / NORMAL_90
-        outside = np.hypot(self.per_octave * away, PER_OCTAVE * octaves_bytes)
+        outside = np.hypot(away, PER_OCTAVE * octaves_bytes)
         return np.asarray(np.hypot(np.hypot(inside, cards), outside))
 
+    def _from_nearest(
+        self, ranks: Array, ranks_per_node: Array, message_bytes: ArrayLike
+    ) -> tuple[Array, Array]:
+        """Spread by the distance to the nearest measured layout, and by what is off there."""
+        nodes, local = node_count(ranks, ranks_per_node), np.minimum(ranks, ranks_per_node)
+        distance = np.stack(np.broadcast_arrays(*(
+            self.per_octave * np.abs(np.log2(nodes / a.nodes))
+            + self.per_octave_local * np.abs(np.log2(local / min(a.ranks, a.ranks_per_node)))
+            for a in self.anchors
+        )))  # fmt: skip
+        nearest, least = np.argmin(distance, axis=0), np.min(distance, axis=0)
+        cost = self.cost()
+        off = np.zeros(np.broadcast_shapes(least.shape, np.shape(message_bytes)))
+        for number, anchor in enumerate(self.anchors):
+            ratio = np.log(cost.correction(anchor, np.asarray(message_bytes, dtype=np.float64)))
+            off = np.where((nearest == number) & (least > 0), np.abs(ratio) / NORMAL_90, off)
+        return least + np.zeros_like(off), off
+
     def covers(self, ranks: Array, ranks_per_node: Array) -> Mask:
-        """Whether so many ranks per node were measured, on one node or on several as here."""
+        """Whether so many ranks per node were measured, on one node or on several as here.
+
+        Not where the last node is part-filled: that was not.
+        """
         local = np.minimum(ranks, ranks_per_node)
         one = node_count(ranks, ranks_per_node) <= 1
+        whole = one | (np.mod(ranks, ranks_per_node) == 0)
         found = np.zeros(np.broadcast_shapes(local.shape, one.shape), dtype=bool)
         for anchor in self.anchors:
             alone = anchor.ranks <= anchor.ranks_per_node
             same = (local == min(anchor.ranks, anchor.ranks_per_node)) | alone
-            found |= (one == alone) & same
+            found |= (one == alone) & same & whole
         return found

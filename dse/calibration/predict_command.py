@@ -9,6 +9,7 @@ import numpy as np
 
 from dse.calibration.asked import usual_ranks_per_node
 from dse.calibration.library_part import AUTO
+from dse.calibration.link_speed import other_speed, speed_at, title_of
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.calibration.rules import rules_of
@@ -29,37 +30,43 @@ def prediction_records(
     ranks: Sequence[int],
     ranks_per_node: int | None,
     message_bytes: Sequence[int],
+    link_bytes_per_s: float | None = None,
 ) -> list[Record]:
     """One record per algorithm, rank count and size, in that order.
 
     Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
     why_outside (empty inside), why (empty; where nothing can be predicted, the reason, and the
-    times are None), rules and chosen (empty unless rules choose the algorithm: whose, and by which
-    it is priced). ``ranks_per_node`` None: see :func:`asked.usual_ranks_per_node`; a node that is
-    not full counts the ranks it has.
-    Raises OutsideCalibration as :func:`profile.predict` does where that holds for every record.
+    times are None), link_bytes_per_s (at which the prediction holds; None inside one node, or
+    where it is not known), rules and chosen (empty unless rules choose the algorithm: whose, and by
+    which it is priced). ``ranks_per_node`` None: see :func:`asked.usual_ranks_per_node`; a node
+    that is not full counts the ranks it has. ``link_bytes_per_s`` None: the one measured.
+    Raises OutsideCalibration as :func:`profile.predict` does where that holds for every record, and
+    for a link speed where the profile does not know its own.
     """
     records: list[Record] = []
     refused: list[OutsideCalibration] = []
     for algorithm in algorithms:
+        speed = speed_at(profile, algorithm, link_bytes_per_s)
         for n in ranks:
             local = usual_ranks_per_node(profile, n) if ranks_per_node is None else ranks_per_node
             local = min(local, n)
             sizes = np.array(message_bytes, dtype=np.float64)
+            link = speed if node_count(n, local) > 1 else None
             try:
-                found = predict(profile, algorithm, n, sizes, local)
+                found = predict(profile, algorithm, n, sizes, local, link_bytes_per_s)
             except OutsideCalibration as cause:
                 refused.append(cause)
                 records += [_unpriced(algorithm, n, local, size, cause) for size in message_bytes]
                 continue
             chosen = _chosen(profile, algorithm, n, local, sizes)
             for size, own, *times, inside in zip(message_bytes, chosen, *found, strict=True):
-                outside = why_outside(profile, own["chosen"] or algorithm, n, local, size)
+                outside = why_outside(profile, own["chosen"] or algorithm, n, local, size, link)
                 seconds, low, high = map(float, times)
                 records.append({
                     "bytes": size, "ranks": n, "seconds": seconds, "low": low, "high": high,
                     "in_range": bool(inside), "ranks_per_node": local, "algorithm": algorithm,
-                    "why_outside": "" if inside else outside, "why": "", **own,
+                    "why_outside": "" if inside else outside, "why": "",
+                    "link_bytes_per_s": link, **own,
                 })  # fmt: skip
     if refused and all(record["why"] for record in records):
         raise refused[0]
@@ -83,14 +90,23 @@ def _unpriced(
     return {
         "bytes": size, "ranks": ranks, "seconds": None, "low": None, "high": None,
         "in_range": False, "ranks_per_node": local, "algorithm": algorithm,
-        "why_outside": "cannot be priced", "why": str(cause), "rules": "", "chosen": "",
+        "why_outside": "cannot be priced", "why": str(cause), "link_bytes_per_s": None,
+        "rules": "", "chosen": "",
     }  # fmt: skip
 
 
 def why_outside(
-    profile: Profile, algorithm: str, ranks: int, ranks_per_node: int, message_bytes: float
+    profile: Profile,
+    algorithm: str,
+    ranks: int,
+    ranks_per_node: int,
+    message_bytes: float,
+    link_bytes_per_s: float | None = None,
 ) -> str:
-    """What of a point was not measured, and what was: '1,000 ranks; measured 2-8'."""
+    """What of a point was not measured, and what was: '1,000 ranks; measured 2-8'.
+
+    link_bytes_per_s: of the link that the point takes between nodes; None: the one measured.
+    """
     reasons = []
     if not profile.ranks[0] <= ranks <= profile.ranks[1]:
         reasons.append(f"{ranks:,} rank{'s' * (ranks != 1)}; measured {span_text(*profile.ranks)}")
@@ -106,6 +122,8 @@ def why_outside(
         if not least <= ranks_per_node <= most:
             many = f"{ranks_per_node:,} rank{'s' * (ranks_per_node != 1)} per node"
             reasons.append(f"{many}; measured {span_text(least, most)}")
+    if other := other_speed(profile, algorithm, link_bytes_per_s):
+        reasons.append(other)
     if algorithm not in profile.measured_algorithms:
         measured = ", ".join(profile.measured_algorithms)
         reasons.append(f"{algorithm} was not measured; its steps cost as those of {measured}")
@@ -117,7 +135,7 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
     from rich.table import Table
 
     several = len({record["algorithm"] for record in records}) > 1
-    title = f"allreduce by {profile.name}, 90 % interval"
+    title = f"allreduce by {profile.name}, 90 % interval{title_of(records)}"
     table = Table(title=title if several else f"{title}, {records[0]['algorithm']}")
     if several:
         table.add_column("algorithm", no_wrap=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.calibration.design import on_cores_s
-from dse.calibration.library_part import AUTO, NORMAL_90
+from dse.calibration.library_part import AUTO, NORMAL_90, PER_OCTAVE, LibraryFit
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.rules import rules_of
@@ -92,17 +92,27 @@ def predict(
     nodes = node_count(n, g)
     in_range = (points.octaves == 0) & (nodes <= profile.max_nodes)
     if algorithm == AUTO:
-        return _chosen(profile, points, in_range)
+        slower = np.ones_like(n)
+        if link_bytes_per_s is not None and profile.auto is not None:
+            if profile.link_bytes_per_s is None:
+                problem = f"profile {profile.name} does not know the speed of its link"
+                raise OutsideCalibration(f"{problem}, so it cannot tell another's")
+            slower = profile.link_bytes_per_s / speed
+        return _chosen(profile, points, in_range, slower)
     if between and bool(np.all((nodes > 1) | (n <= 1))):
         return _between_nodes(profile, algorithm, points, in_range)
-    inside = _on_one_node(profile, algorithm, points, in_range)
+    alone = points
+    if between:  # one rank costs nothing, wherever it is
+        alone = points._replace(ranks=np.where(nodes > 1, 1.0, n))
+    inside = _on_one_node(profile, algorithm, alone, in_range)
     if not between:
         return inside
     across = _between_nodes(profile, algorithm, points, in_range)
     return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
 
 
-def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
+def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Prediction:
+    """slower: the measured link's speed over the one asked for."""
     if profile.auto is None:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was measured with forced algorithms"
@@ -115,12 +125,35 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask) -> Prediction:
             f"profile {profile.name} cannot price that layout: it was measured on {listed} "
             "(nodes x ranks per node), which tells nothing of the other tier"
         )
-    seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes)
-    # A smaller message than measured costs no more than the smallest one.
-    beyond = np.where(at.message_bytes > profile.message_bytes[1], at.octaves_bytes, 0.0)
-    spread = profile.auto.log_spread(at.ranks, at.ranks_per_node, beyond)
     covered = profile.auto.covers(at.ranks, at.ranks_per_node)
-    return _with_spread(seconds, spread, in_range & covered)
+    in_range = in_range & covered & ((slower == 1) | (node_count(at.ranks, at.ranks_per_node) <= 1))
+    seconds, low, high = _chosen_interval(profile.auto, at, slower)
+    # A smaller message than measured costs no more than the smallest one.
+    least = np.maximum(at.message_bytes, profile.message_bytes[0])
+    beyond = np.where(at.message_bytes < least, 0.0, at.octaves_bytes)
+    most = _chosen_interval(
+        profile.auto, at._replace(message_bytes=least, octaves_bytes=beyond), slower
+    )[2]
+    wire = np.where(in_range, 0.0, _wire_s(at, (profile.link_bytes_per_s or np.inf) / slower))
+    low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
+    return Prediction(seconds, low, np.maximum(np.minimum(high, most), seconds), in_range)
+
+
+def _chosen_interval(auto: LibraryFit, at: _Points, slower: Array) -> tuple[Array, Array, Array]:
+    seconds = auto.cost()(at.ranks, at.ranks_per_node, at.message_bytes, slower)
+    spread = auto.log_spread(at.ranks, at.ranks_per_node, at.octaves_bytes, at.message_bytes)
+    factor = np.exp(NORMAL_90 * np.hypot(spread, PER_OCTAVE * np.abs(np.log2(slower))))
+    return seconds, seconds / factor, seconds * factor
+
+
+def _wire_s(at: _Points, node_bytes_per_s: ArrayLike) -> Array:
+    """The least seconds in which nodes can share their sums: ``2 (N-1)/N m / B``.
+
+    Every node sends and receives so much whatever the algorithm, unless a switch adds between nodes
+    (Patarasuk & Yuan, JPDC 69, 2009).
+    """
+    nodes = node_count(at.ranks, at.ranks_per_node)
+    return np.asarray(2 * (nodes - 1) / nodes * at.message_bytes / node_bytes_per_s)
 
 
 def _by_rules(
@@ -197,6 +230,9 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
         raise OutsideCalibration(f"{problem}; it knows {known}")
     if algorithm not in ALGORITHMS:
         raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known")
+    if np.any(node_count(at.ranks, at.ranks_per_node) > 1):
+        problem = f"profile {profile.name} was measured on one node"
+        raise OutsideCalibration(f"{problem}, which tells nothing of the link between nodes")
     fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
     n, m = at.ranks, at.message_bytes
     seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)

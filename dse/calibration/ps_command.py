@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dse.calibration.link_speed import gbps, other_speed, speed_at, title_of
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import PS, ServerPoint, ServersFit
@@ -50,19 +51,26 @@ def server_records(
     workers: Sequence[int],
     servers: Sequence[int],
     message_bytes: Sequence[int],
+    link_bytes_per_s: float | None = None,
 ) -> list[Record]:
     """One record per number of workers, of servers, and size; ``ranks`` are the workers.
 
     Keys: bytes, ranks, servers, seconds, low, high (90 % interval), in_range, algorithm,
-    why_outside (empty inside).
+    why_outside (empty inside), link_bytes_per_s (at which it holds; None where not known).
+    ``link_bytes_per_s`` None: the fastest measured. Raises OutsideCalibration for one where the
+    profile does not know its own.
     """
+    speed = speed_at(profile, algorithm, link_bytes_per_s)
+    other = other_speed(profile, algorithm, speed)
     part = profile.servers(algorithm)
     assert part is not None
     sizes = np.array(message_bytes, dtype=np.float64)
     records = []
     for m in workers:
         for p in servers:
-            found = predict(profile, algorithm, m, sizes, servers=p)
+            found = predict(
+                profile, algorithm, m, sizes, link_bytes_per_s=link_bytes_per_s, servers=p
+            )
             for at, size in enumerate(message_bytes):
                 inside = bool(found.in_range[at])
                 records.append({
@@ -74,12 +82,13 @@ def server_records(
                     "high": float(found.high[at]),
                     "in_range": inside,
                     "algorithm": algorithm,
-                    "why_outside": "" if inside else _why_outside(part, m, p, size),
+                    "why_outside": "" if inside else _why_outside(part, m, p, size, other),
+                    "link_bytes_per_s": speed,
                 })  # fmt: skip
     return records
 
 
-def _why_outside(part: ServersFit, workers: int, servers: int, size: float) -> str:
+def _why_outside(part: ServersFit, workers: int, servers: int, size: float, other: str) -> str:
     reasons = [
         f"{count:,} {what}{'s' * (count != 1)}; measured {span_text(*limits)}"
         for what, count, limits in (
@@ -91,15 +100,15 @@ def _why_outside(part: ServersFit, workers: int, servers: int, size: float) -> s
     low, high = part.message_bytes
     if not low <= size <= high:
         reasons.append(f"{size_text(size)}; measured {size_text(low)} to {size_text(high)}")
-    return ", and ".join(reasons)
+    return ", and ".join([*reasons, other] if other else reasons)
 
 
 def server_table(profile: Profile, records: Sequence[Record]) -> Table:
     """The records with human units, one row each."""
     from rich.table import Table
 
-    title = f"push and pull by {profile.name}, 90 % interval, {records[0]['algorithm']}"
-    table = Table(title=title)
+    title = f"push and pull by {profile.name}, 90 % interval{title_of(records)}"
+    table = Table(title=f"{title}, {records[0]['algorithm']}")
     for column in ("workers", "servers", "bytes", "time", "low", "high"):
         table.add_column(column, justify="right", no_wrap=True)
     outside = any(not record["in_range"] for record in records)
@@ -121,7 +130,7 @@ def servers_text(transport: str, part: ServersFit) -> str:
         else f"all processes on {part.cores:g} cores"
     )
     slow, fast = part.link_bytes_per_s
-    speeds = " and ".join(dict.fromkeys(short(8e-9 * speed) for speed in (slow, fast)))
+    speeds = " and ".join(dict.fromkeys(gbps(speed) for speed in (slow, fast)))
     link = f"{part.link} at {speeds} Gbps" if fast > 0 else part.link
     return (
         f"parameter servers over {transport} ({part.library} {part.version}, {link}, {where}): "
@@ -177,7 +186,7 @@ def point_table(transport: str, part: ServersFit) -> Table:
     several = len({speed for *_, speed in layouts}) > 1
     table.add_column("bytes", justify="right")
     for m, p, speed in layouts:
-        link = f" {short(8e-9 * speed)} Gbps" if several else ""
+        link = f" {gbps(speed)} Gbps" if several else ""
         table.add_column(f"{m} x {p}{link}", justify="right")
     cells: dict[tuple[int, tuple[int, int, float]], ServerPoint] = {
         (p.bytes, (p.workers, p.servers, p.link_bytes_per_s or 0.0)): p for p in part.points

@@ -8,12 +8,14 @@ tells of other points: :mod:`dse.calibration.belief`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
 from dse.calibration.belief import NOISE, Points, conditioned, covariance, predicted, priced_by
 from dse.calibration.library_part import AUTO, NORMAL_90
 from dse.calibration.profile import Profile
+from dse.calibration.reach import Reach, candidates_of, reach_of
 from dse.calibration.runners.plan import MIN_REPETITIONS, start_s
 from dse.errors import MeasurementError
 from dse.model.arrays import Array, Mask
@@ -24,7 +26,16 @@ REPETITIONS = 4 * MIN_REPETITIONS
 LEAST_S = 0.05  # a cell of short messages is repeated for so long
 MOST_RUNS = 40
 LEAST_GAIN = 0.02  # of what the best run narrows; a run below it is not worth its line
-REACH = 2  # times the most ranks measured: what is taken as there to be measured
+LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the same
+
+
+class Stopped(Enum):
+    """Why no further run is suggested."""
+
+    ENOUGH = "every point is measured well enough"
+    BUDGET = "what is left of the budget pays for no further run that narrows them"
+    LITTLE = "no further run within reach narrows them noticeably"
+    MANY = f"{MOST_RUNS} runs are the most that are suggested at once"
 
 
 @dataclass(frozen=True)
@@ -46,9 +57,10 @@ class Advice:
 
     width_now, width_then: median relative half width (90 %) before and after; good_now,
     good_then: how many points are inside the range and below TARGET. demanded: points. enough:
-    all are good now. beyond: points whose ranks or nodes exceed what can be run. unreachable:
-    demanded algorithms that no run can narrow. unpriced: points that the profile cannot price, left
-    out of all the others; why_unpriced: the reason of the first.
+    all are good now. stopped: why there are no more runs. beyond: points that need more than
+    ``reach``, what can be run. unreachable: demanded algorithms that no run can narrow. unpriced:
+    points that the profile cannot price, left out of all the others; why_unpriced: the reason of
+    the first.
     """
 
     runs: tuple[Run, ...]
@@ -59,9 +71,9 @@ class Advice:
     worst_then: float
     good_now: int
     good_then: int
+    stopped: Stopped
     beyond: int
-    max_ranks: int
-    max_nodes: int
+    reach: Reach
     unreachable: tuple[str, ...]
     unpriced: int = 0
     why_unpriced: str = ""
@@ -114,23 +126,26 @@ def suggest(
     budget_s: float = 60.0,
     max_ranks: int | None = None,
     max_nodes: int | None = None,
+    max_ranks_per_node: int | None = None,
 ) -> Advice:
     """The next runs within ``budget_s`` seconds that narrow the intervals at ``demand`` the most.
 
-    ``max_ranks`` (default: twice the most measured) and ``max_nodes`` (default: as many as were
-    measured) bound what can be run. Points that the profile cannot price are left out and counted.
+    ``max_ranks``, ``max_nodes`` and ``max_ranks_per_node`` bound what can be run, by default as
+    :func:`reach.reach_of` says. Points that the profile cannot price are left out and counted.
     Raises MeasurementError where nothing is demanded, or nothing that can be priced.
     """
     asked = as_measured(profile, demand)
     if not asked.size:
-        raise MeasurementError("the study sums nothing over more than one rank; nothing to measure")
+        raise MeasurementError(
+            "the study has no allreduce among several ranks that this profile could measure; "
+            "nothing to measure"
+        )
     priced, why = priced_by(profile, asked)
     demand = asked.take(priced)
     if not demand.size:
         raise MeasurementError(f"none of the study's {asked.size} points can be priced: {why}")
-    most = max_ranks or REACH * profile.ranks[1]
-    nodes = max_nodes or profile.max_nodes
-    candidates = candidates_of(profile, demand, most, nodes)
+    reach = reach_of(profile, max_ranks, max_nodes, max_ranks_per_node)
+    candidates = candidates_of(profile, demand, reach)
     candidates = candidates.take(priced_by(profile, candidates)[0])
     count = demand.size
     everything = Points(*(
@@ -141,9 +156,9 @@ def suggest(
     measured = _Range(profile.ranks, profile.message_bytes, profile.max_nodes,
                       _otherwise_inside(profile, demand))  # fmt: skip
     before, inside = half_width(covariances[:count, :count]), measured.holds(demand)
-    runs, left = _greedy(profile, demand, candidates, covariances, measured, budget_s)
-    after, then = half_width(left), measured.holds(demand)
-    out_of_reach = (demand.ranks > most) | (node_count(demand.ranks, demand.ranks_per_node) > nodes)
+    runs, left, stopped = _greedy(profile, demand, candidates, covariances, measured, budget_s)
+    after = half_width(left)
+    good = measured.holds(demand) & (after <= TARGET)
     return Advice(
         runs=tuple(runs),
         demanded=count,
@@ -152,11 +167,13 @@ def suggest(
         worst_now=float(before.max()),
         worst_then=float(after.max()),
         good_now=int(np.count_nonzero(inside & (before <= TARGET))),
-        good_then=int(np.count_nonzero(then & (after <= TARGET))),
-        beyond=int(np.count_nonzero(out_of_reach)),
-        max_ranks=most,
-        max_nodes=nodes,
-        unreachable=tuple(sorted(set(demand.algorithm.tolist()) - set(_runnable(profile)))),
+        good_then=int(np.count_nonzero(good)),
+        stopped=Stopped.ENOUGH if np.all(good) else stopped,
+        beyond=int(np.count_nonzero(reach.misses(demand))),
+        reach=reach,
+        unreachable=tuple(
+            sorted(set(demand.algorithm.tolist()) - set(profile.measured_algorithms))
+        ),
         unpriced=asked.size - demand.size,
         why_unpriced=why,
     )
@@ -175,34 +192,6 @@ def as_measured(profile: Profile, demand: Points) -> Points:
     between = np.isin(kept.algorithm, list(profile.network)) & (kept.ranks > local)
     on_node = (kept.algorithm != AUTO) & bool(profile.fits)
     return kept.take(chosen | between | on_node)
-
-
-def _runnable(profile: Profile) -> tuple[str, ...]:
-    """Algorithms that a run can be made of: those that were."""
-    return profile.measured_algorithms
-
-
-def candidates_of(profile: Profile, demand: Points, max_ranks: int, max_nodes: int) -> Points:
-    """What could be run: demanded layouts, those too large cut to what there is, at powers of two
-    that span the demanded sizes."""
-    rows: dict[tuple[str, int, int, int], None] = {}
-    for name in sorted(set(demand.algorithm.tolist()) & set(_runnable(profile))):
-        mine = demand.take(demand.algorithm == name)
-        least = int(np.floor(np.log2(max(float(mine.message_bytes.min()), 4.0))))
-        most = int(np.ceil(np.log2(max(float(mine.message_bytes.max()), 4.0))))
-        layouts = set(zip(mine.ranks.tolist(), mine.ranks_per_node.tolist(), strict=True))
-        for n, g in sorted(layouts):
-            cut = int(min(n, max_ranks))
-            local = int(min(g, cut))
-            if node_count(cut, local) > max_nodes:
-                local = int(np.ceil(cut / max_nodes))
-            for power in range(least, most + 1):
-                rows[name, cut, local, 2**power] = None
-    names, counts, locals_, sizes = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return Points(
-        np.array(names, dtype=np.str_),
-        *(np.array(c, dtype=np.float64) for c in (counts, locals_, sizes)),
-    )
 
 
 def half_width(covariances: Array) -> Array:
@@ -243,17 +232,22 @@ def _greedy(
     covariances: Array,
     measured: _Range,
     budget_s: float,
-) -> tuple[list[Run], Array]:
+) -> tuple[list[Run], Array, Stopped]:
     """Choose runs one by one; ``measured`` is widened by each.
 
-    Returns them, and the covariance of the demanded points that they leave.
+    Returns them, the covariance of the demanded points that they leave, and why there are no more.
     """
     runs: list[Run] = []
+    stopped = Stopped.LITTLE
     started: set[tuple[float, float]] = set()
     count, left = demand.size, budget_s
+    taken = np.zeros(candidates.size, dtype=bool)
     spending = cost_of(profile, candidates)
     layouts = list(zip(candidates.ranks, candidates.ranks_per_node, strict=True))
-    while candidates.size and len(runs) < MOST_RUNS:
+    while candidates.size:
+        if len(runs) == MOST_RUNS:
+            stopped = Stopped.MANY
+            break
         variance = np.diag(covariances)
         width = _relative(variance[:count])
         floor = np.where(measured.holds(demand), TARGET, 0.0)
@@ -266,17 +260,21 @@ def _greedy(
             for layout in layouts
         ]
         cost = spending + np.array(starts)
-        rate = np.where(cost <= left, gain / cost, 0.0)
+        first = runs[0].narrows if runs else 0.0
+        worth = ~taken & (gain > max(LEAST_GAIN * first, LEAST_MEAN * count))
+        rate = np.where(worth & (cost <= left), gain / cost, 0.0)
         best = int(np.argmax(rate))
-        if rate[best] <= 0 or (runs and gain[best] < LEAST_GAIN * runs[0].narrows):
+        if rate[best] <= 0:
+            stopped = Stopped.BUDGET if np.any(worth) else Stopped.LITTLE
             break
         run = Run(
             str(candidates.algorithm[best]), int(layouts[best][0]), int(layouts[best][1]),
             int(candidates.message_bytes[best]), float(cost[best]), float(gain[best]),
         )  # fmt: skip
         runs.append(run)
+        taken[best] = True
         started.add(layouts[best])
         measured.include(run)
         left -= run.cost_s
         covariances = conditioned(covariances, count + best)
-    return runs, covariances[:count, :count]
+    return runs, covariances[:count, :count], stopped

@@ -14,13 +14,14 @@ which some pairs sit in one node and some do not ends when its slowest pair does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, ceil_log2, largest_power_of_two
+from dse.model.flows import crosses_in_tree, flows_of_exchanges, in_every_round
 from dse.model.links import Exchange, Network
 
 Algorithm: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Array]
@@ -58,7 +59,7 @@ def recursive_doubling(
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _fold_step(network, m, n, g) + reduce_s
     distance = _distances(power, _axes(network, n, g, m))
-    flows = _flows(distance, n, g, kept=1)
+    flows = in_every_round(distance, n, g, partial(flows_of_exchanges, kept=1))
     steps = _paced(network, m, flows > 0, flows) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
@@ -82,10 +83,29 @@ def halving_doubling(
         + m / 2 * network.gamma_s_per_byte
     )
     distance = _distances(power, _axes(network, n, g, m))
-    flows = _flows(distance, n, g, kept=0)
+    flows = in_every_round(distance, n, g, partial(flows_of_exchanges, kept=0))
     half = m / (2 * distance)
     steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
+
+
+def reduce_broadcast(
+    ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
+) -> Array:
+    """Reduce to rank 0, then broadcast, each over a binomial tree: ``2 L f(m) + L m gamma``.
+
+    L = lg n, rounded up (Thakur, Rabenseifner & Gropp, IJHPCA 19, 2005; Open MPI's "nonoverlapping"
+    allreduce). In round d = 1, 2, 4, ... rank v + d sends to v, a multiple of 2d, and on the way
+    back receives: messages that go one way, of which one at most enters or leaves a node.
+    """
+    n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
+    distance = _distances(n, _axes(network, n, g, m))
+    inside = network.within(m)
+    leaves = in_every_round(distance, n, g, crosses_in_tree) > 0
+    step = np.where(leaves, np.maximum(inside, network.one_way(m)), inside)
+    rounds = 2 * step + m * network.gamma_s_per_byte
+    free = np.zeros(np.broadcast_shapes(n.shape, g.shape, inside.shape))
+    return _added(free, np.where(distance < n, rounds, 0.0))
 
 
 def tree(
@@ -152,6 +172,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
         "ring": ring,
         "recursive-doubling": recursive_doubling,
         "halving-doubling": halving_doubling,
+        "reduce-broadcast": reduce_broadcast,
         "tree": tree,
         "hierarchical": hierarchical,
     }
@@ -164,12 +185,12 @@ def _arrays(*values: ArrayLike) -> tuple[Array, ...]:
     return tuple(np.asarray(value, dtype=np.float64) for value in values)
 
 
-def _distances(power: Array, ndim: int) -> Array:
-    """1, 2, 4, ... below the largest of ``power`` (powers of two), along a new first axis.
+def _distances(count: Array, ndim: int) -> Array:
+    """1, 2, 4, ... below the largest of ``count``, along a new first axis.
 
     All steps of an algorithm are priced in one call: few large operations, not many small ones.
     """
-    steps = int(np.max(ceil_log2(power), initial=0))
+    steps = int(np.max(ceil_log2(count), initial=0))
     return np.ldexp(1.0, np.arange(steps)).reshape((-1,) + (1,) * ndim)
 
 
@@ -203,56 +224,6 @@ def _fold_step(
     inside = network.within(message_bytes)
     outside = (between or network.one_way)(message_bytes)
     return np.where(parted, np.maximum(inside, outside), inside)
-
-
-def _flows(distance: Array, ranks: Array, ranks_per_node: Array, kept: int) -> Array:
-    """:func:`_leaving` for every step, shape of ``distance`` and the ranks broadcast together.
-
-    Counted once for each value of n and of g, however many points share them.
-    """
-    counts, count_at = np.unique(ranks, return_inverse=True)
-    widths, width_at = np.unique(ranks_per_node, return_inverse=True)
-    table = np.zeros((len(distance), counts.size, widths.size))
-    for i, n in enumerate(counts):
-        for j, g in enumerate(widths):
-            flows = _leaving(float(n), float(g), kept)
-            table[: len(flows), i, j] = flows
-    found = table[:, count_at.reshape(ranks.shape), width_at.reshape(ranks_per_node.shape)]
-    missing = (1,) * (distance.ndim - found.ndim)
-    return found.reshape(found.shape[:1] + missing + found.shape[1:])
-
-
-@lru_cache(maxsize=65536)
-def _leaving(ranks: float, ranks_per_node: float, kept: int) -> tuple[float, ...]:
-    """The most flows that leave one node in step 0, 1, ... lg p - 1, exactly; empty for one node.
-
-    Of the first n - p pairs (2i, 2i+1) rank 2i + ``kept`` goes on. Those that go on are renumbered
-    in order, so a node holds consecutive numbers low <= v < high, and v exchanges with v XOR d,
-    d = 2^step (Open MPI, coll_base_allreduce.c). v and v + d share the node if v has bit d clear
-    and low <= v < high - d; whoever is left sends outside. Arrays over the nodes.
-    """
-    if not ranks > ranks_per_node:
-        return ()
-    power = float(largest_power_of_two(ranks))
-    nodes = float(node_count(ranks, ranks_per_node))
-    border = np.minimum(np.arange(nodes + 1) * ranks_per_node, ranks)
-    in_pairs = np.minimum(border, 2 * (ranks - power))
-    number = np.floor((in_pairs + 1 - kept) / 2) + (border - in_pairs)
-    low, high = number[:-1], number[1:]
-
-    def bit_clear_below(end: Array, d: float) -> Array:
-        return np.floor(end / (2 * d)) * d + np.minimum(np.mod(end, 2 * d), d)
-
-    most = float(np.max(high - low))
-    flows = []
-    for step in range(int(ceil_log2(power))):
-        d = 2.0**step
-        if d >= most:  # no node is wide enough for a pair
-            flows.append(most)
-            continue
-        pairs = np.maximum(bit_clear_below(high - d, d) - bit_clear_below(low, d), 0.0)
-        flows.append(float(np.max(high - low - 2 * pairs)))
-    return tuple(flows)
 
 
 def _paced(

@@ -146,25 +146,24 @@ class LibraryCost:
         """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
 
         slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
-        the price of bytes between nodes; every latency stays. On more nodes than were measured NCCL
-        may still prefer its tree above ``ring_from_bytes``: the cheaper of both counts there.
+        the price of bytes between nodes; every latency stays. Where it was not measured NCCL may
+        prefer its tree also above ``ring_from_bytes``: the cheaper of both counts there.
         """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
-        total = self._composed(self.composition, n, g, m, slower)
-        most = max((anchor.nodes for anchor in self.anchors), default=np.inf)
-        beyond = (node_count(n, g) > most) & (m >= self.composition.ring_from_bytes)
-        if self.composition.family == "nccl" and np.any(beyond):
+        composed = total = self._composed(self.composition, n, g, m, slower)
+        either = (node_count(n, g) > 1) & (m >= self.composition.ring_from_bytes)
+        if self.composition.family == "nccl" and self.anchors and np.any(either):
             tree = replace(self.composition, ring_from_bytes=np.inf)
             other = self._composed(tree, n, g, m, slower)
-            total = np.where(beyond, np.minimum(total, other), total)
+            total = np.where(either, np.minimum(total, other), total)
         for anchor in self.anchors:
             local = min(anchor.ranks, anchor.ranks_per_node)
             here = (n == anchor.ranks) & (np.minimum(n, g) == local)
             if np.any(here):
-                total = np.where(here, total * self._correction(anchor, m), total)
+                total = np.where(here, composed * self.correction(anchor, m), total)
         return np.where(n > 1, total, 0.0)
 
-    def _correction(self, anchor: Anchor, m: Array) -> Array:
+    def correction(self, anchor: Anchor, m: Array) -> Array:
         """Measured over composed time at the layout of an anchor, in the shape of ``m``."""
         nearest = np.clip(m, anchor.message_bytes[0], anchor.message_bytes[-1])
         n, g = _arrays(anchor.ranks, anchor.ranks_per_node)

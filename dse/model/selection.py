@@ -49,10 +49,9 @@ class Rules(Protocol):
 RECURSIVE_DOUBLING = Known("recursive-doubling", "recursive-doubling")
 # Open MPI's numbers; 6 is Rabenseifner's. Segmented ring: a plain ring while every rank has less
 # than a segment (1 MiB: recalled, unverified), as wherever the table takes it. Reduce, then
-# broadcast: both over a binomial tree, two rounds for each one of recursive doubling, which is the
-# only algorithm here whose rounds grow with lg n as well, whatever the nodes: it is priced too low.
+# broadcast: Open MPI decides on both again; a binomial tree for each is assumed (unverified).
 _OPENMPI: Mapping[int, Known] = MappingProxyType({
-    2: Known("reduce, then broadcast", "recursive-doubling"),
+    2: Known("reduce, then broadcast", "reduce-broadcast"),
     3: RECURSIVE_DOUBLING,
     4: Known("ring", "ring"),
     5: Known("segmented ring", "ring"),
@@ -82,10 +81,13 @@ class OpenMpi:
     """Open MPI's component ``tuned``: fixed decisions for commutative operations.
 
     Table: ompi/mca/coll/tuned/coll_tuned_decision_fixed.c of open-mpi/ompi@8efebee745e1, the one
-    for any placement of the ranks. With fewer elements than ranks (Rabenseifner: than the largest
-    power of two in them) nothing can be shared out, and recursive doubling runs: recalled, and
-    measured so for the ring on 3 to 8 ranks. Components that Open MPI may put before this one
-    (``han`` between nodes of several ranks) are not modelled.
+    for any placement of the ranks. With fewer elements than ranks nothing can be shared out, and
+    recursive doubling runs in place of a ring: recalled, and measured so on 3 to 8 ranks. With
+    fewer than the largest power of two in n Rabenseifner's algorithm is out of its limits
+    (coll_base_allreduce.c); what runs then is unverified, and recalled to be another than the
+    recursive doubling that is taken here. The table comes to it with float32 from 16,384 ranks on.
+    Components that Open MPI may put before this one (``han`` between nodes of several ranks) are
+    not modelled.
     """
 
     title: ClassVar[str] = "Open MPI's fixed rules (coll/tuned)"
@@ -122,6 +124,12 @@ class Mpich:
     Recursive doubling up to 8 bytes and with fewer elements than the largest power of two in n;
     else Rabenseifner. For no byte at all MPICH reduces in the node first; that is priced as
     recursive doubling, which takes about as many rounds.
+
+    A limit: these are the rules below the device. On several nodes of several ranks the device ch4
+    comes first, and up to 32 KiB it reduces inside the node, sums among one rank of each by these
+    rules, and broadcasts inside (maint/tuning/coll/ch4/generic.json at pmodels/mpich@1e7cc5cdd493;
+    not measured). That is not modelled: such messages are priced as if all ranks took part in one
+    algorithm.
     """
 
     title: ClassVar[str] = "MPICH's default rules"
@@ -136,7 +144,7 @@ class Mpich:
     def __call__(
         self, ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike
     ) -> Choice:
-        """Positions in ``algorithms``; the placement makes no difference."""
+        """Positions in ``algorithms``; the placement is not looked at, see the limit above."""
         n, _, m = _together(ranks, ranks_per_node, message_bytes)
         short = (m <= MPICH_SHORT_BYTES) | (m / self.element_bytes < largest_power_of_two(n))
         return np.where(short, 0, 1)

@@ -7,8 +7,10 @@ model's tree or ring.
 What NCCL reads from the machine is not known here, so it is assumed (unverified): an Intel host; a
 network that adds no latency of its own; as many channels as the bus has links of the GPU's kind,
 two at least; card and GPU near enough for LL128; between nodes the speed of the network on any
-number of them. Left out: CollNet, which is off by default, and NVLS, for which the model has
-nothing: where NCCL would take it, the ring or the tree that comes next is taken.
+number of them; a tree of the balanced pattern wherever a node has several GPUs, though from Hopper
+on NCCL's search may end with the plain one. Left out: CollNet, which is off by default, and NVLS,
+for which the model has nothing: where NCCL would take it, the ring or the tree that comes next is
+taken.
 """
 
 from __future__ import annotations
@@ -60,6 +62,7 @@ TREE_CORRECTION = np.array([
 CORRECTED_FROM_BYTES = 64.0
 # Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
 PLATEAU_BYTES, PLATEAU = 64.0, (1.9, 1.4)
+PLAIN_TREE = 0.85  # of a tree's bandwidth is left where all traffic of a node passes one GPU
 _PAIRS = tuple((algorithm, protocol) for algorithm in (TREE, RING) for protocol in range(3))
 
 
@@ -113,7 +116,7 @@ class Nccl:
         rate = self._bus_bytes_per_s(algorithm, protocol, nodes, bus, channels)
         inside_s = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
         if algorithm == TREE:
-            rate = rate / 2 * _tree_correction(protocol, m)
+            rate = rate / 2 * np.where(local <= 1, PLAIN_TREE, 1.0) * _tree_correction(protocol, m)
             hops = np.floor(n / nodes) - 1
             levels = ceil_log2(largest_power_of_two(nodes))
             one_way = hops * inside_s + levels * NETWORK_S[TREE, protocol]

@@ -218,10 +218,19 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
 def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:
     """How the profiles measured here are made again; those of others' logs come with their file."""
     return [
-        f"dse calibrate run --name {Path(path).stem}"
+        f"dse calibrate run{_runner(problem.profiles[name])} --name {Path(path).stem}"
         for name, path in profiles.items()
         if problem.profiles[name].machine
     ]
+
+
+def _runner(profile: Profile) -> str:
+    """The runner that measures what such a profile holds; '' for allreduce by MPI, the default."""
+    if profile.measured_algorithms:
+        return " --runner torch" if profile.transport in ("gloo", "nccl") else ""
+    servers = {"grpc": "grpc", "mpi": "mpi-ps"}
+    kinds = [servers[transport] for transport in profile.ps] + ["compute"] * bool(profile.compute)
+    return f" --runner {kinds[0]}" if kinds else ""
 
 
 def _profile(problem: Problem, name: str, path: Path) -> dict[str, Any]:

@@ -8,20 +8,21 @@ from itertools import groupby
 import numpy as np
 
 from dse.calibration import Profile
-from dse.model.collectives import node_count
+from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.precision import PRECISIONS
 from dse.model.step import AUTO
 from dse.search import tables
 from dse.search.problem import Problem
 from dse.search.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import Value
+from dse.study import Value, split_aggregation
 
 MOST_LISTED = 6
+NAMED = tuple(ALGORITHMS)  # what a library's rules may choose
 
 
 def cautions(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
-    found = []
+    found = [unused(name) for name in _unused(problem)]
     for name, profile in _chosen(problem):
         found += unpriced_layouts(problem, name, profile)
         if _networks_alike(problem, profile):
@@ -45,6 +46,24 @@ def unsupported(problem: Problem) -> list[str]:
         if lacking:
             found.append(f"{_listed(lacking)}: no {precision} known; such points are rejected")
     return found
+
+
+def unused(name: str) -> str:
+    """What it means that no aggregation of the study is priced by a profile."""
+    return f"The profile {name} prices nothing here: the study has no aggregation that it measured."
+
+
+def _unused(problem: Problem) -> list[str]:
+    """Names of profiles that serve no aggregation of the study and know none of its devices."""
+    using = set()
+    for aggregation in map(str, axis_values(problem, "aggregation")):
+        algorithm, transport = split_aggregation(aggregation)
+        names = (algorithm, *NAMED) if algorithm.startswith(AUTO) else (algorithm,)
+        using |= {id(problem.profile(name, transport)) for name in names}
+    return [
+        name for name, profile in problem.profiles.items()
+        if id(profile) not in using and not profile.compute
+    ]  # fmt: skip
 
 
 def unknown_speed(name: str, profile: Profile) -> str:

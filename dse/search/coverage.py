@@ -206,9 +206,9 @@ def held_out_error(setting: Setting) -> Array:
     if setting.algorithm == AUTO:
         assert profile.auto is not None
         draws = setting.problem.draw_count
-        spread = profile.auto.log_spread(
-            setting.gpus, setting.gpus_per_node, np.asarray(_octaves(setting, profile))
-        )
+        octaves = np.asarray(_octaves(setting, profile))
+        largest = max((bucket.message_bytes for bucket in setting.buckets), default=0.0)
+        spread = profile.auto.log_spread(setting.gpus, setting.gpus_per_node, octaves, largest)
         unlike = ~(alike(setting, profile) | (setting.gpus <= 1))
         width: Array = spread * np.where(unlike, OUTSIDE_WIDENING, 1.0)
     elif setting.served is not None:

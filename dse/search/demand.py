@@ -22,7 +22,12 @@ from dse.study import split_aggregation
 
 
 def advise(
-    profile: Profile, study: str, budget_s: float, max_ranks: int | None, max_nodes: int | None
+    profile: Profile,
+    study: str,
+    budget_s: float,
+    max_ranks: int | None,
+    max_nodes: int | None,
+    max_ranks_per_node: int | None = None,
 ) -> Advice:
     """What to measure next so that ``profile`` narrows the intervals of a study.
 
@@ -35,7 +40,7 @@ def advise(
         what = f"{study} aggregates over {', '.join(used)}, not over {profile.transport}"
         raise StudyError(profile.name, 0, 0, what, "give a profile of one of these transports")
     wanted = demand(problem, profile.transport, profile)
-    return suggest(profile, wanted, budget_s, max_ranks, max_nodes)
+    return suggest(profile, wanted, budget_s, max_ranks, max_nodes, max_ranks_per_node)
 
 
 def demand(problem: Problem, transport: str, profile: Profile | None = None) -> Points:

@@ -11,6 +11,7 @@ ALGORITHMS = (
     "ring",
     "recursive-doubling",
     "halving-doubling",
+    "reduce-broadcast",
     "tree",
     "hierarchical",
     "auto",

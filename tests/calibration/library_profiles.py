@@ -54,8 +54,8 @@ def part(
         textbook_error=0.3,
         textbook_error_p90=0.6,
         residual=0.05,
-        spread=0.03,
         per_octave=0.2,
+        per_octave_local=0.2,
     )
     cost, sizes = bare.cost(), np.array(ANCHORED)
     anchors = tuple(Anchor(n, g, ANCHORED, tuple(cost(n, g, sizes).tolist())) for n, g in layouts)
@@ -110,8 +110,8 @@ def profile(
         error_p90=error,
         size_error_p90=error,
         residual=0.01,
-        spread=0.01,
         per_octave=0.1,
+        per_octave_local=0.1,
     )
     cost = fit.cost()
     counts = [n for n, _ in layouts]

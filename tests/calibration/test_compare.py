@@ -38,9 +38,10 @@ def test_swapping_the_two_swaps_the_answer() -> None:
         assert (a.faster, b.faster) in {("A", "B"), ("", "")}
 
 
-def test_a_profile_beside_itself_cannot_be_told_apart() -> None:
-    found = compare(FAST, FAST)
+def test_two_measurements_of_the_same_times_cannot_be_told_apart() -> None:
+    found = compare(FAST, replace(FAST, date="2026-03-04"))
     assert all(row.ratio == 1 and row.faster == "" for row in found.rows)
+    assert all(row.low < 1 < row.high for row in found.rows)
     assert found.names == ("fast (A)", "fast (B)")
     assert "cannot be told" in summary(found)
 
@@ -106,6 +107,23 @@ def test_forced_algorithms_give_the_fastest_of_them(profile: Profile) -> None:
     assert len({row.algorithm_a for row in found.rows}) == 2
     alone = compare(profile, profile, ranks=(8,), message_bytes=(64,), algorithm="ring")
     assert alone.rows[0].seconds_a > found.rows[0].seconds_a
+
+
+def test_a_profile_beside_itself_is_the_same_and_not_in_doubt() -> None:
+    renamed = replace(FAST, name="copy")
+    for other, names in ((FAST, ("fast (A)", "fast (B)")), (renamed, ("fast", "copy"))):
+        found = compare(FAST, other)
+        assert found.names == names
+        assert found.data()["same"] is True
+        assert {(row.ratio, row.low, row.high) for row in found.rows} == {(1.0, 1.0, 1.0)}
+        out = Console(record=True, width=140, file=None)
+        with out.capture() as captured:
+            show_comparison(found, out)
+        text = captured.get()
+        assert "A and B are the same profile: neither is faster anywhere." in text
+        assert "the same from 1 KiB to 256 MiB" in text
+        assert "cannot" not in text
+    assert compare(FAST, SLOW).data()["same"] is False
 
 
 def test_it_prints_and_serialises() -> None:

@@ -26,7 +26,9 @@ COEFFICIENT = st.floats(0.0, 1.0)
 
 
 @given(
-    algorithm=st.sampled_from(["ring", "recursive-doubling", "halving-doubling"]),
+    algorithm=st.sampled_from(
+        ["ring", "recursive-doubling", "halving-doubling", "reduce-broadcast"]
+    ),
     ranks=st.integers(2, 40),
     size=st.integers(4, 2**26),
     edges=EDGES,
@@ -96,6 +98,7 @@ def test_unverified_samples_are_left_out() -> None:
     [
         ("ring", 4, 256, 256),
         ("recursive-doubling", 3, 1024, 1024),
+        ("reduce-broadcast", 5, 1024, 1024),
         ("halving-doubling", 8, 128, 512),
         ("halving-doubling", 5, 256, 1024),
     ],

@@ -10,9 +10,18 @@ import pytest
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.fit import relative_error
-from dse.calibration.fit_ps import PsRows, fit_ps, predict_ps, ps_rows, solve_ps, wire_s
+from dse.calibration.fit_ps import (
+    PsRows,
+    fit_ps,
+    predict_ps,
+    ps_matrix,
+    ps_rows,
+    solve_ps,
+    wire_s,
+)
 from dse.calibration.runners.shards import PsPlan, equal_tensors, largest_shard_bytes
 from dse.errors import MeasurementError
+from dse.model.parameter_server import WORK_FROM
 
 CORES = 2.0
 SIZES = tuple(4**k for k in range(6, 13))
@@ -89,20 +98,19 @@ def test_a_third_link_is_foretold_from_two() -> None:
     assert relative_error(fitted.predict_s(rows), rows.seconds).max() < 0.01
     large = rows.message_bytes == max(SIZES)
     wire = 2 * 3 * max(SIZES) / 2 / 25e6  # each server takes half of what three workers send
-    assert fitted.terms_s(rows)["wire"][large] == pytest.approx(wire, rel=0.01)
-    assert fitted.terms_s(rows)["cores"][large] == 0
+    assert wire_s(rows)[large] == pytest.approx(wire, rel=0.01)
+    own = ps_matrix(rows, fitted.edge_bytes, CORES)[:, :WORK_FROM] @ fitted.coefficients[:WORK_FROM]
+    np.testing.assert_allclose(fitted.predict_s(rows)[large], (own + wire_s(rows))[large])
 
 
-def test_the_terms_sum_to_the_prediction_and_none_is_negative() -> None:
+def test_noise_moves_the_fit_little_and_makes_no_cost_negative() -> None:
     noise = np.random.default_rng(1)
     disturbed = [
         Measurement(**{**vars(s), "median_s": s.median_s * float(np.exp(0.2 * noise.normal()))})
         for s in samples((1, 2, 3), (1, 2))
     ]
     fitted = fit_ps(disturbed, CORES)
-    terms = fitted.terms_s(fitted.rows)
-    assert all((seconds >= 0).all() for seconds in terms.values())
-    np.testing.assert_allclose(sum(terms.values()), fitted.predict_s(fitted.rows))
+    assert (fitted.coefficients >= 0).all()
     assert np.median(relative_error(fitted.predict_s(fitted.rows), fitted.rows.seconds)) < 0.25
 
 
@@ -117,8 +125,8 @@ def test_machines_of_their_own_leave_each_process_half_of_its_messages() -> None
     fitted = fit_ps(samples((1, 2, 3), (1, 2)), CORES)
     rows = fitted.rows
     apart = fitted.predict_s(rows, cores=math.inf)
-    terms = fitted.terms_s(rows)
-    own = terms["latency"] + terms["worker"] + terms["server"]
+    parts = ps_matrix(rows, fitted.edge_bytes, CORES)[:, :WORK_FROM]
+    own = parts @ fitted.coefficients[:WORK_FROM]
     call, per_byte = fitted.coefficients[7:9]
     busiest = np.maximum(rows.workers, rows.servers)
     carried = np.maximum(rows.workers * rows.shard_bytes, rows.message_bytes)

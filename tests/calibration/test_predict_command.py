@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from dse.calibration.predict_command import (
     prediction_table,
     unpriced_reasons,
 )
+from dse.calibration.words import size_text
 from dse.errors import OutsideCalibration, StudyError
-from tests.calibration.library_profiles import one_node, profile
+from tests.calibration.library_profiles import between_nodes, one_node, profile
 
 FABRIC = profile()
 
@@ -112,6 +114,45 @@ def test_what_cannot_be_priced_says_why_beside_the_others() -> None:
 def test_a_size_in_bits_is_refused_with_what_is_right() -> None:
     with pytest.raises(StudyError, match="'1Mib' is in bits; write 1 MiB, or 1 Mibit if"):
         asked.sizes("1Mib")
+
+
+def test_a_size_that_is_printed_can_be_asked_for() -> None:
+    for power in range(0, 61, 5):
+        text = size_text(2.0**power).replace(",", "")  # thousands; it parts sizes here
+        assert asked.sizes(text) == (2**power,)
+
+
+def test_another_link_speed_is_priced_and_said() -> None:
+    known = replace(FABRIC, link_bytes_per_s=12.5e9)
+    sizes = (2**10, 2**24)
+    for given, speed in ((None, 12.5e9), (12.5e9, 12.5e9), (3.125e9, 3.125e9)):
+        found = prediction_records(known, ("auto",), (8, 32), 4, sizes, given)
+        expected = [float(predict(known, "auto", n, m, 4, given).seconds)
+                    for n in (8, 32) for m in sizes]  # fmt: skip
+        assert [record["seconds"] for record in found] == pytest.approx(expected)
+        assert {record["link_bytes_per_s"] for record in found} == {speed}
+        assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
+        told = "" if speed == 12.5e9 else "a link of 25 Gbps; measured 100 Gbps"
+        assert {record["why_outside"] for record in found} == {told}
+    slow, usual = (prediction_records(known, ("auto",), (32,), 4, sizes, given)[1]["seconds"]
+                   for given in (3.125e9, None))  # fmt: skip
+    assert slow > 2 * usual
+    (inside,) = prediction_records(known, ("auto",), (4,), 4, (2**20,))
+    assert inside["link_bytes_per_s"] is None
+    assert "links" not in str(prediction_table(known, [inside]).title)
+
+
+def test_another_link_speed_is_refused_where_the_own_is_not_known() -> None:
+    assert "links" not in str(prediction_table(FABRIC, records((32,), (2**20,))).title)
+    with pytest.raises(OutsideCalibration, match="fabric does not know the speed of a link"):
+        prediction_records(FABRIC, ("auto",), (32,), 4, (2**20,), 3.125e9)
+    lab = between_nodes()
+    (forced,) = prediction_records(lab, ("ring",), (4,), 1, (2**24,), 5e9)
+    assert forced["seconds"] == float(predict(lab, "ring", 4, 2**24, 1, 5e9).seconds)
+    assert forced["why_outside"] == "a link of 40 Gbps; measured 80 Gbps"
+    unknown = {"ring": replace(lab.network["ring"], link_bytes_per_s=(0.0, 0.0))}
+    with pytest.raises(OutsideCalibration, match="does not know the speed"):
+        prediction_records(replace(lab, network=unknown), ("ring",), (4,), 1, (2**24,), 5e9)
 
 
 def test_an_unknown_algorithm_gets_a_suggestion() -> None:

@@ -83,6 +83,12 @@ def test_outside_the_range_is_flagged_and_wider(profile: Profile) -> None:
     assert not predict(profile, "tree", 4, 2**20)[3]
 
 
+def test_one_node_tells_nothing_of_several(profile: Profile) -> None:
+    with pytest.raises(OutsideCalibration, match="measured on one node, which tells nothing"):
+        predict(profile, "ring", [4, 16], 2.0**20, 4)
+    assert predict(profile, "ring", 1000, 2.0**20).seconds > 0  # all on one node, and flagged
+
+
 def test_an_unknown_algorithm_is_refused(profile: Profile) -> None:
     with pytest.raises(OutsideCalibration, match="butterfly"):
         predict(profile, "butterfly", 2, 64)

@@ -20,7 +20,7 @@ from dse.calibration import (
 )
 from dse.calibration.build import fit_experiments, fit_measurements
 from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
-from dse.calibration.ps_command import asked_of_servers, server_records
+from dse.calibration.ps_command import asked_of_servers, server_records, server_table
 from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import server_profiles, synthetic
 from tests.calibration.test_fit_ps import CORES, SIZES, TRUE, samples
@@ -174,6 +174,22 @@ def test_a_record_says_what_was_not_measured() -> None:
     assert outside["why_outside"] == "9 workers; measured 1-8"
     (far,) = server_records(server_profiles.profile(), "ps", (8,), (5,), (2**31,))
     assert far["why_outside"] == "5 servers; measured 1-4, and 2 GiB; measured 4 B to 1 GiB"
+
+
+def test_servers_on_another_link_are_priced_and_said() -> None:
+    made = server_profiles.profile()
+    measured = server_profiles.LINK_BYTES_PER_S
+    ask = ("ps", (8,), (4,), (2**28,))
+    (usual,), (slow,) = (server_records(made, *ask, speed) for speed in (None, measured / 4))
+    assert usual["link_bytes_per_s"] == measured
+    assert slow["seconds"] > usual["seconds"]
+    assert not slow["in_range"]
+    assert slow["why_outside"].startswith("a link of ")
+    assert "links of" in str(server_table(made, [usual]).title)
+    bare = replace(made, ps={"grpc": server_profiles.part(link_bytes_per_s=(0.0, 0.0))})
+    assert server_records(bare, *ask)[0]["link_bytes_per_s"] is None
+    with pytest.raises(OutsideCalibration, match="does not know the speed of a link"):
+        server_records(bare, *ask, measured)
 
 
 def test_a_profile_shows_its_servers_and_how_far_off_they_are(found: Profile) -> None:

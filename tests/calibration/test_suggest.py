@@ -12,7 +12,8 @@ from dse.calibration import Profile, predict
 from dse.calibration.advice import advice_data
 from dse.calibration.belief import NOISE, Points, conditioned, covariance
 from dse.calibration.library_part import NORMAL_90
-from dse.calibration.suggest import TARGET, half_width, suggest
+from dse.calibration.reach import Reach
+from dse.calibration.suggest import TARGET, Stopped, half_width, suggest
 from dse.errors import MeasurementError
 from tests.calibration import library_profiles
 
@@ -95,7 +96,7 @@ def test_the_first_run_of_a_layout_pays_for_its_start() -> None:
 def test_enough_is_said_when_it_is() -> None:
     sure = library_profiles.profile(error=0.04)
     assert sure.auto is not None
-    sure = replace(sure, auto=replace(sure.auto, per_octave=0.0))
+    sure = replace(sure, auto=replace(sure.auto, per_octave=0.0, per_octave_local=0.0))
     inside = points("auto", (8, 4, 2.0**20), (32, 4, 2.0**20))
     found = suggest(sure, inside)
     assert found.enough
@@ -108,10 +109,58 @@ def test_enough_is_said_when_it_is() -> None:
 def test_what_cannot_be_run_is_said() -> None:
     found = suggest(library_profiles.profile(), points("auto", (4096, 4, 2.0**20)))
     assert found.beyond == 1
-    assert all(run.ranks <= found.max_ranks == 64 for run in found.runs)
-    assert all(run.ranks / run.ranks_per_node <= found.max_nodes for run in found.runs)
+    assert found.reach == Reach(64, 8, 4)
+    assert all(run.ranks <= 32 for run in found.runs)  # on 8 nodes of 4
     data = json.loads(json.dumps(advice_data(found)))
-    assert "64 ranks or 8 nodes" in data["notes"][0]
+    assert "64 ranks, 8 nodes or 4 ranks on a node" in data["notes"][0]
+
+
+def test_no_run_puts_more_ranks_on_a_node_than_were_measured_there() -> None:
+    """Nodes of 4 GPUs, and a study of nodes of 8: runs of 4 a node, unless 8 are there."""
+    wide = library_profiles.profile(error=0.3)
+    demand = points("auto", (64, 8, 2.0**20), (64, 8, 2.0**24))
+    found = suggest(wide, demand)
+    assert found.runs
+    assert {(run.ranks, run.ranks_per_node) for run in found.runs} == {(32, 4)}
+    assert found.beyond == 2
+    assert found.good_then == 0
+    fuller = suggest(wide, demand, max_ranks_per_node=8)
+    assert {(run.ranks, run.ranks_per_node) for run in fuller.runs} == {(64, 8)}
+    assert fuller.beyond == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((64, 8, 4), {(64.0, 8.0): (32, 4), (6.0, 2.0): (6, 2), (20.0, 2.0): (20, 3)}),
+        ((16, 1, 16), {(64.0, 8.0): (16, 16), (8.0, 4.0): (8, 8)}),
+    ],
+)
+def test_a_layout_is_cut_to_what_there_is(
+    given: tuple[int, int, int], expected: dict[tuple[float, float], tuple[int, int]]
+) -> None:
+    reach = Reach(*given)
+    for layout, cut in expected.items():
+        assert reach.layout(*layout) == cut
+        assert -(-cut[0] // cut[1]) <= reach.nodes
+
+
+def test_why_no_further_run_is_suggested() -> None:
+    wide = library_profiles.profile(error=0.3)
+    demand = points("auto", *((32, 4, m) for m in (2.0**16, 2.0**20, 2.0**24)))
+    whole = suggest(wide, demand)
+    assert whole.stopped is Stopped.ENOUGH
+    assert whole.good_then == whole.demanded
+    short = suggest(wide, demand, budget_s=whole.runs[0].cost_s)
+    assert short.stopped is Stopped.BUDGET
+    none = suggest(wide, demand, budget_s=0.1)
+    assert (none.runs, none.stopped) == ((), Stopped.BUDGET)
+    away = suggest(wide, points("auto", (64, 8, 2.0**20)))
+    assert away.stopped is Stopped.LITTLE
+    assert len(set(away.runs)) == len(away.runs)
+    places = [(run.ranks, run.ranks_per_node, run.bytes) for run in away.runs]
+    assert len(set(places)) == len(places)  # nothing twice
+    assert advice_data(away)["stopped"] == "no further run within reach narrows them noticeably"
 
 
 def test_an_algorithm_never_measured_gets_no_run(profile: Profile) -> None:
@@ -137,7 +186,9 @@ def test_no_demand_is_an_error(profile: Profile) -> None:
 
 def test_forced_algorithms_between_nodes_are_suggested_there() -> None:
     lab = library_profiles.between_nodes()
-    found = suggest(lab, points("ring", (8, 1, 2.0**20), (8, 4, 2.0**20)), max_nodes=8)
+    demand = points("ring", (8, 1, 2.0**20), (8, 4, 2.0**20))
+    assert {run.ranks_per_node for run in suggest(lab, demand, max_nodes=8).runs} == {1}
+    found = suggest(lab, demand, max_nodes=8, max_ranks_per_node=4)
     assert found.demanded == 2
     # Four ranks a node are priced as if of the same messages: one run there narrows both.
     assert {(run.ranks, run.ranks_per_node) for run in found.runs} == {(8, 4)}

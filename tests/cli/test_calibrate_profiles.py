@@ -60,6 +60,14 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("predict", "fast", "--ranks", "0", "--bytes", "1"), "--ranks: '0' is not from 1"),
         (("predict", "fast", "--ranks", "2", "--bytes=-1"), "--bytes: '-1' is not from 1"),
         (("predict", "fast", "--ranks", "2", "--bytes", "1", "--algorithm", "tre"), "mean tree"),
+        (
+            ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "9"),
+            "--link-bandwidth: 9 has no unit",
+        ),
+        (
+            ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "25 Gbps"),
+            "does not know the speed of a link",
+        ),
         (("predict", "fasst", "--ranks", "2", "--bytes", "1"), "did you mean fast"),
         (("predict", "study.yaml", "--ranks", "2", "--bytes", "1"), "has no 'format"),
         (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
@@ -148,6 +156,8 @@ def test_suggest_names_runs_for_a_study(folder: Path) -> None:
     assert {run["ranks"] for run in found["runs"]} <= {8, 32}
     assert found["runs"]
     assert found["cost_s"] <= 60
+    assert all(run["ranks_per_node"] <= 4 for run in found["runs"])
+    assert found["stopped"] in command.dse(*ask, cwd=folder).stdout
     assert found["width_then"] < found["width_now"]
     assert "next runs of fast" in command.dse(*ask, cwd=folder).stdout
 

@@ -43,6 +43,23 @@ class World:
             slowest = max(slowest, seconds)
         return slowest
 
+    def send(self, size: float, pairs: list[tuple[int, int]]) -> float:
+        """Every first rank sends ``size`` bytes to its second at once; the slowest pair counts."""
+        out, into = dict.fromkeys(self.home, 0), dict.fromkeys(self.home, 0)
+        for a, b in pairs:
+            if self.home[a] != self.home[b]:
+                out[self.home[a]] += 1
+                into[self.home[b]] += 1
+        slowest = 0.0
+        for a, b in pairs:
+            seconds = self.software(size)
+            if self.home[a] != self.home[b]:
+                flows = max(out[self.home[a]], into[self.home[b]])
+                alone = self.link * (self.rails if self.multirail else 1)
+                seconds += self.latency + size / min(alone, self.link * self.rails / flows)
+            slowest = max(slowest, seconds)
+        return slowest
+
 
 def ring(world: World, m: float) -> float:
     """Every step all ranks send one n-th to the next; one flow leaves every node."""
@@ -95,6 +112,20 @@ def halving_doubling(world: World, m: float) -> float:
         total += 2 * world.exchange(size, partners(left, distance)) + size * world.gamma
         distance, size = distance * 2, size / 2
     return total + (world.exchange(m, merging) if merging else 0.0)
+
+
+def reduce_broadcast(world: World, m: float) -> float:
+    """Those left hand their sums to the left neighbour that is left; then all the way back."""
+    left, rounds = list(range(world.n)), []
+    while len(left) > 1:
+        rounds.append([(left[i + 1], left[i]) for i in range(0, len(left) - 1, 2)])
+        left = left[::2]
+    total = 0.0
+    for pairs in rounds:
+        total += world.send(m, pairs) + m * world.gamma
+    for pairs in reversed(rounds):
+        total += world.send(m, [(b, a) for a, b in pairs])
+    return total
 
 
 def hierarchical(world: World, m: float) -> float:

@@ -113,14 +113,14 @@ def test_matches_the_scalar_reference(
     m=st.floats(1, 1e9),
     wires=WIRES,
 )
-@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling"])
+@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling", "reduce-broadcast"])
 def test_pairwise_algorithms_match_pairs_on_nodes(
     name: str, n: int, g: int, m: float, wires: tuple[float, int, bool, float]
 ) -> None:
     assert_as_the_reference(name, n, g, m, wires)
 
 
-@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling"])
+@pytest.mark.parametrize("name", ["recursive-doubling", "halving-doubling", "reduce-broadcast"])
 def test_any_layout_agrees_with_its_single_points(name: str) -> None:
     ranks, per_node = np.arange(1, 41).reshape(-1, 1, 1), np.arange(1, 13).reshape(1, -1, 1)
     sizes = np.array([8.0, 3e7])
@@ -175,6 +175,18 @@ def test_textbook_forms_come_out_of_the_steps() -> None:
         assert ALGORITHMS["recursive-doubling"](n, 1, m, network) == pytest.approx(doubling)
         halving = 2 * lg * a + 2 * share * m * b + share * m * c
         assert ALGORITHMS["halving-doubling"](n, 1, m, network) == pytest.approx(halving)
+        twice = 2 * lg * (a + m * b) + lg * m * c
+        assert ALGORITHMS["reduce-broadcast"](n, 1, m, network) == pytest.approx(twice)
+
+
+def test_a_tree_on_full_nodes_crosses_once_per_doubling_of_nodes() -> None:
+    """Nodes of a power of two: lg g levels inside, lg N between; messages go one way only."""
+    inside, between = StepCost(1.0, (0.0,)), StepCost(10.0, (0.0,))
+    network = Network(inside, between, inter=Link(0.0, 1.0), crossing=StepCost(0.0, (2.0,)))
+    found = ALGORITHMS["reduce-broadcast"](np.array([8, 16, 24]), 8, 5.0, network)
+    assert found == pytest.approx(2 * np.array([3 * 1, 3 * 1 + 15, 3 * 1 + 2 * 15]))
+    # Two ranks a node, the last one alone: it gets its message in the last of three rounds.
+    assert ALGORITHMS["reduce-broadcast"](5, 2, 5.0, network) == pytest.approx(2 * (1 + 2 * 15))
 
 
 def test_parameter_server_saturates_where_the_servers_do() -> None:

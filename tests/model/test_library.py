@@ -178,3 +178,18 @@ def test_what_was_not_measured_is_not_priced() -> None:
     assert inside.priced(ranks, per_node).tolist() == [True, True, False]
     assert outside.priced(ranks, per_node).tolist() == [True, False, True]
     assert LibraryCost(nccl, EDGES, PRICES).priced(ranks, per_node).all()
+
+
+def test_off_the_measured_layouts_the_cheaper_of_ring_and_tree_counts() -> None:
+    how = Composition("nccl", ring_from_bytes=1e6)
+    anchor = Anchor(80, 8, (1e3, 1e8), (1e-4, 1e-1))  # 10 nodes
+    cost = LibraryCost(how, EDGES, PRICES, (anchor,))
+    ring = LibraryCost(how, EDGES, PRICES)
+    tree = LibraryCost(replace(how, ring_from_bytes=np.inf), EDGES, PRICES)
+    sizes = np.array([1e3, 2e6, 1e8])
+    for n, g in ((40, 8), (88, 8), (40, 4)):  # fewer nodes, more, as many
+        cheaper = np.where(
+            sizes < 1e6, tree(n, g, sizes), np.minimum(ring(n, g, sizes), tree(n, g, sizes))
+        )
+        assert cost(n, g, sizes) == pytest.approx(cheaper)
+    assert cost(80, 8, [1e3, 1e8]) == pytest.approx([1e-4, 1e-1])

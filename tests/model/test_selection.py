@@ -31,6 +31,7 @@ from dse.model.selection_nccl import (
     NETWORK_S,
     NVLINK_S,
     PCI_S,
+    PLAIN_TREE,
     PROTOCOLS,
     RING_LL128_CHANNEL,
     TREE_CHANNEL,
@@ -115,6 +116,36 @@ def test_every_row_of_open_mpi_is_reached_and_has_edges_that_rise() -> None:
         assert set(large) == {HALVING}
 
 
+def test_reduce_and_broadcast_cost_twice_the_rounds_of_recursive_doubling() -> None:
+    """Short messages on 128 ranks: priced by its own tree, not by the exchange it resembles."""
+    rules = OpenMpi()
+    assert names(rules, 128, 1024.0).item() == SHORT_TREE
+    assert rules.algorithms[int(rules(128, 1, 1024.0))].priced_as == "reduce-broadcast"
+    step = StepCost(1e-6, (1e-9,))
+    network = Network(step, step, inter=Link(2e-6, 1e10))
+    twice, once = (ALGORITHMS[name](128, 1, 1024.0, network)
+                   for name in ("reduce-broadcast", DOUBLING))  # fmt: skip
+    assert twice == pytest.approx(2 * once)
+
+
+def test_rabenseifner_falls_short_of_elements_on_many_ranks_only() -> None:
+    """As the class says: of float32 from 16,384 ranks on, where recursive doubling is assumed."""
+    counts = np.unique(np.geomspace(4, 2**14 - 1, 500).astype(int))
+    for n in counts:
+        taken = names(OpenMpi(), n, np.array(EDGES[1:], dtype=float))
+        table = [openmpi_number(int(n), m) for m in EDGES[1:]]
+        assert all(found == HALVING for found, number in zip(taken, table, strict=True)
+                   if number == 6)  # fmt: skip
+    assert names(OpenMpi(), 2**14, 32768.0).item() == DOUBLING
+    assert openmpi_number(2**14, 32768.0) == 6
+
+
+def openmpi_number(n: int, m: float) -> int:
+    """What the table says, whatever the elements."""
+    cells = next(cells for below, cells in OPENMPI_ROWS if n < below)
+    return next(number for below, number in cells if m < below)
+
+
 @pytest.mark.parametrize("rules", [OpenMpi(2.0), Mpich(2.0)])
 def test_shorter_elements_are_more_of_them(rules: Rules) -> None:
     """fp16: 64 ranks share out 128 bytes, which of float32 are 32 elements only."""
@@ -175,6 +206,8 @@ def tuned_s(
     if protocol == "LL128":
         share = 7 / 9 if nodes == 1 else 120 / 128
         speed = min(speed * share, channels * TREE_LL128[row][column] * GB)
+    if local == 1:
+        speed *= 0.85
     octave = (int(m) >> 6).bit_length() - 1
     table = [float(word) for word in CORRECTION[protocol].split()]
     speed *= table[octave] if 0 <= octave < len(table) else 1.0
@@ -216,6 +249,14 @@ def test_nccl_on_machines_of_an_axis_is_nccl_on_each() -> None:
         one = tuner(gpu, several.nvlink[at],
                     (several.inside_bytes_per_s[at], several.between_bytes_per_s[at]))  # fmt: skip
         assert np.array_equal(chosen[:, at], one(64, 8, np.array(TUNED_SIZES)))
+
+
+def test_a_tree_of_one_gpu_a_node_has_the_bandwidth_of_the_plain_pattern() -> None:
+    """Large messages, so that bandwidth is all: 15 % less than what two GPUs a node have."""
+    rules = tuner("ampere", True, (12.5e9, 12.5e9))
+    at = [known.name for known in rules.algorithms].index("tree with Simple")
+    alone, paired = (float(rules.seconds(at, 8 * g, g, 1e15)) for g in (1, 2))
+    assert alone / paired == pytest.approx(1 / 0.85, rel=1e-6)
 
 
 def test_few_nodes_go_to_the_ring_early_and_many_stay_with_the_tree() -> None:
@@ -313,5 +354,6 @@ def test_the_tables_are_those_of_the_reference() -> None:
         table = theirs[name]
         assert mine / GB == pytest.approx(np.array([table[word] for word in generations]))
     assert pytest.approx(np.array(list(theirs["llMaxBws"].values()))) == LL_MOST / GB
+    assert theirs["factors"]["tree_pattern_TREE"] == PLAIN_TREE
     corrections = [theirs["treeCorrectionFactor"][name] for name in PROTOCOLS]
     assert pytest.approx(np.array(corrections)) == TREE_CORRECTION

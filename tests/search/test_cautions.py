@@ -139,3 +139,13 @@ def test_a_reason_is_told_exactly_where_a_point_is_outside(tmp_path: Path) -> No
         assert inside.tolist() == told
         assert inside.any()
         assert not inside.all()
+
+
+def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> None:
+    forced = STUDY.replace("[auto-nccl, ring-nccl]", "[ring-mpi, ps-grpc]").replace(
+        "aggregation: auto-nccl", "aggregation: ring-mpi"
+    )
+    problem = problem_of(tmp_path, library_profiles.theirs("theirs"), forced)
+    assert any("prices nothing here" in text for text in cautions(problem))
+    used = problem_of(tmp_path, library_profiles.theirs("theirs"))
+    assert not any("prices nothing here" in text for text in cautions(used))

@@ -125,7 +125,7 @@ def test_intervals_come_from_the_profiles_own_spread(
     monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)
 
     part = library_profiles.part()
-    inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0)))
+    inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0), 2.0**20))
     assert width(problem, gpus=8) == pytest.approx(2 * 1.645 * inside, rel=0.3)
     # 8 ranks were measured, 64 are beyond.
     assert width(problem, gpus=8) < width(problem, gpus=16) < width(problem, gpus=64)
@@ -161,7 +161,7 @@ def test_two_profiles_of_a_transport_each_price_what_they_know(
 
 
 def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
-    later = library_profiles.theirs("later", auto=library_profiles.part(spread=0.5))
+    later = library_profiles.theirs("later", auto=library_profiles.part(error=0.5))
     found = problem_of(tmp_path, STUDY, library_profiles.theirs(), later)
     assert [profile.name for profile in found.profiles.values()] == ["their-cluster"]
 

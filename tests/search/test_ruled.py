@@ -32,7 +32,7 @@ STUDY = (
     .replace("[1, 2, 3, 4, 8, 16]", "[1, 2, 3, 4, 8, 16, 128, 1024]")
 )
 BUCKETS = (4 * 1024.0, 64 * 1024.0, 4 * 2.0**20)
-NAMED = ("ring", "recursive-doubling", "halving-doubling")
+NAMED = ("ring", "recursive-doubling", "halving-doubling", "reduce-broadcast")
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,10 @@ from dse.calibration.experiment import write_experiment
 from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
 from dse.model.parameter_server import shard_imbalance, wire_bytes
-from dse.report import provenance
+from dse.report import document, provenance
 from dse.search.efficiency import measured
 from dse.search.problem import Problem
+from dse.search.run import run
 from tests.calibration import server_profiles, synthetic
 from tests.search import priced, studies
 from tests.search.priced import at, comm_s
@@ -265,3 +266,11 @@ def test_a_profile_of_compute_alone_serves(tmp_path: Path) -> None:
     assert list(problem.profiles)
     assert at(problem)["interval"] is None
     assert [line for line in provenance.assumptions(problem) if "v100-sxm2-16gb" in line]
+
+
+def test_the_report_repeats_the_runner_that_measured(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, server_profiles.profile(machine={"cpu": "ours"}))
+    [name] = problem.profiles
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    found = document.build(outcome, "dse run", 0, 1.0, {name: Path("servers.yaml")})
+    assert found["reproduce"] == ["dse calibrate run --runner grpc --name servers", "dse run"]

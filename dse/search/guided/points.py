@@ -73,7 +73,7 @@ class Points:
         for name in self.conditional:
             values: Sequence[Value | None] = self.applicable(name, chosen)[1] or (None,)
             if chosen.get(name) in values:
-                values = (chosen[name],)
+                values = (chosen.get(name),)
             options = [{**option, name: value} for option in options for value in values]
         for option in options:
             yield tuple(option[name] for name in self.names)
