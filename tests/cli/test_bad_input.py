@@ -105,7 +105,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("folder", "this is a directory"),
+        ("folder", "no .yaml file is in this folder"),
         ("studdy.yaml", "no such file; did you mean study.yaml?"),
         ("no/where.yaml", "no such file"),
         ("exmaple", "no such file"),
@@ -158,8 +158,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run study.yaml --seed 9223372036854775808": ("--seed",),
     "run study.yaml --enginee guided": ("--enginee", "--engine"),
     "run study.yaml --address 127.0.0.1:1": ("127.0.0.1:1", "ray start"),
-    "run study.yaml more.yaml": ("more.yaml",),
-    "run": ("study", "dse run --help"),
+    "check study.yaml more.yaml": ("more.yaml",),
+    "run": ("STUDY", "dse run --help"),
     "rnu study.yaml": ("'rnu'", "dse --help"),
     "check nothing.yaml": ("nothing.yaml: no such file",),
     "explain study.yaml --set gpus": ("'gpus' is not axis=value", "--set gpus=64"),
