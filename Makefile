@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test torch lint types bench accuracy clean
+.PHONY: help demo test torch lint types bench accuracy papers clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
+	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
 
 $(VENV)/.core: pyproject.toml
@@ -49,6 +50,9 @@ bench: $(VENV)/.dev $(PROFILE)
 
 accuracy: $(VENV)/.dev $(PROFILE)
 	$(BIN)/python -m benchmarks.accuracy
+
+papers: $(VENV)/.core
+	$(BIN)/python -m benchmarks.papers
 
 clean:
 	rm -rf $(VENV) reports calibrations

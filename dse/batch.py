@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dse.errors import DseError, StudyError
 from dse.progress import shown_progress
 from dse.session import RUN_LOG, Done, Options, Plan, planned, searched
+from dse.session_fleet import is_fleet
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors
@@ -31,14 +32,21 @@ class Result:
 
 
 def study_files(given: Sequence[str]) -> list[str]:
-    """The studies meant: a folder stands for the .yaml and .yml files in it, by name."""
+    """The studies meant: a folder stands for the .yaml and .yml files in it, by name.
+
+    Fleet studies are left out: `dse fleet` answers them.
+    """
     found: list[str] = []
     for name in given:
         path = Path(name)
         if not path.is_dir():
             found.append(name)
             continue
-        inside = sorted(file for file in path.iterdir() if file.suffix in (".yaml", ".yml"))
+        inside = sorted(
+            file
+            for file in path.iterdir()
+            if file.suffix in (".yaml", ".yml") and not is_fleet(file)
+        )
         if not inside:
             remedy = "name a folder with study files"
             raise StudyError(name, 0, 0, "no .yaml file is in this folder", remedy)

@@ -190,6 +190,23 @@ def explain(
 
 
 @app.command()
+def fleet(
+    study: Annotated[str, typer.Argument(help="A fleet study, or the name of one that ships.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report [default: reports/FLEET].")
+    ] = None,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Beside it, what the Alibaba-PAI paper published.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """A fleet of jobs: where its time goes, what upgrades and other architectures gain."""
+    from dse.session_fleet import run_fleet
+
+    run_fleet(study, out, facts, json, _command())
+
+
+@app.command()
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")]) -> None:
     """Rebuild the report of a finished run from its run.json."""
     from dse.report.write import read_document, write_report

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import choice, lab, public_logs, single_accelerator
+from benchmarks.accuracy import choice, lab, public_logs, scaling, single_accelerator
 from benchmarks.accuracy.board import Line, table
 from dse.calibration import Profile, read_profile
 
@@ -49,6 +49,7 @@ def main() -> None:
         *lab.lines(),
         *choice.lines(),
         *single_accelerator.lines(),
+        *scaling.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")

@@ -1,6 +1,7 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
+from dse.catalog.approaches import Approach, approach, read_approach
 from dse.catalog.fabrics import Fabric, fabric, read_fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node, read_node
@@ -21,6 +22,7 @@ from dse.catalog.workloads import Workload, read_layers, read_workload, workload
 __all__ = [
     "KINDS",
     "Accelerator",
+    "Approach",
     "Fabric",
     "Fact",
     "Node",
@@ -31,6 +33,7 @@ __all__ = [
     "UnknownName",
     "Workload",
     "accelerator",
+    "approach",
     "catalogue_hash",
     "default_prices",
     "fabric",
@@ -40,6 +43,7 @@ __all__ = [
     "names",
     "node",
     "read_accelerator",
+    "read_approach",
     "read_fabric",
     "read_layers",
     "read_node",

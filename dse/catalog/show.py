@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.accelerators import accelerator
+from dse.catalog.approaches import approach
 from dse.catalog.fabrics import fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import node
@@ -53,6 +54,16 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("latency across", "across.latency"),
         ("copy across", "across.copy"),
         ("reduce", "reduce"),
+    ),
+    "approaches": (
+        ("link efficiency", "link_efficiency"),
+        ("latency", "message.latency"),
+        ("copy", "message.copy"),
+        ("streams", "message.streams"),
+        ("fused up to", "fusion.buffer"),
+        ("cycle", "fusion.cycle"),
+        ("driver query", "queries.query"),
+        ("sum", "sum.bandwidth"),
     ),
     "workloads": (
         ("params", "params"),
@@ -176,6 +187,7 @@ def _entry_or_list(kind: str, name: str) -> Any:
         "fabrics": fabric,
         "nodes": node,
         "transports": transport,
+        "approaches": approach,
         "workloads": workload,
     }
     return readers[kind](name)

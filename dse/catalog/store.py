@@ -20,6 +20,7 @@ KINDS = {
     "fabrics": "fabric",
     "nodes": "node type",
     "transports": "transport",
+    "approaches": "approach to aggregation",
     "workloads": "workload",
     "prices": "price list",
 }

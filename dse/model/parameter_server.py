@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.collectives import node_count
@@ -165,16 +166,31 @@ def parameter_server(
     return np.asarray(inside + np.where(workers > 1, across, 0.0))
 
 
-def shard_imbalance(tensor_bytes: ArrayLike, servers: int) -> float:
+def homes(tensor_bytes: ArrayLike, servers: int) -> NDArray[np.int64]:
+    """Which of P servers keeps each tensor, (tensors,): the least loaded, in the order given.
+
+    The rule of TensorFlow's GreedyLoadBalancingStrategy by size, in the order of creation.
+    """
+    load = np.zeros(servers)
+    found = np.zeros(len(tensor_bytes), dtype=np.int64)
+    for at, size in enumerate(tensor_bytes):
+        found[at] = np.argmin(load)
+        load[found[at]] += size
+    return found
+
+
+def shard_imbalance(tensor_bytes: ArrayLike, servers: int, as_created: bool = False) -> float:
     """Largest shard over the mean shard when whole tensors go to the least loaded of P servers.
 
-    Greedy by falling size (Graham's LPT rule), as TensorFlow's load-balancing placement does.
+    By falling size (Graham's LPT rule), as a placement may that knows all tensors; or
+    ``as_created``, in the order given: TensorFlow's rule, which meets a large last layer when all
+    servers are loaded already.
     """
-    sizes = np.sort(np.asarray(tensor_bytes, dtype=np.float64))[::-1]
+    sizes = np.asarray(tensor_bytes, dtype=np.float64)
+    if not as_created:
+        sizes = np.sort(sizes)[::-1]
     total = float(sizes.sum())
     if servers <= 1 or total <= 0:
         return 1.0
-    load = np.zeros(servers)
-    for size in sizes:
-        load[np.argmin(load)] += size
-    return float(load.max() * servers / total)
+    shards = np.bincount(homes(sizes, servers), weights=sizes, minlength=servers)
+    return float(shards.max() * servers / total)

@@ -21,7 +21,7 @@ class Verbatim(str):
 
 def render_markdown(document: Mapping[str, Any]) -> str:
     """The report of a run document (``run.json`` as a dict) as GitHub-flavoured Markdown."""
-    text = _environment().get_template("report.md.j2").render(sections(document))
+    text = environment().get_template("report.md.j2").render(sections(document))
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
@@ -41,7 +41,7 @@ def fenced(text: str) -> Verbatim:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=False,  # Markdown is not HTML: ``finalize`` escapes every value instead

@@ -30,13 +30,13 @@ UNCHECKED = ("unverified", "unknown")
 
 def render_page(document: Mapping[str, Any]) -> str:
     """The page of a run document (``run.json`` as a dict), self-contained."""
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(
         sections(document),
         policy=POLICY,
-        css=_own("report.css"),
-        js=_own("report.js"),
-        plotly=_plotly(),
+        css=own_file("report.css"),
+        js=own_file("report.js"),
+        plotly=plotly_script(),
         front_figure=embed(figures.front_figure(document)),
         time_figure=embed(figures.time_figure(document)),
     )
@@ -229,7 +229,8 @@ def groups(document: Document) -> list[tuple[str, list[dict[str, Any]], int]]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Of every HTML page: everything is escaped, nothing may be missing."""
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -243,12 +244,14 @@ def _environment() -> jinja2.Environment:
     return found
 
 
-def _own(name: str) -> Markup:
+def own_file(name: str) -> Markup:
+    """A style sheet or script of ours, as it is."""
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 @cache
-def _plotly() -> Markup:
+def plotly_script() -> Markup:
+    """The whole of plotly.js."""
     from plotly.offline import get_plotlyjs
 
     return Markup(get_plotlyjs())

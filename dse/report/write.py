@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -43,24 +43,38 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     }
     if "near" in document:
         contents[NEAR] = runners_up.near_csv(document)
+
+    def keep() -> None:
+        earlier = earlier_report(folder, document)
+        if earlier is not None:
+            copy_report(folder, earlier, FILES)
+
+    put(contents, folder, keep)
+    if NEAR not in contents:  # one that is left from a run that asked for it
+        (folder / NEAR).unlink(missing_ok=True)
+    return folder / "report.html"
+
+
+def put(
+    contents: Mapping[str, str], folder: Path, before: Callable[[], object] = lambda: None
+) -> None:
+    """Write files, by name, into ``folder``: all or none; ``before`` is called ahead of the last
+    step, in which they take the place of what was there. Raises :class:`OutputError`.
+    """
     staging: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for left in folder.glob(f"{STAGING}*"):  # by a run that was killed
             shutil.rmtree(left, ignore_errors=True)
         staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=folder))
-        for name in contents:
+        for name, text in contents.items():
             with (staging / name).open("w", encoding="utf-8", newline="") as file:
-                file.write(contents[name])
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-        earlier = earlier_report(folder, document)
-        if earlier is not None:
-            _copy(folder, earlier)
+        before()
         for name in contents:  # renaming needs no space: from here on it does not fail half-way
             os.replace(staging / name, folder / name)
-        if NEAR not in contents:  # one that is left from a run that asked for it
-            (folder / NEAR).unlink(missing_ok=True)
     except OSError as cause:
         raise OutputError(
             f"{folder}: the report cannot be written: {cause.strerror}; the previous one is intact"
@@ -68,7 +82,6 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
-    return folder / "report.html"
 
 
 def earlier_report(folder: Path, document: Mapping[str, Any]) -> Path | None:
@@ -85,16 +98,21 @@ def earlier_report(folder: Path, document: Mapping[str, Any]) -> Path | None:
         hashes = None  # whatever it is, it is not ours to drop
     if isinstance(hashes, dict) and hashes.get("study") == document["hashes"]["study"]:
         return None
+    return free_name(folder)
+
+
+def free_name(folder: Path) -> Path:
+    """FOLDER.1, or the first number that is free."""
     place = folder.resolve() if folder.name in ("", "..") else folder
     numbered = (place.with_name(f"{place.name}.{number}") for number in count(1))
     return next(path for path in numbered if not os.path.lexists(path))
 
 
-def _copy(folder: Path, target: Path) -> None:
-    """Copy a report, whole or not at all."""
+def copy_report(folder: Path, target: Path, files: Iterable[str]) -> None:
+    """Copy those files of a report that are there, all or none."""
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        for name in FILES:
+        for name in files:
             if (folder / name).is_file():
                 shutil.copy2(folder / name, staging / name)
         staging.chmod(0o755)

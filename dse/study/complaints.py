@@ -42,6 +42,8 @@ def checked(source: Source) -> StudyFile:
     if not isinstance(source.data, dict):
         shown = Cursor(source).shown
         raise source.error((), f"a study is a mapping of keys, not {shown}", "start with study: ..")
+    if "fleet" in source.data and "study" not in source.data:
+        raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
     kind = source.data.get("format")
     if isinstance(kind, str) and kind.startswith("dse-"):
         raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")

@@ -31,16 +31,20 @@ DOORS: dict[str, set[str]] = {
     "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration",
                           "dse.ray_session"},
     "dse.report": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration", "dse.search"},
+    "dse.fleet": EDGE | {"dse.catalog", "dse.study", "dse.model"},
     "dse.progress": {"dse.search"},
     "dse.session_guided": EDGE | {"dse.catalog", "dse.study", "dse.search", "dse.report"},
     "dse.session": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
                            "dse.report", "dse.progress", "dse.session_guided"},
-    "dse.batch": EDGE | {"dse.progress", "dse.session", "dse.search", "dse.report", "dse.terminal"},
+    "dse.session_fleet": EDGE | {"dse.search", "dse.fleet", "dse.report"},
+    "dse.batch": EDGE | {"dse.progress", "dse.session", "dse.session_fleet", "dse.search",
+                         "dse.report", "dse.terminal"},
     "dse.terminal": set(),
     "dse.session_calibrate": EDGE | {"dse.catalog", "dse.calibration", "dse.search"},
     "dse.cli_calibrate": EDGE | {"dse.calibration", "dse.session_calibrate", "dse.terminal"},
     "dse.commands": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
-                            "dse.report", "dse.session", "dse.session_guided", "dse.batch", "dse.terminal", "dse.cli_calibrate"},
+                            "dse.report", "dse.session", "dse.session_guided", "dse.session_fleet",
+                            "dse.batch", "dse.terminal", "dse.cli_calibrate"},
     "dse.cli": {"dse.commands"},
     "dse": EDGE | {"dse.study", "dse.model", "dse.calibration", "dse.search", "dse.report",
                    "dse.session"},
@@ -53,6 +57,7 @@ TAKES = {
     "dse.catalog": {"numpy", "yaml", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
+    "dse.fleet": {"numpy", "scipy", "pyarrow"},
     "dse.session": {"rich"},
     "dse.batch": {"rich"},
     "dse.terminal": {"rich"},
@@ -65,7 +70,7 @@ IO_MODULES = {"io", "os", "pathlib", "json", "csv", "subprocess", "socket", "tem
               "logging", "urllib"}  # fmt: skip
 IO_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 HEAVY = {"numpy", "scipy", "pint", "pydantic", "ray", "optuna", "plotly", "jinja2", "moocore",
-         "mpi4py", "torch", "grpc", "plotext"}  # fmt: skip
+         "mpi4py", "torch", "grpc", "plotext", "pyarrow"}  # fmt: skip
 
 
 def name_of(path: Path) -> str:

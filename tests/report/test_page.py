@@ -118,7 +118,7 @@ def test_no_text_of_a_study_becomes_markup() -> None:
         item["config"][EVIL] = f"{EVIL}{at}"
     run["front"][0]["config"]["accelerator"] = "]]></script><!--<script>alert(2)"
     html = page.render_page(run)
-    own = html.replace(page._plotly(), "")
+    own = html.replace(page.plotly_script(), "")
     assert EVIL not in own
     assert "alert(2)" in own
     assert own.count("<script") == 4

@@ -7,7 +7,7 @@
   const shorten = (figure) => {
     for (const trace of figure.data) {
       if (trace.mode === "markers+text") trace.mode = "markers";
-      if (trace.type !== "bar") continue;
+      if (trace.type !== "bar" || trace.orientation !== "h") continue;
       figure.layout.yaxis.tickvals = trace.y;
       figure.layout.yaxis.ticktext = trace.y.map((name) => name.split(" · ").slice(0, 2).join(" · "));
     }
@@ -30,6 +30,7 @@
 
   // The table of the front: sort by a heading, show the equals of a point.
   const table = document.getElementById("front-table");
+  if (!table) return;
   const heads = [...table.tHead.rows[0].cells];
   const compare = (a, b) => {
     const [x, y] = [Number(a), Number(b)];

@@ -1,0 +1,194 @@
+"""Throughput on many accelerators, from that on few: dse's step, with what few counts leave open.
+
+The compute time is that of the smallest count, the aggregation is dse.model's over one effective
+link. Three numbers are not known: the rate of that link, and how much longer the passes take where
+several accelerators wait for one another::
+
+    passes(n) = passes(1) * (1 + together [n > 1] + spread * E[largest of n normal draws])
+
+All that is possible is weighed by how well it explains the small counts, the link between two
+limits known beforehand. What small counts do not show stays open, and so is in the interval. Where
+the authors tried every number of servers and published the fastest, that number tells something
+too: fewer servers than workers are not the best where the link holds the step up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from benchmarks.accuracy.board import Floats
+from benchmarks.accuracy.scaling_data import Route, Row, Series
+from dse import catalog
+from dse.model import compute, overlap, step
+from dse.model.links import FREE, Link, Network, StepCost
+from dse.model.parameter_server import shard_imbalance
+from dse.model.precision import PRECISIONS
+from dse.model.waiting import waiting_factor
+from dse.search.efficiency import DEFAULT_EFFICIENCY
+from dse.search.problem import model_layers
+from dse.search.setting import DEFAULT_BUCKET_BYTES
+
+NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
+# Which of two noisy rates is larger is nearly logistic, of this scale: the variances are equal.
+CHOICE_NOISE = NOISE * np.sqrt(6) / np.pi
+LARGEST_TOGETHER, LARGEST_SPREAD = 0.15, 0.10
+RATES, SHARES = 33, 16  # values tried of the link's rate, and of each of the two others
+FP32 = PRECISIONS["fp32"]
+SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Samples/s on each count of a series, (rows,), with its 90 % interval.
+
+    link_bytes_per_s: likewise low, middle and high. together, spread: means.
+    """
+
+    middle: Floats
+    low: Floats
+    high: Floats
+    link_bytes_per_s: tuple[float, float, float]
+    together: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Every combination of the three unknown numbers, each (combinations,)."""
+
+    link_bytes_per_s: Floats
+    together: Floats
+    spread: Floats
+
+
+def predict_all(series: Sequence[Series]) -> list[Predicted]:
+    """Rates on every count of every series, small ones included.
+
+    A route has one link, so its series weigh it together; those with real data only take part in
+    their own prediction, because reading it is no part of the model.
+    """
+    seen = [_log_weight(of) for of in series]
+    links = [logsumexp(weight.reshape(RATES, -1), axis=1) for weight in seen]
+    found = []
+    for at, of in enumerate(series):
+        others = [links[i] for i, other in enumerate(series)
+                  if i != at and other.route == of.route and other.data == SYNTHETIC]  # fmt: skip
+        both = seen[at].reshape(RATES, -1) + sum(others, np.zeros(RATES))[:, None]
+        found.append(_predicted(of, np.exp(both - both.max()).ravel()))
+    return found
+
+
+def _predicted(of: Series, weight: Floats) -> Predicted:
+    tried = _tried(of.route)
+    rates = [_samples_per_s(of, row.gpus, row.servers, tried) for row in of.rows]
+    shares = (0.05, 0.5, 0.95)
+    low, middle, high = (np.array([_quantile(r, weight, s) for r in rates]) for s in shares)
+    edge = 1.0 + norm.ppf(0.95) * NOISE  # the measurement's own noise, at either end
+    link = [_quantile(tried.link_bytes_per_s, weight, share) for share in shares]
+    together, spread = (
+        float(np.average(v, weights=weight)) for v in (tried.together, tried.spread)
+    )
+    link_range = (link[0], link[1], link[2])
+    return Predicted(middle, low / edge, high * edge, link_range, together, spread)
+
+
+def _log_weight(of: Series) -> Floats:
+    """How well every combination explains the small counts, (combinations,)."""
+    tried = _tried(of.route)
+    total = np.zeros(tried.spread.size)
+    for row in of.small:
+        rate = _samples_per_s(of, row.gpus, row.servers, tried)
+        total -= 0.5 * (np.log(rate / row.samples_per_s) / NOISE) ** 2
+        if of.route.placement == "swept":
+            total += _log_chosen(of, row, tried)
+    return total
+
+
+def _log_chosen(of: Series, row: Row, tried: _Tried) -> Floats:
+    """Log likelihood that as many servers as were published came out fastest."""
+    nodes = -(-row.gpus // of.gpus_per_node)
+    rates = [_samples_per_s(of, row.gpus, servers, tried) for servers in range(1, nodes + 1)]
+    scores = np.log(np.stack(rates)) / CHOICE_NOISE
+    return np.asarray(scores[row.servers - 1] - logsumexp(scores, axis=0))
+
+
+@cache
+def _tried(route: Route) -> _Tried:
+    link, together, spread = np.meshgrid(
+        np.geomspace(route.low_bytes_per_s, route.high_bytes_per_s, RATES),
+        np.linspace(0.0, LARGEST_TOGETHER, SHARES),
+        np.linspace(0.0, LARGEST_SPREAD, SHARES),
+        indexing="ij",
+    )
+    return _Tried(link.ravel(), together.ravel(), spread.ravel())
+
+
+def _samples_per_s(of: Series, gpus: int, servers: int, tried: _Tried) -> Floats:
+    """Rate of one count under every combination.
+
+    The smallest count is taken to hide its aggregation, if it has any: its passes are its step.
+    """
+    least = of.rows[0]
+    waits = [waiting_factor(float(n), tried.together, tried.spread) for n in (least.gpus, gpus)]
+    least_s = of.batch * least.gpus / least.samples_per_s
+    passes = compute.scaled(_passes(of.workload, of.accelerator, of.batch, least_s),
+                            waits[1] / waits[0])  # fmt: skip
+    across = StepCost(of.route.latency_s, (0.0,))
+    network = Network(FREE, across, inter=Link(0.0, tried.link_bytes_per_s))
+    buckets = _buckets(of.workload)
+    cluster = _cluster(of, gpus, servers)
+    costs = step.bucket_costs_s(of.route.algorithm, cluster, buckets, network, ndim=1)
+    ready = overlap.ready_s(buckets, passes.layer_done_s)
+    free = np.zeros(())
+    terms = step.combine(passes, ready, costs, free, free, overlapped=True)
+    return np.asarray(of.batch * gpus / terms.step_s)
+
+
+def _cluster(of: Series, gpus: int, servers: int) -> step.Cluster:
+    placement = of.route.placement
+    one_node = placement in ("host", "spread") or of.rows[-1].gpus <= of.gpus_per_node
+    if placement == "spread":
+        servers = gpus
+    params = _layers(of.workload).params
+    return step.Cluster(
+        gpus,
+        1 if one_node else of.gpus_per_node,
+        servers,
+        placement != "host",
+        shard_imbalance(params, servers, as_created=True),
+    )
+
+
+@cache
+def _layers(workload: str) -> compute.Layers:
+    return model_layers(catalog.workload(workload))
+
+
+@cache
+def _buckets(workload: str) -> tuple[overlap.Bucket, ...]:
+    return overlap.fuse(_layers(workload).params * FP32.gradient_bytes, DEFAULT_BUCKET_BYTES)
+
+
+@cache
+def _passes(workload: str, accelerator: str, batch: int, total_s: float) -> compute.Compute:
+    """The roofline's passes, made to take ``total_s``: how long each layer's share of it is."""
+    device = catalog.accelerator(accelerator)
+    machine = compute.Device(
+        device.peak_flops_per_s["fp32"], device.memory_bytes_per_s, device.memory_bytes, np.inf,
+        DEFAULT_EFFICIENCY, DEFAULT_EFFICIENCY,
+    )  # fmt: skip
+    passes = compute.forward_backward(_layers(workload), machine, batch, FP32)
+    return compute.scaled(passes, total_s / float(passes.forward_s + passes.backward_s))
+
+
+def _quantile(values: Floats, weight: Floats, share: float) -> float:
+    """Weighted quantile."""
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(below, share * below[-1])])

@@ -1,0 +1,1 @@
+"""What papers published, beside what dse computes; ``python -m benchmarks.papers`` writes it."""

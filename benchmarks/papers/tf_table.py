@@ -1,0 +1,66 @@
+"""``python -m benchmarks.papers.tf_table``: the approaches side by side, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS, WORKLOADS
+from benchmarks.papers.tf_machines import EDR_CLUSTER, on, samples_per_s
+from dse import catalog
+from dse.model.approach import allreduce_s
+from dse.model.arrays import Array
+
+RANKS = 16
+MESSAGES = {"64 B": 64.0, "64 KiB": 2.0**16, "1 MiB": 2.0**20, "64 MiB": 2.0**26}
+GPUS, BATCH = np.array([64.0]), np.array([64.0])
+
+
+def main() -> None:
+    """Efficiencies of all approaches, then what each term of an allreduce costs."""
+    print(_table(("approach", *WORKLOADS), _efficiencies()))
+    print()
+    print(_table(("allreduce", *MESSAGES), _messages()))
+
+
+def _efficiencies() -> Iterable[tuple[str, ...]]:
+    one = np.ones(1)
+    for name in (*SERVERS, *ALLREDUCES):
+        facts = catalog.approach(name)
+        kept = []
+        for workload in WORKLOADS:
+            many, alone = (samples_per_s(EDR_CLUSTER, facts, workload, n, BATCH)
+                           for n in (GPUS, one))  # fmt: skip
+            kept.append(f"{(many / alone / GPUS)[0]:.0%}")
+        yield name, *kept
+
+
+def _messages() -> Iterable[tuple[str, ...]]:
+    best, plain = catalog.approach("horovod-mpi-opt"), catalog.approach("horovod-mpi")
+    shown = {
+        "as proposed": best,
+        "without its pointer cache": replace(best, query_s=plain.query_s),
+        "with sums on the host": replace(
+            best, sum_s_per_byte=plain.sum_s_per_byte, sum_start_s=plain.sum_start_s
+        ),
+        "with neither": plain,
+        "NCCL 2": catalog.approach("horovod-nccl"),
+    }
+    for name, facts in shown.items():
+        seconds = allreduce_s(on(EDR_CLUSTER, facts), RANKS, 1, _sizes())
+        yield name, *(f"{1e6 * s:,.0f} us" for s in seconds)
+
+
+def _sizes() -> Array:
+    return np.array(list(MESSAGES.values()))
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

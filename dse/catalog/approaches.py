@@ -1,0 +1,97 @@
+"""Approaches to aggregation: what TensorFlow jobs ran over, with the parameters of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import find
+
+
+@dataclass(frozen=True, eq=False)
+class Approach:
+    """An algorithm, a transport, and when a tensor leaves.
+
+    algorithm: ``ps``, one of the model's allreduce algorithms, or ``best``: the faster of recursive
+    doubling and halving-doubling, as an MPI library chooses. reaches_device: messages start in
+    accelerator memory. message_s, copy_s_per_byte: software of one message. streams: messages that
+    one process handles at once. buffer_bytes, cycle_s: tensor fusion; None where every tensor is a
+    message of its own. queries, query_s: driver queries of one message, and what one takes.
+    sum_s_per_byte: where the host sums; None where the accelerator does. sum_start_s: to start one
+    addition, with the copies it needs.
+    """
+
+    name: str
+    title: str
+    algorithm: str
+    protocol: str
+    reaches_device: bool
+    link_efficiency: float
+    message_s: float
+    copy_s_per_byte: float
+    streams: float
+    buffer_bytes: float | None
+    cycle_s: float
+    queries: float
+    query_s: float
+    sum_s_per_byte: float | None
+    sum_start_s: float
+    facts: tuple[Fact, ...]
+
+
+ALGORITHMS = ("ps", "ring", "best")
+
+
+def approach(name: str) -> Approach:
+    """The approach of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
+    return read_approach(find("approaches", name))
+
+
+@cache
+def read_approach(path: Path) -> Approach:
+    """The approach in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    message, fusion = entry.section("message"), entry.section("fusion")
+    queries, adding = entry.section("queries"), entry.section("sum")
+    found = Approach(
+        name=entry.text("name"),
+        title=entry.text("title"),
+        algorithm=_choice(entry, "algorithm", *ALGORITHMS),
+        protocol=_choice(entry, "protocol", "rdma", "tcp"),
+        reaches_device=_choice(entry, "reaches", "device", "host") == "device",
+        link_efficiency=_known(entry, "link_efficiency", "count"),
+        message_s=_known(message, "latency", "seconds"),
+        copy_s_per_byte=_inverse(message, "copy") or 0.0,
+        streams=_known(message, "streams", "count"),
+        buffer_bytes=_known(fusion, "buffer", "bytes") if fusion.labels() else None,
+        cycle_s=_known(fusion, "cycle", "seconds") if fusion.labels() else 0.0,
+        queries=_known(queries, "per_message", "count") if queries.labels() else 0.0,
+        query_s=_known(queries, "query", "seconds") if queries.labels() else 0.0,
+        sum_s_per_byte=_inverse(adding, "bandwidth"),
+        sum_start_s=_known(adding, "start", "seconds") if adding.has("start") else 0.0,
+        facts=tuple(entry.facts),
+    )
+    for section in (message, fusion, queries, adding, entry):
+        section.finish()
+    return found
+
+
+def _choice(entry: Entry, key: str, *allowed: str) -> str:
+    value = entry.text(key)
+    if value not in allowed:
+        raise entry.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
+    return value
+
+
+def _known(entry: Entry, key: str, dimension: str) -> float:
+    value = entry.number(key, dimension).value
+    if value is None:
+        raise entry.wrong(f"{key} is unknown", "an approach needs it", key)
+    return value
+
+
+def _inverse(entry: Entry, key: str) -> float | None:
+    return 1 / _known(entry, key, "bytes_per_s") if entry.has(key) else None

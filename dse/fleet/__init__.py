@@ -1,0 +1,40 @@
+"""Many jobs at once: a population's time, what hardware and architecture would change, and money.
+
+The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a class.
+"""
+
+from dse.fleet.answers import answer, base_hardware, load_population
+from dse.fleet.assumptions import Assumption, assumptions
+from dse.fleet.beside import beside
+from dse.fleet.breakdown import Priced, breakdown, priced
+from dse.fleet.drawing import draw
+from dse.fleet.facts import PaperFact, facts
+from dse.fleet.population import Group, Population
+from dse.fleet.question import FleetStudy
+from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
+from dse.fleet.study import read_fleet
+from dse.fleet.table import read_table
+
+__all__ = [
+    "Assumption",
+    "FleetStudy",
+    "Group",
+    "PaperFact",
+    "Population",
+    "Priced",
+    "Recipe",
+    "answer",
+    "assumptions",
+    "base_hardware",
+    "beside",
+    "breakdown",
+    "draw",
+    "facts",
+    "load_population",
+    "population_names",
+    "population_path",
+    "priced",
+    "read_fleet",
+    "read_recipe",
+    "read_table",
+]

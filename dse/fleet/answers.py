@@ -1,0 +1,136 @@
+"""A fleet study answered: every part of its document as plain data."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, replace
+from typing import Any
+
+from dse import catalog
+from dse.catalog import Fact
+from dse.fleet.beside import Effects, step_s
+from dse.fleet.breakdown import ALL, Priced, breakdown, priced
+from dse.fleet.drawing import draw
+from dse.fleet.money import money
+from dse.fleet.population import Population
+from dse.fleet.ports import ports
+from dse.fleet.question import FleetStudy
+from dse.fleet.recipe import read_recipe
+from dse.fleet.table import read_table
+from dse.fleet.whatif import most_sensitive, sensitivity, what_if
+from dse.model.pai import Hardware
+
+FORMAT = "dse-fleet-1"
+OWN_MODEL = Effects(software=True, overlapped=True)
+MOST_NAMED = 60  # jobs with names whose own breakdown is listed
+
+
+def load_population(study: FleetStudy) -> Population:
+    """The study's jobs, drawn or read."""
+    if study.drawn:
+        return draw(read_recipe(study.population), study.jobs, study.seed)
+    return read_table(study.population)
+
+
+def base_hardware(study: FleetStudy, population: Population) -> Hardware:
+    """What the jobs run on: the study's word, the population's where it has none."""
+    if population.base is None:
+        return Hardware(**study.hardware)
+    return replace(population.base, **study.hardware)
+
+
+def answer(study: FleetStudy) -> dict[str, Any]:
+    """Everything about a fleet; every number SI, money in USD, no NaN."""
+    started = time.perf_counter()
+    population = load_population(study)
+    loaded = time.perf_counter()
+    hardware = base_hardware(study, population)
+    found = priced(population, hardware, study.overlapped)
+    upgrades = what_if(found, hardware, study.upgrades, study.overlapped)
+    moved = ports(found, study.ports, hardware, study.overlapped, study.gpu_memory_bytes)
+    gains = sensitivity(found, hardware, study.overlapped)
+    whole = ALL if len(found) > 1 else found[0].group.architecture
+    worth, facts = money(study, upgrades, moved, whole)
+    return {
+        "format": FORMAT,
+        "fleet": study.name,
+        "description": study.description,
+        "path": study.path,
+        "hash": study.content_hash,
+        "study_text": study.source.text,
+        "population": {
+            "name": population.name,
+            "title": population.title,
+            "path": population.path,
+            "drawn": study.drawn,
+            "jobs": population.size,
+            "seed": study.seed if study.drawn else None,
+            "counted_by": "GPU-hours" if population.hours_given else "cNodes",
+        },
+        "hardware": asdict(hardware) | {"gpu_memory_bytes": study.gpu_memory_bytes},
+        "hardware_labels": dict(study.labels),
+        "overlap": "ideal" if study.overlapped else "none",
+        "whole": whole,
+        "classes": breakdown(found),
+        "named": named_jobs(found, hardware),
+        "sensitivity": gains,
+        "most_sensitive": {name: most_sensitive(values) for name, values in gains.items()},
+        "upgrades": upgrades,
+        "ports": moved,
+        "money": worth,
+        "sources": [_source(item, fact) for item, fact in _facts(population, facts)],
+        "timings": {
+            "population_s": loaded - started,
+            "model_s": time.perf_counter() - loaded,
+        },
+    }
+
+
+def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:
+    """Seconds of each component of the jobs that have names, where they are few.
+
+    own_model: the step, and the communication in it that nothing hides, by :mod:`dse.fleet.beside`.
+    """
+    if sum(len(entry.group.names) for entry in found) > MOST_NAMED:
+        return []
+    own = [
+        step_s(entry.group.architecture, entry.group.jobs, hardware, OWN_MODEL) for entry in found
+    ]
+    return [
+        {
+            "name": name,
+            "class": entry.group.architecture,
+            "cnodes": float(entry.group.cnodes[at]),
+            "data_s": _at(entry.times.data_s, at),
+            "flops_s": _at(entry.times.flops_s, at),
+            "memory_s": _at(entry.times.memory_s, at),
+            "weights_s": _at(entry.times.weights_s, at),
+            "step_s": _at(entry.total_s, at),
+            "own_model": {"step_s": _at(step, at), "exposed_s": _at(exposed, at)},
+        }
+        for entry, (step, exposed) in zip(found, own, strict=True)
+        for at, name in enumerate(entry.group.names)
+    ]
+
+
+def _at(values: Any, index: int) -> float:
+    return float(values[index]) if values.ndim else float(values)
+
+
+def _facts(population: Population, priced_by: list[tuple[str, Fact]]) -> list[tuple[str, Fact]]:
+    return [(population.name, fact) for fact in population.facts] + priced_by
+
+
+def _source(item: str, fact: Fact) -> dict[str, str]:
+    known = catalog.sources().get(fact.source)
+    return {
+        "item": item,
+        "fact": fact.name,
+        "value": fact.text,
+        "source": known.title if known else fact.source,
+        "url": known.url if known else "",
+        "accessed": fact.accessed,
+        "date": fact.date,
+        "status": fact.status,
+        "detail": fact.detail,
+    }

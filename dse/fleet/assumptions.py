@@ -1,0 +1,104 @@
+"""How far the two checked facts of the PAI paper hang on what was assumed about its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dse.fleet.breakdown import Priced, priced, shares
+from dse.fleet.drawing import draw
+from dse.fleet.facts import FASTER_ETHERNET
+from dse.fleet.population import Population
+from dse.fleet.ports import port
+from dse.fleet.recipe import Recipe, Sizes
+from dse.fleet.whatif import speedups
+from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
+
+AS_ASSUMED = "as assumed"
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """The facts under one other assumption; None where that does not change the fact's meaning.
+
+    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from 25 to 100 Gbps.
+    """
+
+    assumption: str
+    gain: float | None
+    speedup: float | None
+
+
+def assumptions(recipe: Recipe, jobs: int, seed: int) -> list[Assumption]:
+    """The PS/Worker jobs of ``recipe`` drawn anew under each assumption; empty without any."""
+    if PS_WORKER not in (found.architecture for found in recipe.classes):
+        return []
+    return list(_rows(recipe, jobs, seed))
+
+
+def _rows(recipe: Recipe, jobs: int, seed: int) -> Iterator[Assumption]:
+    base = recipe.base
+    drawn = _drawn(recipe, jobs, seed)
+    own, fast = _priced(drawn, base), _faster(base)
+    ways = speedups([own], fast, False)[PS_WORKER]
+    local = port(own, ALLREDUCE_LOCAL, base, False, None)
+    yield Assumption(AS_ASSUMED, local["gain_throughput"], ways["mean_of_ratios"])
+    yield Assumption("a gain counts per cNode, not in samples per second",
+                     local["gain_per_cnode"], None)  # fmt: skip
+    yield Assumption("accelerators of a server do not share PCIe for their input",
+                     _gain(own, replace(base, shared_pcie=False)), None)  # fmt: skip
+    ideal = _priced(drawn, base, True)
+    ideal_port = port(ideal, ALLREDUCE_LOCAL, base, True, None)["gain_throughput"]
+    ideal_ways = speedups([ideal], fast, True)[PS_WORKER]
+    yield Assumption("input, computing and weights overlap ideally", ideal_port,
+                     ideal_ways["mean_of_ratios"])  # fmt: skip
+    for count in (4.0, 16.0):
+        yield Assumption(f"{count:g} accelerators in a server",
+                         _gain(own, replace(base, gpus_per_server=count)), None)  # fmt: skip
+    for name, entry in _others(recipe, jobs, seed):
+        mean = speedups([entry], fast, False)[PS_WORKER]["mean_of_ratios"]
+        yield Assumption(name, _gain(entry, base), mean)
+    yield Assumption("speedup of all jobs' time, not the mean of ratios", None, ways["aggregate"])
+    share = shares(own.times)["weights"]
+    yield Assumption("weights go over Ethernet only", None, float((1 / (1 - 0.75 * share)).mean()))
+
+
+def _others(recipe: Recipe, jobs: int, seed: int) -> Iterator[tuple[str, Priced]]:
+    """Populations with other sizes of jobs, and other spreads of shares."""
+    for median, sigma in ((8.0, 1.4), (16.0, 1.05)):
+        sizes = Sizes(median, sigma, 2.0, 600.0)
+        yield (f"cNodes of a job: median {median:g}, sigma {sigma:g}",
+               _priced(_drawn(recipe, jobs, seed, sizes=sizes), recipe.base))  # fmt: skip
+    for concentration in (0.5, 2.0):
+        yield (f"shares spread by a concentration of {concentration:g}",
+               _priced(_drawn(recipe, jobs, seed, concentration=concentration),
+                       recipe.base))  # fmt: skip
+
+
+def _drawn(
+    recipe: Recipe,
+    jobs: int,
+    seed: int,
+    sizes: Sizes | None = None,
+    concentration: float | None = None,
+) -> Population:
+    found = next(own for own in recipe.classes if own.architecture == PS_WORKER)
+    other = replace(
+        found,
+        job_share=1.0,
+        sizes=sizes or found.sizes,
+        concentration=concentration or found.concentration,
+    )
+    return draw(replace(recipe, classes=(other,)), jobs, seed)
+
+
+def _priced(population: Population, hardware: Hardware, overlapped: bool = False) -> Priced:
+    return priced(population, hardware, overlapped)[0]
+
+
+def _gain(entry: Priced, hardware: Hardware) -> float:
+    return float(port(entry, ALLREDUCE_LOCAL, hardware, False, None)["gain_throughput"])
+
+
+def _faster(base: Hardware) -> Hardware:
+    return replace(base, ethernet_bytes_per_s=FASTER_ETHERNET)

@@ -1,0 +1,146 @@
+"""dse's own model on the jobs of a fleet, beside the PAI paper's: one effect after the other.
+
+The paper divides bytes by bandwidth. Here the same bytes are aggregated by the algorithms of
+:mod:`dse.model`, over transports as the catalogue knows them. ``S_w`` of the paper is what a step
+exchanges, to and fro, so the gradients that are aggregated are half of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dse import catalog
+from dse.fleet.breakdown import Priced
+from dse.fleet.facts import FASTER_ETHERNET
+from dse.fleet.ports import GAIN
+from dse.model import overlap
+from dse.model.arrays import Array
+from dse.model.collectives import hierarchical, ring
+from dse.model.links import FREE, Link, Network, StepCost
+from dse.model.pai import (
+    ALLREDUCE_CLUSTER,
+    ALLREDUCE_LOCAL,
+    ONE_WORKER_N_GPUS,
+    ONE_WORKER_ONE_GPU,
+    PEARL,
+    PS_WORKER,
+    Hardware,
+    Jobs,
+    placed_cnodes,
+    step_times,
+    throughput_ratio,
+)
+from dse.model.parameter_server import parameter_server
+
+BACKWARD_SHARE = 2 / 3  # of computing: two of the three products of a layer
+BUCKETS = 8
+SERVED = 4.0  # workers of one parameter server, where servers are scarce
+TRANSPORTS = {PS_WORKER: "grpc", ALLREDUCE_LOCAL: "nccl", ALLREDUCE_CLUSTER: "nccl",
+              PEARL: "nccl"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What is modelled besides bytes over bandwidth. software: latency, messages and copies."""
+
+    software: bool = False
+    workers_per_server: float = 1.0
+    overlapped: bool = False
+
+
+STEPS: tuple[tuple[str, Effects], ...] = (
+    ("the algorithm: push and pull; a ring", Effects()),
+    ("and latency, messages and copies of gRPC and NCCL", Effects(True)),
+    (f"and contention: one server for {SERVED:g} workers", Effects(True, SERVED)),
+    (f"and overlap with the backward pass, in {BUCKETS} buckets", Effects(True, SERVED, True)),
+    ("the algorithm and overlap alone", Effects(False, 1.0, True)),
+)
+
+
+def network(architecture: str, hardware: Hardware, effects: Effects) -> Network:
+    """Both tiers as the transport of an architecture sees them."""
+    e = np.asarray(hardware.efficiency)
+    across = Link(0.0, hardware.ethernet_bytes_per_s * e)
+    within = Link(0.0, hardware.nvlink_bytes_per_s * e)
+    if not effects.software:
+        return Network(FREE, FREE, within, across)
+    found = catalog.transport(TRANSPORTS[architecture])
+
+    def cost(software: catalog.SoftwareCost) -> StepCost:
+        return StepCost(software.latency_s, (software.s_per_byte,))
+
+    return Network(cost(found.within), cost(found.across), within, across)
+
+
+def aggregation_s(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
+    """Seconds to aggregate the gradients of every job, hidden or not, shape (jobs,)."""
+    if architecture in (ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS):
+        return step_times(architecture, jobs, hardware).weights_s
+    n = np.asarray(jobs.cnodes, dtype=np.float64)
+    gradients = (np.asarray(jobs.weight_bytes) + jobs.embedding_bytes) / 2
+    seen = network(architecture, hardware, effects)
+    if architecture == PS_WORKER:
+        servers = np.ceil(n / effects.workers_per_server)
+        staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
+        return np.asarray(staged + parameter_server(n, 1.0, gradients, seen, servers))
+    per_server = np.asarray(hardware.gpus_per_server, dtype=np.float64)
+    alone = n <= per_server
+    inside = ring(np.minimum(n, per_server), per_server, gradients, seen)
+    if architecture == ALLREDUCE_LOCAL:
+        return inside
+    return np.where(alone, inside, hierarchical(n, per_server, gradients, seen))
+
+
+def step_s(
+    architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
+) -> tuple[Array, Array]:
+    """(step, communication that nothing hides) of every job, shape (jobs,)."""
+    times = step_times(architecture, jobs, hardware)
+    comm = aggregation_s(architecture, jobs, hardware, effects)
+    if effects.overlapped:
+        backward = BACKWARD_SHARE * times.compute_s
+        ready = [backward * (at + 1) / BUCKETS for at in range(BUCKETS)]
+        end, _ = overlap.last_end_s(ready, [comm / BUCKETS] * BUCKETS)
+        comm = np.maximum(end - backward, 0.0)
+    return times.data_s + times.compute_s + comm, np.asarray(comm)
+
+
+def beside(found: Sequence[Priced], hardware: Hardware) -> list[dict[str, Any]]:
+    """The two facts of the paper about PS/Worker jobs by each model; none without such jobs.
+
+    communication: mean share of the step that it takes, hidden parts left out. speedup: from the
+    hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
+    per second as AllReduce-Local.
+    """
+    entry = next((own for own in found if own.group.architecture == PS_WORKER), None)
+    if entry is None:
+        return []
+    jobs, cnodes = entry.group.jobs, entry.group.cnodes
+    faster = replace(hardware, ethernet_bytes_per_s=FASTER_ETHERNET)
+    placed = placed_cnodes(ALLREDUCE_LOCAL, cnodes, hardware.gpus_per_server)
+    moved = replace(jobs, cnodes=placed)
+    paper = [step_times(PS_WORKER, jobs, on) for on in (hardware, faster)]
+    local = step_times(ALLREDUCE_LOCAL, moved, hardware).total_s()
+    rows = [_row("the paper: bytes over bandwidth", paper[0].total_s(), paper[0].weights_s,
+                 paper[1].total_s(), local, cnodes, placed)]  # fmt: skip
+    for name, effects in STEPS:
+        own, exposed = step_s(PS_WORKER, jobs, hardware, effects)
+        fast, _ = step_s(PS_WORKER, jobs, faster, effects)
+        port, _ = step_s(ALLREDUCE_LOCAL, moved, hardware, effects)
+        rows.append(_row(name, own, exposed, fast, port, cnodes, placed))
+    return rows
+
+
+def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,
+         cnodes: Array, placed: Array) -> dict[str, Any]:  # fmt: skip
+    more = throughput_ratio(own, port, cnodes, placed) > GAIN
+    return {
+        "model": name,
+        "communication": float((comm / own).mean()),
+        "speedup": float((own / fast).mean()),
+        "gain": float(more.mean()),
+    }

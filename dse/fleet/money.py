@@ -1,0 +1,157 @@
+"""What an upgrade of a fleet costs and what it saves, in USD per year.
+
+A fleet of so many accelerators works so many GPU-hours a year. If the same work then takes the part
+``1/s`` of them, s the speedup by GPU-hours, the rest is saved at the price of a GPU-hour::
+
+    saved per year = accelerators * 8760 h * busy * (1 - 1/s) * USD per GPU-hour
+    cost per year  = purchase / years of amortisation
+    worth          = saved per year * years / accelerators
+
+``worth`` is what the upgrade may cost per accelerator at most; it needs no price of the upgrade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse import catalog
+from dse.catalog import Fact
+from dse.errors import StudyError
+from dse.fleet.question import FleetStudy, Money
+from dse.fleet.whatif import Upgrade
+from dse.model.money import HOURS_PER_YEAR, fat_tree_tiers
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The prices that count, and the facts they rest on."""
+
+    gpus: int
+    gpu_hours_per_year: float
+    gpu_hour_usd: float
+    years: float
+    gpus_per_nic: int
+    list: catalog.PriceList
+    facts: tuple[tuple[str, Fact], ...]
+
+
+def terms(study: FleetStudy, money: Money) -> Terms:
+    """The study's prices, the price list's where it has none."""
+    listed = catalog.default_prices()
+    if money.prices is not None:
+        listed = catalog.read_prices(money.prices)
+    facts: list[tuple[str, Fact]] = []
+    hour, years = money.gpu_hour_usd, money.years
+    if hour is None:
+        found = listed.accelerator_hourly_usd.get(money.accelerator)
+        if found is None or found.value is None:
+            place = study.source.mark(("money", "accelerator"))
+            problem = f"the rental of {money.accelerator} is not known"
+            raise StudyError(study.path, *place, problem, "write gpu_hour: 2 USD/hour")
+        hour = found.value
+        facts.append((money.accelerator, found))
+    if years is None:
+        facts.append(("price list", listed.amortisation_years))
+        years = listed.amortisation_years.value
+        if years is None:
+            place = study.source.mark(("money",))
+            problem = "amortisation_years is unknown"
+            raise StudyError(study.path, *place, problem, "add amortisation_years: 4")
+    hours = money.gpus * HOURS_PER_YEAR * money.busy
+    return Terms(money.gpus, hours, hour, years, money.gpus_per_nic, listed, tuple(facts))
+
+
+def saved(found: Terms, speedup: float) -> dict[str, float]:
+    """What a speedup by GPU-hours frees and is worth."""
+    hours = found.gpu_hours_per_year * (1 - 1 / speedup)
+    per_year = hours * found.gpu_hour_usd
+    return {
+        "gpu_hours_saved_per_year": hours,
+        "saved_usd_per_year": per_year,
+        "worth_usd_per_gpu": per_year * found.years / found.gpus,
+    }
+
+
+def fabric_usd(found: Terms, name: str) -> tuple[float | None, list[tuple[str, Fact]]]:
+    """Cards, switch ports and cables for the whole fleet on a fat tree, and the facts behind it.
+
+    None where the price of a part is not known.
+    """
+    fabric = catalog.fabric(name)
+    own = found.list.fabric_usd.get(name, {})
+    parts = {"nic": fabric.nic_usd, "switch_port": fabric.switch_port_usd,
+             "cable": fabric.cable_usd}  # fmt: skip
+    prices = {part: own[part].value if part in own else price for part, price in parts.items()}
+    facts = [(name, own[part]) for part in parts if part in own]
+    facts += [(name, fact) for fact in fabric.facts
+              if fact.name.removeprefix("prices.") in set(parts) - set(own)
+              or fact.name == "switch_radix"]  # fmt: skip
+    if fabric.switch_radix is None or None in prices.values():
+        return None, facts
+    cards = -(-found.gpus // found.gpus_per_nic)
+    tiers = float(fat_tree_tiers(cards, fabric.switch_radix))
+    nic, port, cable = (price or 0.0 for price in prices.values())
+    return cards * (nic + (2 * tiers - 1) * port + tiers * cable), facts
+
+
+def of_upgrade(
+    found: Terms, upgrade: Upgrade, speedup: float
+) -> tuple[dict[str, Any], list[tuple[str, Fact]]]:
+    """Costs and savings of one upgrade; None marks what has no price."""
+    capital: float | None = None
+    facts: list[tuple[str, Fact]] = []
+    basis = ""
+    if upgrade.price_per_gpu_usd is not None:
+        capital, basis = upgrade.price_per_gpu_usd * found.gpus, "the study's price per GPU"
+    elif upgrade.fabric and set(upgrade.changes) == {"ethernet"}:
+        capital, facts = fabric_usd(found, upgrade.fabric)
+        basis = f"cards, switch ports and cables of {upgrade.fabric}"
+    out: dict[str, Any] = {
+        "name": upgrade.name,
+        "capital_usd": capital,
+        "basis": basis,
+        **saved(found, speedup),
+    }
+    per_year = None if capital is None else capital / found.years
+    gain = out["saved_usd_per_year"]
+    out["cost_usd_per_year"] = per_year
+    out["net_usd_per_year"] = None if per_year is None else gain - per_year
+    out["payback_years"] = capital / gain if capital is not None and gain > 0 else None
+    return out, facts
+
+
+def money(
+    study: FleetStudy,
+    whatif: Sequence[Mapping[str, Any]],
+    moved: Sequence[Mapping[str, Any]],
+    whole: str,
+) -> tuple[dict[str, Any] | None, list[tuple[str, Fact]]]:
+    """Every upgrade, and every port of the jobs that gain per cNode, over the fleet.
+
+    whole: the key under which the speedups of all jobs stand.
+    """
+    if study.money is None:
+        return None, []
+    found = terms(study, study.money)
+    facts = list(found.facts)
+    upgrades = []
+    for upgrade, result in zip(study.upgrades, whatif, strict=True):
+        entry, behind = of_upgrade(found, upgrade, result["speedup"][whole]["gpu_hours"])
+        upgrades.append(entry)
+        facts += behind
+    ports = [
+        {"to": entry["to"], **saved(found, entry["fleet_speedup_by_gpu_hours"])} for entry in moved
+    ]
+    return {
+        "gpus": found.gpus,
+        "busy": study.money.busy,
+        "gpu_hours_per_year": found.gpu_hours_per_year,
+        "gpu_hour_usd": found.gpu_hour_usd,
+        "accelerator": study.money.accelerator,
+        "years": found.years,
+        "gpus_per_nic": found.gpus_per_nic,
+        "upgrades": upgrades,
+        "ports": ports,
+    }, list(dict.fromkeys(facts))

@@ -1,0 +1,75 @@
+"""Many jobs at once, as arrays, one group of them for every class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.catalog import Fact
+from dse.model.arrays import Array
+from dse.model.pai import Hardware, Jobs
+
+
+@dataclass(frozen=True)
+class Group:
+    """The jobs of one class.
+
+    architecture: one of ``dse.model.pai.ARCHITECTURES``. jobs: every array of shape (jobs,).
+    gpu_hours: shape (jobs,), what each job holds of the fleet; where nobody has told, its cNodes,
+    as if all ran equally long. state_bytes: weights, tables and optimizer state of a replica,
+    shape (jobs,), 0 where not known. names: of the jobs, or empty.
+    """
+
+    architecture: str
+    jobs: Jobs
+    gpu_hours: Array
+    state_bytes: Array
+    names: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many jobs."""
+        return len(self.gpu_hours)
+
+    @property
+    def cnodes(self) -> Array:
+        """cNodes of each job, shape (jobs,)."""
+        return np.asarray(self.jobs.cnodes, dtype=np.float64)
+
+    @property
+    def run_hours(self) -> Array:
+        """How long each job ran, up to one common factor where GPU-hours are not known."""
+        return self.gpu_hours / self.cnodes
+
+
+@dataclass(frozen=True)
+class Population:
+    """A fleet's jobs.
+
+    base: the hardware on which drawn jobs have the shares they were drawn with; None for a table,
+    whose FLOPs and bytes hold on any. hours_given: whether GPU-hours were told. facts: what a drawn
+    population rests on. path: the file.
+    """
+
+    name: str
+    title: str
+    path: str
+    groups: tuple[Group, ...]
+    base: Hardware | None
+    hours_given: bool
+    facts: tuple[Fact, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many jobs in all."""
+        return sum(group.size for group in self.groups)
+
+    @property
+    def gpu_hours(self) -> float:
+        """All jobs' GPU-hours."""
+        return float(sum(group.gpu_hours.sum() for group in self.groups))
+
+    def group(self, architecture: str) -> Group | None:
+        """The jobs of one class; None where there are none."""
+        return next((g for g in self.groups if g.architecture == architecture), None)

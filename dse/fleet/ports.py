@@ -1,0 +1,127 @@
+"""What jobs gain from another architecture on the same hardware, and which of them do.
+
+A job keeps its batch per cNode. AllReduce-Local holds only as many cNodes as a server has, so a
+larger job loses cNodes there: it may gain per cNode and yet train fewer samples per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dse.fleet.breakdown import Priced, shares
+from dse.fleet.population import Group
+from dse.fleet.whatif import Speedups
+from dse.model.arrays import Array, Mask
+from dse.model.pai import (
+    ALLREDUCE_CLUSTER,
+    ALLREDUCE_LOCAL,
+    PEARL,
+    PS_WORKER,
+    Hardware,
+    placed_cnodes,
+    step_times,
+    throughput_ratio,
+)
+
+TARGETS = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
+REPLICATED = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)  # every cNode holds all weights and tables
+SIZES = (2, 4, 8, 16, 32, 64, 128)  # upper ends of bins of cNodes
+WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # upper ends of bins of the share of weights
+# A job gains where it is faster by more than rounding.
+GAIN = 1 + 1e-9
+
+
+def port(
+    entry: Priced, to: str, hardware: Hardware, overlapped: bool, gpu_memory_bytes: float | None
+) -> dict[str, Any]:
+    """The jobs of one class moved to architecture ``to`` on ``hardware``.
+
+    gpu_memory_bytes: None where not known; else a job whose state does not fit cannot move to an
+    architecture that holds all of it on every cNode, and counts as one that does not gain. Means
+    are of the jobs that can move, None where none can.
+    """
+    group = entry.group
+    placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
+    after = step_times(to, replace(group.jobs, cnodes=placed), hardware).total_s(overlapped)
+    per_cnode = entry.total_s / after
+    throughput = throughput_ratio(entry.total_s, after, group.cnodes, placed)
+    fits = _fits(group, to, placed, gpu_memory_bytes)
+    faster, more = (per_cnode > GAIN) & fits, (throughput > GAIN) & fits
+    weight_share = np.minimum(shares(entry.times)["weights"], 1.0)  # of rounding
+    moved = Speedups()
+    moved.add(
+        entry.total_s, np.where(faster, after, entry.total_s), group.run_hours, group.gpu_hours
+    )
+    return {
+        "from": group.architecture,
+        "to": to,
+        "jobs": group.size,
+        "cannot": float(1 - fits.mean()),
+        "gain_per_cnode": float(faster.mean()),
+        "gain_throughput": float(more.mean()),
+        "mean_speedup_per_cnode": float(per_cnode[fits].mean()) if fits.any() else None,
+        "mean_throughput_ratio": float(throughput[fits].mean()) if fits.any() else None,
+        "largest_speedup_per_cnode": float(per_cnode[fits].max()) if fits.any() else None,
+        "speedup_if_those_move_that_gain_per_cnode": moved.result(),
+        "by_cnodes": _bins(group.cnodes, SIZES, faster, more),
+        "by_weight_share": _bins(weight_share, WEIGHTS, faster, more),
+    }
+
+
+def _fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
+    """Whether the state of each job fits; PEARL parts it among the cNodes."""
+    if gpu_memory_bytes is None:
+        return np.ones(group.size, dtype=bool)
+    held = group.state_bytes if to in REPLICATED else group.state_bytes / placed
+    return np.asarray(held <= gpu_memory_bytes)
+
+
+def _bins(
+    values: Array, ends: Sequence[float], faster: Mask, more: Mask
+) -> list[dict[str, float | None]]:
+    """Jobs with ``last < value <= end``, and the shares of them that gain; the last bin is open
+    where a value lies beyond it. ``upto`` is None there."""
+    at = np.searchsorted(ends, values)
+    out: list[dict[str, float | None]] = []
+    for number in range(int(at.max()) + 1):
+        inside = at == number
+        count = int(inside.sum())
+        if count:
+            out.append({
+                "above": float(ends[number - 1]) if number else 0.0,
+                "upto": float(ends[number]) if number < len(ends) else None,
+                "jobs": count,
+                "gain_per_cnode": float(faster[inside].mean()),
+                "gain_throughput": float(more[inside].mean()),
+            })  # fmt: skip
+    return out
+
+
+def ports(
+    found: Sequence[Priced],
+    targets: Sequence[str],
+    hardware: Hardware,
+    overlapped: bool,
+    gpu_memory_bytes: float | None,
+    source: str = PS_WORKER,
+) -> list[dict[str, Any]]:
+    """Every port of the jobs of class ``source``; none where there are no such jobs.
+
+    ``fleet_speedup_by_gpu_hours``: of all jobs, if those of ``source`` move that gain per cNode.
+    """
+    whole = sum(float(entry.group.gpu_hours.sum()) for entry in found)
+    out = []
+    for entry in found:
+        if entry.group.architecture != source:
+            continue
+        share = float(entry.group.gpu_hours.sum()) / whole
+        for to in targets:
+            row = port(entry, to, hardware, overlapped, gpu_memory_bytes)
+            own = row["speedup_if_those_move_that_gain_per_cnode"]["gpu_hours"]
+            row["fleet_speedup_by_gpu_hours"] = 1 / (1 - share * (1 - 1 / own))
+            out.append(row)
+    return out

@@ -1,0 +1,208 @@
+"""A population file: how jobs of each class are drawn, every number of it with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.catalog import Fact, models_dir
+from dse.catalog.reader import Entry
+from dse.model.pai import ARCHITECTURES, Hardware
+from dse.spelling import alternatives, meant
+
+FOLDER = "populations"
+COMPONENTS = ("data", "flops", "memory", "weights")  # of a step, in the order of its terms
+HARDWARE = {
+    "gpu": ("gpu_flops_per_s", "flops_per_s"),
+    "memory": ("memory_bytes_per_s", "bytes_per_s"),
+    "pcie": ("pcie_bytes_per_s", "bytes_per_s"),
+    "ethernet": ("ethernet_bytes_per_s", "bytes_per_s"),
+    "nvlink": ("nvlink_bytes_per_s", "bytes_per_s"),
+    "efficiency": ("efficiency", "count"),
+    "gpus_per_server": ("gpus_per_server", "count"),
+}
+
+
+@dataclass(frozen=True)
+class DataShare:
+    """The share of input in a step: lognormal up to ``most``, or (``mean``) a beta distribution."""
+
+    median: float = 0.0
+    sigma: float = 0.0
+    most: float = 1.0
+    mean: float = 0.0
+    concentration: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """cNodes of a job: a rounded lognormal, or (``shares``) so many jobs of so many cNodes."""
+
+    median: float = 1.0
+    sigma: float = 0.0
+    least: float = 1.0
+    most: float = 1.0
+    shares: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class ClassRecipe:
+    """How the jobs of one class are drawn.
+
+    job_share: of all jobs. mean_shares: of a step, by :data:`COMPONENTS`, sum 1. concentration: of
+    the Dirichlet distribution of these shares, the smaller the farther jobs lie from the mean.
+    size_coupling: rank correlation of cNodes and share of weights, in (-1, 1).
+    """
+
+    architecture: str
+    job_share: float
+    mean_shares: Mapping[str, float]
+    concentration: float
+    data_share: DataShare | None
+    sizes: Sizes
+    size_coupling: float = 0.0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A population before any job is drawn. step_median_s, step_sigma: of a lognormal."""
+
+    name: str
+    title: str
+    path: str
+    base: Hardware
+    step_median_s: float
+    step_sigma: float
+    classes: tuple[ClassRecipe, ...]
+    facts: tuple[Fact, ...]
+
+
+def population_names() -> tuple[str, ...]:
+    """The populations that ship."""
+    folder = models_dir() / FOLDER
+    return tuple(sorted(path.stem for path in folder.glob("*.*") if path.suffix != ".md"))
+
+
+def population_path(name: str) -> Path:
+    """The file of a population that ships; it must be among :func:`population_names`."""
+    folder = models_dir() / FOLDER
+    return next(path for path in sorted(folder.glob(f"{name}.*")) if path.stem == name)
+
+
+def read_recipe(path: Path) -> Recipe:
+    """Read a population file. Raises :class:`~dse.errors.StudyError` with the place of a fault."""
+    entry = Entry.open(path)
+    title = entry.text("title", path.stem)
+    hardware = entry.section("base")
+    base: dict[str, Any] = {
+        field: _positive(hardware, key, dimension) for key, (field, dimension) in HARDWARE.items()
+    }
+    if base["efficiency"] > 1:
+        raise hardware.wrong("efficiency above 1", "write a share of the peak", "efficiency")
+    hardware.finish()
+    step = entry.section("step")
+    median, sigma = _positive(step, "median", "seconds"), _number(step, "sigma")
+    step.finish()
+    listed = entry.section("classes")
+    if not listed.labels():
+        raise listed.wrong("no class", "write classes: {ps-worker: {..}}")
+    classes = tuple(_class(listed, name) for name in listed.labels())
+    entry.finish()
+    total = sum(found.job_share for found in classes)
+    if abs(total - 1) > 1e-6:
+        problem = f"the classes' job_share add up to {total:g}"
+        raise listed.wrong(problem, "make them add up to 1")
+    return Recipe(
+        name=path.stem,
+        title=title,
+        path=str(path),
+        base=Hardware(**base),
+        step_median_s=median,
+        step_sigma=sigma,
+        classes=classes,
+        facts=tuple(entry.facts),
+    )
+
+
+def _class(listed: Entry, name: str) -> ClassRecipe:
+    if name not in ARCHITECTURES:
+        remedy = meant(name, ARCHITECTURES, f"use {alternatives(ARCHITECTURES)}")
+        raise listed.wrong(f"unknown class '{name}'", remedy, name)
+    own = listed.section(name)
+    share = _share(own, "job_share")
+    if own.has("resource_share"):  # what was published; that of the drawn jobs follows
+        _share(own, "resource_share")
+    means = own.section("mean_shares")
+    mean = {component: _share(means, component) for component in COMPONENTS}
+    means.finish()
+    if abs(sum(mean.values()) - 1) > 1e-6:
+        problem = f"the mean shares of {name} add up to {sum(mean.values()):g}"
+        raise own.wrong(problem, "make them add up to 1", "mean_shares")
+    if mean["flops"] + mean["memory"] <= 0:
+        raise own.wrong(f"{name} computes nothing", "give flops or memory a share", "mean_shares")
+    concentration = _positive(own, "concentration", "count")
+    data = _data_share(own.section("data_share")) if own.has("data_share") else None
+    sizes = _sizes(own.section("cnodes")) if own.has("cnodes") else Sizes()
+    coupling = _share(own, "size_coupling") if own.has("size_coupling") else 0.0
+    own.finish()
+    return ClassRecipe(name, share, mean, concentration, data, sizes, coupling)
+
+
+def _data_share(own: Entry) -> DataShare:
+    if own.has("mean"):
+        found = DataShare(
+            mean=_share(own, "mean"), concentration=_positive(own, "concentration", "count")
+        )
+        if not 0 < found.mean < 1:
+            raise own.wrong("mean of 0 or 1", "write a share between them", "mean")
+    else:
+        found = DataShare(
+            median=_positive(own, "median", "count"),
+            sigma=_number(own, "sigma"),
+            most=_share(own, "most"),
+        )
+    own.finish()
+    return found
+
+
+def _sizes(own: Entry) -> Sizes:
+    counts = [label for label in own.labels() if label.isdigit()]
+    if not counts:
+        found = Sizes(
+            _positive(own, "median", "count"),
+            _number(own, "sigma"),
+            _positive(own, "least", "count"),
+            _positive(own, "most", "count"),
+        )
+        own.finish()
+        if found.most < found.least or found.least < 1:
+            raise own.wrong("cnodes from least to most", "write 1 <= least <= most", "least")
+        return found
+    shares = tuple((float(count), _share(own, count)) for count in counts)
+    own.finish()
+    if abs(sum(share for _, share in shares) - 1) > 1e-6 or min(shares)[0] < 1:
+        raise own.wrong("shares of cnodes", "write counts of at least 1, shares that add up to 1")
+    return Sizes(shares=shares)
+
+
+def _number(own: Entry, key: str, dimension: str = "count") -> float:
+    value = own.number(key, dimension).value
+    if value is None:
+        raise own.wrong(f"{key} is unknown", "write a number: jobs are drawn by it", key)
+    return value
+
+
+def _positive(own: Entry, key: str, dimension: str) -> float:
+    value = _number(own, key, dimension)
+    if value <= 0:
+        raise own.wrong(f"{key} is zero", "write a value above 0", key)
+    return value
+
+
+def _share(own: Entry, key: str) -> float:
+    value = _number(own, key)
+    if value > 1:
+        raise own.wrong(f"{key} of {value:g} is no share", "write a value from 0 to 1", key)
+    return value

@@ -1,0 +1,127 @@
+"""What other hardware would do to a fleet's jobs, each running as it does.
+
+A speedup of many jobs can be summed up in three ways, which differ; all are given, by name:
+
+- ``mean_of_ratios``: mean of ``T / T'`` over jobs, each counting once. It is the largest: jobs that
+  gain much count as much as those that last.
+- ``aggregate``: ``sum t / sum (t T'/T)``, t the hours a job runs: what one sees who runs all jobs
+  one after another.
+- ``gpu_hours``: the same with t the GPU-hours: how much more the fleet does. This is what money
+  follows from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dse.fleet.breakdown import ALL, Priced
+from dse.model.arrays import Array
+from dse.model.pai import RESOURCES, Hardware, step_times
+
+WAYS = ("mean_of_ratios", "aggregate", "gpu_hours")
+FIELDS = {
+    "gpu": "gpu_flops_per_s",
+    "memory": "memory_bytes_per_s",
+    "pcie": "pcie_bytes_per_s",
+    "ethernet": "ethernet_bytes_per_s",
+    "nvlink": "nvlink_bytes_per_s",
+}
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """Hardware of which some peaks are other than in the base.
+
+    changes: resource -> new peak. labels: the same as written. price_per_gpu_usd: None where not
+    told. fabric: of the catalogue, whose parts then have prices; empty for none.
+    """
+
+    name: str
+    changes: Mapping[str, float]
+    labels: Mapping[str, str]
+    price_per_gpu_usd: float | None = None
+    fabric: str = ""
+
+    def applied(self, base: Hardware) -> Hardware:
+        """The base with this upgrade."""
+        peaks: dict[str, Any] = {FIELDS[name]: peak for name, peak in self.changes.items()}
+        return replace(base, **peaks)
+
+
+class Speedups:
+    """Sums of all three kinds of speedup, which add up over classes."""
+
+    def __init__(self) -> None:
+        self.jobs, self.ratios = 0, 0.0
+        self.hours = np.zeros((2, 2))  # run hours and GPU-hours; before and after
+
+    def add(self, before_s: Array, after_s: Array, run_hours: Array, gpu_hours: Array) -> None:
+        """Jobs of one class, every array of shape (jobs,)."""
+        left = after_s / before_s
+        self.jobs += len(left)
+        self.ratios += float((1 / left).sum())
+        for row, hours in enumerate((run_hours, gpu_hours)):
+            self.hours[row] += float(hours.sum()), float(hours @ left)
+
+    def merge(self, other: Speedups) -> None:
+        """Add the jobs of another."""
+        self.jobs += other.jobs
+        self.ratios += other.ratios
+        self.hours = self.hours + other.hours
+
+    def result(self) -> dict[str, float]:
+        """By :data:`WAYS`."""
+        ratios = (self.ratios / self.jobs, *(self.hours[:, 0] / self.hours[:, 1]))
+        return {way: float(ratio) for way, ratio in zip(WAYS, ratios, strict=True)}
+
+
+def speedups(
+    found: Sequence[Priced], hardware: Hardware, overlapped: bool
+) -> dict[str, dict[str, float]]:
+    """Class (and "all") -> speedup on ``hardware`` over what ``found`` was priced on."""
+    whole, out = Speedups(), {}
+    for entry in found:
+        own, group = Speedups(), entry.group
+        after = step_times(group.architecture, group.jobs, hardware).total_s(overlapped)
+        own.add(entry.total_s, after, group.run_hours, group.gpu_hours)
+        whole.merge(own)
+        out[group.architecture] = own.result()
+    if len(found) > 1:
+        out[ALL] = whole.result()
+    return out
+
+
+def what_if(
+    found: Sequence[Priced], base: Hardware, upgrades: Sequence[Upgrade], overlapped: bool
+) -> list[dict[str, Any]]:
+    """Every upgrade alone, on top of the base."""
+    return [
+        {
+            "name": upgrade.name,
+            "changes": dict(upgrade.labels),
+            "speedup": speedups(found, upgrade.applied(base), overlapped),
+        }
+        for upgrade in upgrades
+    ]
+
+
+def sensitivity(
+    found: Sequence[Priced], base: Hardware, overlapped: bool
+) -> dict[str, dict[str, float]]:
+    """Class (and "all") -> resource -> mean of ratios if that resource were twice as fast."""
+    out: dict[str, dict[str, float]] = {}
+    for resource, field in FIELDS.items():
+        doubled: dict[str, Any] = {field: 2 * np.asarray(getattr(base, field))}
+        twice = replace(base, **doubled)
+        for name, ways in speedups(found, twice, overlapped).items():
+            out.setdefault(name, {})[resource] = ways["mean_of_ratios"]
+    return out
+
+
+def most_sensitive(gains: Mapping[str, float]) -> str:
+    """The resource that gains most when doubled; of equals the first of RESOURCES."""
+    return max(RESOURCES, key=lambda name: gains[name])

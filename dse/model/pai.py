@@ -1,0 +1,202 @@
+"""The model of the PAI paper: a step is input, computing and weights, one after the other.
+
+Wang et al., "Characterizing Deep Learning Training Workloads on Alibaba-PAI", IISWC 2019 (arXiv
+1910.05930)::
+
+    T   = T_d + T_c + T_w
+    T_d = S_d / (B_pcie e)                         input, from host to accelerator
+    T_c = FLOPs / (peak e) + S_m / (B_mem e)       compute-bound and memory-bound work
+    T_w = S_w sum over the media on the way of 1 / (B_medium e)
+
+No latency, no algorithm, no overlap: every resource works at the share e of its peak. A cNode is
+one accelerator with the processors beside it; S and FLOPs are those of one cNode and one step. The
+equations are known from reading notes and from their consequences (the two legs of PS/Worker are
+the only form that gives the paper's 1.7x from 25 to 100 Gbps), not from the paper's text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+
+ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS, PS_WORKER = "1w1g", "1wng", "ps-worker"
+ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL = "allreduce-local", "allreduce-cluster", "pearl"
+ARCHITECTURES = (
+    ONE_WORKER_ONE_GPU,
+    ONE_WORKER_N_GPUS,
+    PS_WORKER,
+    ALLREDUCE_LOCAL,
+    ALLREDUCE_CLUSTER,
+    PEARL,
+)
+RESOURCES = ("gpu", "memory", "pcie", "ethernet", "nvlink")
+# The media over which weights go, beyond one server; PEARL inside one server needs no Ethernet.
+MEDIA = MappingProxyType(
+    {
+        ONE_WORKER_ONE_GPU: (),
+        ONE_WORKER_N_GPUS: ("pcie",),
+        PS_WORKER: ("ethernet", "pcie"),
+        ALLREDUCE_LOCAL: ("nvlink",),
+        ALLREDUCE_CLUSTER: ("ethernet", "nvlink"),
+        PEARL: ("ethernet", "nvlink"),
+    }
+)
+IN_ONE_SERVER = (ONE_WORKER_N_GPUS, ALLREDUCE_LOCAL)
+SHARE_PCIE = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)  # servers full of linked accelerators
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Peaks of one accelerator and its links, in one direction; arrays that broadcast.
+
+    efficiency: the share e in (0, 1] of every peak that is reached. gpus_per_server: accelerators
+    that NVLink joins, >= 1. shared_pcie: whether these share one PCIe for their input.
+    """
+
+    gpu_flops_per_s: ArrayLike
+    memory_bytes_per_s: ArrayLike
+    pcie_bytes_per_s: ArrayLike
+    ethernet_bytes_per_s: ArrayLike
+    nvlink_bytes_per_s: ArrayLike
+    efficiency: ArrayLike = 0.7
+    gpus_per_server: ArrayLike = 8.0
+    shared_pcie: bool = True
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """What one cNode does in one step; arrays that broadcast, values >= 0.
+
+    cnodes: accelerators of the job, >= 1. memory_bytes: read and written in device memory.
+    input_bytes: samples that come from the host. weight_bytes: dense weights and gradients
+    exchanged. embedding_bytes: rows of embedding tables exchanged besides: AllGatherv and
+    ReduceScatter of PEARL take them over the same media as the dense part.
+    """
+
+    cnodes: ArrayLike
+    flops: ArrayLike
+    memory_bytes: ArrayLike
+    input_bytes: ArrayLike
+    weight_bytes: ArrayLike
+    embedding_bytes: ArrayLike = 0.0
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """Seconds of one step by what takes them; arrays in the broadcast shape of jobs and hardware.
+
+    The weights are told apart by their medium: pcie_s, ethernet_s, nvlink_s.
+    """
+
+    data_s: Array
+    flops_s: Array
+    memory_s: Array
+    pcie_s: Array
+    ethernet_s: Array
+    nvlink_s: Array
+
+    @property
+    def compute_s(self) -> Array:
+        """T_c."""
+        return self.flops_s + self.memory_s
+
+    @property
+    def weights_s(self) -> Array:
+        """T_w."""
+        return self.pcie_s + self.ethernet_s + self.nvlink_s
+
+    def total_s(self, overlapped: bool = False) -> Array:
+        """``T_d + T_c + T_w``, or ``max(T_d, T_c, T_w)`` where all overlaps ideally."""
+        if overlapped:
+            return np.maximum(np.maximum(self.data_s, self.compute_s), self.weights_s)
+        return self.data_s + self.compute_s + self.weights_s
+
+    def by_resource_s(self) -> dict[str, Array]:
+        """The seconds that each of :data:`RESOURCES` works; they sum to the step."""
+        return {
+            "gpu": self.flops_s,
+            "memory": self.memory_s,
+            "pcie": self.data_s + self.pcie_s,
+            "ethernet": self.ethernet_s,
+            "nvlink": self.nvlink_s,
+        }
+
+
+def placed_cnodes(architecture: str, cnodes: ArrayLike, gpus_per_server: ArrayLike = 8.0) -> Array:
+    """How many cNodes a job of ``cnodes`` has in ``architecture``: one server holds only so many.
+
+    Batches of a cNode stay as they are, so a job that is cut down has a smaller global batch.
+    """
+    wanted = np.asarray(cnodes, dtype=np.float64)
+    if architecture == ONE_WORKER_ONE_GPU:
+        return np.ones_like(wanted)
+    if architecture in IN_ONE_SERVER:
+        return np.minimum(wanted, gpus_per_server)
+    return wanted
+
+
+def step_times(architecture: str, jobs: Jobs, hardware: Hardware) -> StepTimes:
+    """The terms of the module's equation for jobs that run in ``architecture``.
+
+    jobs.cnodes as placed (:func:`placed_cnodes`). T_d is longer by the number of accelerators that
+    share a server's PCIe, in the architectures of :data:`SHARE_PCIE`.
+    """
+    e, n = np.asarray(hardware.efficiency), np.asarray(jobs.cnodes, dtype=np.float64)
+    sharers: ArrayLike = 1.0
+    if hardware.shared_pcie and architecture in SHARE_PCIE:
+        sharers = np.minimum(n, hardware.gpus_per_server)
+    weights = np.asarray(jobs.weight_bytes, dtype=np.float64) + jobs.embedding_bytes
+    media = dict.fromkeys(MEDIA[architecture], weights)
+    if architecture == PEARL:
+        media["ethernet"] = np.where(n > hardware.gpus_per_server, weights, 0.0)
+    none = np.zeros(())
+
+    def over(medium: str, bytes_per_s: ArrayLike) -> Array:
+        if medium not in media:
+            return none
+        return np.asarray(media[medium] / (np.asarray(bytes_per_s) * e))
+
+    return StepTimes(
+        data_s=np.asarray(jobs.input_bytes * sharers / (hardware.pcie_bytes_per_s * e)),
+        flops_s=np.asarray(jobs.flops / (hardware.gpu_flops_per_s * e)),
+        memory_s=np.asarray(jobs.memory_bytes / (hardware.memory_bytes_per_s * e)),
+        pcie_s=over("pcie", hardware.pcie_bytes_per_s),
+        ethernet_s=over("ethernet", hardware.ethernet_bytes_per_s),
+        nvlink_s=over("nvlink", hardware.nvlink_bytes_per_s),
+    )
+
+
+def throughput_ratio(
+    before_s: ArrayLike, after_s: ArrayLike, cnodes: ArrayLike, placed: ArrayLike
+) -> Array:
+    """``(n' / T') / (n / T)``: samples per second after a port over those before.
+
+    The batch of a cNode is the same in both. All arrays broadcast.
+    """
+    return np.asarray(np.asarray(placed) * before_s / (np.asarray(cnodes) * after_s))
+
+
+def jobs_of_times(
+    architecture: str, cnodes: ArrayLike, seconds: StepTimes, hardware: Hardware
+) -> Jobs:
+    """The jobs whose terms on ``hardware`` are ``seconds``, the inverse of :func:`step_times`.
+
+    seconds.pcie_s holds all of T_w, whatever the media; 1w1g exchanges nothing.
+    """
+    unit = Jobs(cnodes, 1.0, 1.0, 1.0, 1.0)
+    one = step_times(architecture, unit, hardware)
+    per_byte = one.weights_s
+    weights = np.divide(
+        seconds.weights_s, per_byte, out=np.zeros(np.shape(seconds.weights_s)), where=per_byte > 0
+    )
+    return Jobs(
+        cnodes=cnodes,
+        flops=seconds.flops_s / one.flops_s,
+        memory_bytes=seconds.memory_s / one.memory_s,
+        input_bytes=seconds.data_s / one.data_s,
+        weight_bytes=weights,
+    )

@@ -1,0 +1,77 @@
+"""Parameter servers that hold whole tensors: each tensor waits at its own server.
+
+Where :func:`dse.model.parameter_server.parameter_server` spreads a bucket over all servers evenly
+but for one factor of imbalance, here every tensor is a message of its own to the server that keeps
+it, as in TensorFlow: few servers hold large tensors, and there the queue is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+from dse.model.links import Network
+from dse.model.overlap import last_end_s
+from dse.model.parameter_server import homes
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Parameter servers for M workers, one worker a node.
+
+    count: how many servers. colocated: on the workers' nodes, so that a worker's message to its own
+    needs no wire. streams: messages that a process handles at once: its software then costs that
+    much less (processor cores that copy and serialise).
+    """
+
+    count: int
+    colocated: bool = False
+    streams: float = 1.0
+
+
+def served(
+    tensor_bytes: Array, ready_s: Array, workers: ArrayLike, servers: Servers, network: Network
+) -> tuple[Array, Array]:
+    """Seconds from the start of the backward pass until all weights are back; and of the busiest.
+
+    Every tensor goes to its server from M workers and back to them, one tensor after the other as
+    they become ready; likewise all tensors pass the link of every worker::
+
+        server = 2 (M - own) (software(s) / streams + s / bandwidth) + M s gamma
+        worker = 2 (1 - own / P) (software(s) / streams + s / bandwidth)
+
+    The slowest of them paces; a round trip of the wire's latency comes on top. One worker: nothing.
+
+    tensor_bytes: (tensors,), forward order, the order of creation, > 0. ready_s: (tensors, *S),
+    falling. workers: shape S. Returns the end and the busiest one's work, shape S.
+    """
+    count = np.asarray(workers, dtype=np.float64)
+    own = 1.0 if servers.colocated else 0.0
+    keeper = homes(tensor_bytes, servers.count)
+    order = range(len(tensor_bytes) - 1, -1, -1)  # the last layer's gradients come first
+    at_server = _message_s(tensor_bytes, np.clip(count - own, 1.0, servers.streams), network)
+    at_worker = _message_s(tensor_bytes, np.minimum(servers.count, servers.streams), network)
+    queues = []
+    for server in range(min(servers.count, len(tensor_bytes))):
+        held = [at for at in order if keeper[at] == server]
+        sums = [count * tensor_bytes[at] * network.gamma_s_per_byte for at in held]
+        costs = [2 * (count - own) * at_server[at] + summing
+                 for at, summing in zip(held, sums, strict=True)]  # fmt: skip
+        queues.append(last_end_s([ready_s[at] for at in held], costs))
+    away = 1.0 - own / servers.count
+    queues.append(last_end_s([ready_s[at] for at in order],
+                             [2 * away * at_worker[at] for at in order]))  # fmt: skip
+    end = reduce(np.maximum, [queue[0] for queue in queues])
+    work = reduce(np.maximum, [queue[1] for queue in queues])
+    trip_s = 2 * np.asarray(network.inter.latency_s)
+    several = count > 1
+    return np.where(several, end + trip_s, ready_s[0]), np.where(several, work + trip_s, 0.0)
+
+
+def _message_s(tensor_bytes: Array, streams: ArrayLike, network: Network) -> list[Array]:
+    """Seconds of one message of each tensor, between nodes."""
+    wire = network.wire_s_per_byte()
+    return [np.asarray(network.inter_software(s) / streams + s * wire) for s in tensor_bytes]

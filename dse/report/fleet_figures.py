@@ -1,0 +1,189 @@
+"""The charts of a fleet's page, as Plotly figures in JSON. Every text in them is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from dse.report.figures import INK, QUIET, _layout
+from dse.report.fleet_words import CLASSES, COMPONENTS, WAYS, times
+from dse.report.words import Document, percent
+
+GRID = "#e6eaef"
+COLORS = {"data": "#8a5a9e", "flops": "#9dbde3", "memory": "#4f86c6", "weights": "#e0873a"}
+PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
+LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": ("#c2410c", "solid"),
+         "allreduce-local": ("#8a5a9e", "dashdot"), "allreduce-cluster": ("#b7791f", "longdash"),
+         "pearl": ("#0f766e", "longdashdot"), "all": ("#1b2430", "solid")}  # fmt: skip
+MARKS = {"mean_of_ratios": ("circle-open", "#566273"), "aggregate": ("diamond-open", "#4f86c6"),
+         "gpu_hours": ("circle", "#c2410c")}  # fmt: skip
+LEVELS = {"job": "Part of the jobs", "cnode": "Part of the {}"}
+BAR_HEIGHT, ROW_HEIGHT = 30, 28
+
+
+def bars_height(document: Document) -> int:
+    """Pixels of :func:`bars_figure`."""
+    return 130 + BAR_HEIGHT * 2 * len(document["classes"])
+
+
+def bars_figure(document: Document) -> str:
+    """Mean shares of a step, a bar for each class and level."""
+    import plotly.graph_objects as go
+
+    rows = [(row, level) for row in reversed(document["classes"]) for level in ("cnode", "job")]
+    by = document["population"]["counted_by"]
+    names = {"job": "by jobs", "cnode": f"by {by}"}
+    labels = [f"{CLASSES[row['class']]} · {names[level]}" for row, level in rows]
+    figure = go.Figure(layout=_layout(height=bars_height(document), barmode="stack", bargap=0.25))
+    for component, title in COMPONENTS.items():
+        shares = [row["levels"][level]["mean"][component] for row, level in rows]
+        figure.add_bar(
+            y=labels, x=shares, name=title.capitalize(), orientation="h", textangle=0,
+            marker={"color": COLORS[component], "line": {"color": "white", "width": 1},
+                    "pattern": {"shape": PATTERNS[component], "fillmode": "overlay", "size": 7,
+                                "fgcolor": "rgba(255,255,255,.55)"}},
+            text=[f"{share:.0%}" if share >= 0.05 else "" for share in shares],
+            textposition="inside", insidetextanchor="middle",
+            insidetextfont={"color": "white" if component == "data" else INK, "size": 12},
+            customdata=[f"<b>{escape(label)}</b><br>{title}: {percent(share)}"
+                        for label, share in zip(labels, shares, strict=True)],
+            hovertemplate="%{customdata}<extra></extra>",
+        )  # fmt: skip
+    figure.update_xaxes(tickformat=".0%", range=[0, 1.005], tickvals=[0, 0.25, 0.5, 0.75, 1],
+                        fixedrange=True, gridcolor=GRID, title="Share of the step")  # fmt: skip
+    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
+    return str(figure.to_json())
+
+
+def cdf_figure(document: Document) -> str:
+    """Cumulative distributions of each component's share: a row a level, a column a component."""
+    from plotly.subplots import make_subplots
+
+    titles = [title.capitalize() for title in COMPONENTS.values()]
+    figure = make_subplots(rows=2, cols=len(titles), shared_xaxes=True, shared_yaxes=True,
+                           horizontal_spacing=0.025, vertical_spacing=0.13,
+                           subplot_titles=titles)  # fmt: skip
+    by = document["population"]["counted_by"]
+    for row, (level, words) in enumerate(LEVELS.items(), 1):
+        for column, component in enumerate(COMPONENTS, 1):
+            for entry in document["classes"]:
+                name = entry["class"]
+                cdf = entry["levels"][level]["cdf"][component]
+                color, dash = LINES[name]
+                figure.add_scatter(
+                    x=[at / (len(cdf) - 1) for at in range(len(cdf))], y=cdf, mode="lines",
+                    name=CLASSES[name], legendgroup=name, showlegend=row == column == 1,
+                    line={"color": color, "dash": dash, "width": 3 if name == "all" else 2},
+                    hovertemplate=f"{CLASSES[name]}: %{{y:.0%}} have at most "
+                    "%{x:.0%}<extra></extra>", row=row, col=column,
+                )  # fmt: skip
+        figure.update_yaxes(title=words.format(by), row=row, col=1)
+    figure.update_layout(**_layout(height=560, hovermode="closest"))
+    figure.update_layout(legend={"y": 1.09}, margin={"l": 70, "r": 14, "t": 84, "b": 56})
+    figure.update_xaxes(tickformat=".0%", range=[0, 1], tickvals=[0.25, 0.5, 0.75], fixedrange=True,
+                        gridcolor=GRID, zeroline=False)  # fmt: skip
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1],
+                        fixedrange=True, gridcolor=GRID, zeroline=False)  # fmt: skip
+    figure.update_xaxes(title="Share of the step", row=2)
+    figure.update_annotations(font={"size": 13, "color": INK})
+    return str(figure.to_json())
+
+
+def upgrades_height(document: Document) -> int:
+    """Pixels of :func:`upgrades_figure`."""
+    return 130 + ROW_HEIGHT * len(document["upgrades"])
+
+
+def upgrades_figure(document: Document) -> str:
+    """Speedup of all jobs by each upgrade, in the three ways to sum it up."""
+    import plotly.graph_objects as go
+
+    rows = list(reversed(document["upgrades"]))
+    figure = go.Figure(layout=_layout(height=upgrades_height(document), hovermode="closest"))
+    names = [escape(row["name"]) for row in rows]
+    values = {way: [row["speedup"][document["whole"]][way] for row in rows] for way in WAYS}
+    for at, name in enumerate(names):
+        ends = [values[way][at] for way in WAYS]
+        figure.add_scatter(x=[min(*ends, 1.0), max(*ends, 1.0)], y=[name, name], mode="lines",
+                           line={"color": "#cbd3dc", "width": 2}, hoverinfo="skip",
+                           showlegend=False)  # fmt: skip
+    for way, title in WAYS.items():
+        symbol, color = MARKS[way]
+        figure.add_scatter(
+            x=values[way], y=names, mode="markers", name=title[0].upper() + title[1:],
+            marker={"symbol": symbol, "color": color, "size": 11,
+                    "line": {"width": 2, "color": color}},
+            customdata=[f"<b>{name}</b><br>{title}: {times(value)}"
+                        for name, value in zip(names, values[way], strict=True)],
+            hovertemplate="%{customdata}<extra></extra>",
+        )  # fmt: skip
+    figure.add_vline(x=1, line={"color": QUIET, "width": 1, "dash": "dot"})
+    top = max((max(column) for column in values.values() if column), default=1.0)
+    figure.update_xaxes(title="Speedup of all jobs", ticksuffix="x", gridcolor=GRID,
+                        zeroline=False, fixedrange=True)  # fmt: skip
+    if top > 3:
+        ticks = [0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
+        figure.update_xaxes(type="log", title="Speedup of all jobs, log scale", tickvals=ticks,
+                            ticktext=[f"{tick:g}x" for tick in ticks], ticksuffix="")  # fmt: skip
+    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ", gridcolor=GRID)
+    return str(figure.to_json())
+
+
+def ports_height(document: Document) -> int:
+    """Pixels of :func:`ports_figure`."""
+    return 110 + 210 * max(1, len(document["ports"]))
+
+
+def ports_figure(document: Document) -> str:
+    """Which jobs gain by a port: by their size, and by their share of weights."""
+    from plotly.subplots import make_subplots
+
+    rows: Sequence[Mapping[str, Any]] = document["ports"]
+    titles = [
+        text
+        for row in rows
+        for text in (
+            f"{CLASSES[row['to']]}, by cNodes of the job",
+            f"{CLASSES[row['to']]}, by its share of weights",
+        )
+    ]
+    figure = make_subplots(rows=max(1, len(rows)), cols=2, shared_yaxes=True,
+                           horizontal_spacing=0.05, vertical_spacing=0.32 / max(2, len(rows)),
+                           subplot_titles=titles or None)  # fmt: skip
+    for at, row in enumerate(rows, 1):
+        for column, (key, label) in enumerate((("by_cnodes", size_bin),
+                                               ("by_weight_share", share_bin)), 1):  # fmt: skip
+            for kind, title, color in (
+                ("gain_per_cnode", "Faster per cNode", "#9dbde3"),
+                ("gain_throughput", "More samples per second", "#c2410c"),
+            ):
+                bins = row[key]
+                figure.add_bar(
+                    x=[label(part) for part in bins], y=[part[kind] for part in bins], name=title,
+                    marker={"color": color}, legendgroup=kind, showlegend=at == column == 1,
+                    customdata=[f"<b>{label(part)}</b>, {part['jobs']:,} jobs<br>{title}: "
+                                f"{percent(part[kind])}" for part in bins],
+                    hovertemplate="%{customdata}<extra></extra>", row=at, col=column,
+                )  # fmt: skip
+    figure.update_layout(**_layout(height=ports_height(document), barmode="group", bargap=0.3))
+    figure.update_layout(legend={"y": 1.0 + 46 / ports_height(document)}, margin={"t": 76})
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.05], tickvals=[0, 0.5, 1], fixedrange=True,
+                        gridcolor=GRID, zeroline=False)  # fmt: skip
+    figure.update_yaxes(title="Jobs that gain", col=1)
+    figure.update_xaxes(type="category", fixedrange=True)
+    figure.update_annotations(font={"size": 13, "color": INK})
+    return str(figure.to_json())
+
+
+def size_bin(part: Mapping[str, Any]) -> str:
+    """``9-16``, ``2``, ``> 128``."""
+    if part["upto"] is None:
+        return f"> {part['above']:.0f}"
+    low, high = part["above"] + 1, part["upto"]
+    return f"{high:.0f}" if low >= high else f"{low:.0f}-{high:.0f}"
+
+
+def share_bin(part: Mapping[str, Any]) -> str:
+    """``20-40 %``."""
+    return f"{100 * part['above']:.0f}-{100 * (part['upto'] or 1.0):.0f} %"

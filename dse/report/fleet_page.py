@@ -1,0 +1,209 @@
+"""A fleet's page, one file that opens offline, and the same as Markdown."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dse.report import fleet_figures, fleet_words, markdown, page
+from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, WAYS
+from dse.report.words import Document, count, percent, shown, significant
+
+UNCHECKED = ("unverified", "unknown")
+NONE = "–"
+
+
+def render_page(document: Document) -> str:
+    """The page of a fleet document (``fleet.json`` as a dict), self-contained."""
+    return (
+        page.environment()
+        .get_template("fleet.html.j2")
+        .render(
+            sections(document),
+            policy=page.POLICY,
+            css=page.own_file("report.css"),
+            js=page.own_file("report.js"),
+            plotly=page.plotly_script(),
+            figures={
+                "bars": page.embed(fleet_figures.bars_figure(document)),
+                "cdf": page.embed(fleet_figures.cdf_figure(document)),
+                "upgrades": page.embed(fleet_figures.upgrades_figure(document)),
+                "ports": page.embed(fleet_figures.ports_figure(document)),
+            },
+            heights={
+                "bars": fleet_figures.bars_height(document),
+                "upgrades": fleet_figures.upgrades_height(document),
+                "ports": fleet_figures.ports_height(document),
+            },
+        )
+    )
+
+
+def render_markdown(document: Document) -> str:
+    """The same without charts, as GitHub-flavoured Markdown."""
+    template = markdown.environment().get_template("fleet.md.j2")
+    return re.sub(r"\n{3,}", "\n\n", template.render(sections(document))).strip() + "\n"
+
+
+def sections(document: Document) -> dict[str, Any]:
+    """Everything both templates say, by name; ``d`` is the document itself."""
+    return {
+        "d": document,
+        "answer": fleet_words.answer_lines(document),
+        "tiles": tiles(document),
+        "classes": class_rows(document),
+        "named": named_rows(document),
+        "upgrade_heads": [CLASSES[row["class"]] for row in document["classes"]],
+        "upgrades": upgrade_rows(document),
+        "sensitivity": sensitivity_rows(document),
+        "resources": list(RESOURCES.values()),
+        "ports": port_rows(document),
+        "money": money_rows(document),
+        "facts": fleet_words.fact_rows(document),
+        "assumptions": fleet_words.assumption_rows(document),
+        "models": fleet_words.model_rows(document),
+        "components": [title.capitalize() for title in COMPONENTS.values()],
+        "hardware": hardware_rows(document),
+        "unchecked": sum(row["status"] in UNCHECKED for row in document["sources"]),
+    }
+
+
+def tiles(document: Document) -> list[tuple[str, str, str]]:
+    """(label, big figure, note): time, upgrade, port, size."""
+    whole, name = fleet_words.whole(document), document["whole"]
+    mean = whole["levels"]["cnode"]["mean"]
+    first = fleet_words.largest(mean)
+    out = [
+        (f"Largest part of the time: {COMPONENTS[first]}", percent(mean[first]),
+         f"by {document['population']['counted_by']}; of the mean job "
+         f"{percent(whole['levels']['job']['mean'][first])}"),
+    ]  # fmt: skip
+    best = fleet_words.best_upgrade(document)
+    if best is not None:
+        ways = {way: fleet_words.times(gain) for way, gain in best["speedup"][name].items()}
+        out.append((f"Best upgrade of one resource: {best['name']}", ways["gpu_hours"],
+                    f"by GPU-hours; mean of ratios {ways['mean_of_ratios']}"))  # fmt: skip
+    out += [
+        (f"Gain from {CLASSES[row['to']]}", percent(row["gain_throughput"]),
+         f"of {count(row['jobs'])} {CLASSES[row['from']]} jobs, in samples per second")
+        for row in document["ports"][:1]
+    ]  # fmt: skip
+    out.append(("Jobs", count(document["population"]["jobs"]),
+                f"{count(whole['cnodes']['mean'] * whole['jobs'])} cNodes; the largest job has "
+                f"{count(whole['cnodes']['largest'])}"))  # fmt: skip
+    return out
+
+
+def class_rows(document: Document) -> list[list[str]]:
+    """Class, jobs, share of jobs, of resources, cNodes, then the mean shares at both levels."""
+    rows = []
+    for row in document["classes"]:
+        sizes = row["cnodes"]
+        shares = [
+            f"{percent(row['levels']['job']['mean'][part])} / "
+            f"{percent(row['levels']['cnode']['mean'][part])}"
+            for part in COMPONENTS
+        ]
+        rows.append([CLASSES[row["class"]], count(row["jobs"]), percent(row["job_share"]),
+                     percent(row["resource_share"]),
+                     f"{significant(sizes['median'])} / {significant(sizes['mean'])} / "
+                     f"{count(sizes['largest'])}", *shares])  # fmt: skip
+    return rows
+
+
+def named_rows(document: Document) -> list[list[str]]:
+    """Every job that has a name: its step, the share of each component, and dse's own model."""
+    rows = []
+    for job in document["named"]:
+        parts = [job["data_s"], job["flops_s"], job["memory_s"], job["weights_s"]]
+        whole, own = sum(parts), job["own_model"]
+        cells = [f"{shown(part, 's')}, {percent(part / whole)}" for part in parts]
+        cells.append(f"{shown(own['step_s'], 's')}, {percent(own['exposed_s'] / own['step_s'])}")
+        rows.append([job["name"], CLASSES[job["class"]], count(job["cnodes"]),
+                     shown(job["step_s"], "s"), *cells])  # fmt: skip
+    return rows
+
+
+def upgrade_rows(document: Document) -> list[tuple[str, list[list[str]]]]:
+    """(upgrade, for each class the three speedups)."""
+    return [
+        (row["name"], [[fleet_words.times(row["speedup"][entry["class"]][way]) for way in WAYS]
+                       for entry in document["classes"]])
+        for row in document["upgrades"]
+    ]  # fmt: skip
+
+
+def sensitivity_rows(document: Document) -> list[tuple[str, list[tuple[str, bool]]]]:
+    """(class, for each resource the speedup if it were doubled and whether that is the most)."""
+    return [
+        (CLASSES[row["class"]],
+         [(fleet_words.times(document["sensitivity"][row["class"]][name]),
+           name == document["most_sensitive"][row["class"]]) for name in RESOURCES])
+        for row in document["classes"]
+    ]  # fmt: skip
+
+
+def port_rows(document: Document) -> list[list[str]]:
+    """Every port as a row."""
+
+    def ratio(value: float | None) -> str:
+        return NONE if value is None else fleet_words.times(value)
+
+    return [
+        [f"to {CLASSES[row['to']]}", count(row["jobs"]),
+         percent(row["cannot"]), percent(row["gain_per_cnode"]), percent(row["gain_throughput"]),
+         ratio(row["mean_speedup_per_cnode"]), ratio(row["mean_throughput_ratio"]),
+         ratio(row["largest_speedup_per_cnode"]),
+         fleet_words.times(row["fleet_speedup_by_gpu_hours"])]
+        for row in document["ports"]
+    ]  # fmt: skip
+
+
+def money_rows(document: Document) -> list[list[str]]:
+    """What each upgrade and port saves a year, costs a year, and may cost a GPU at most."""
+    money = document["money"]
+    if money is None:
+        return []
+    rows = []
+    for row in money["upgrades"]:
+        known = row["capital_usd"] is not None
+        payback = row["payback_years"]
+        rows.append([
+            row["name"], usd(row["saved_usd_per_year"]),
+            usd(row["cost_usd_per_year"]) if known else NONE,
+            usd(row["net_usd_per_year"]) if known else NONE,
+            NONE if payback is None else f"{payback:.1f} years",
+            usd(row["worth_usd_per_gpu"]),
+            usd(row["capital_usd"] / money["gpus"]) if known else NONE, row["basis"] or NONE,
+        ])  # fmt: skip
+    moves = "Jobs that gain per cNode move to"
+    rows += [
+        [f"{moves} {CLASSES[row['to']]}", usd(row["saved_usd_per_year"]), NONE, NONE, NONE,
+         usd(row["worth_usd_per_gpu"]), NONE, NONE]
+        for row in money["ports"]
+    ]  # fmt: skip
+    return rows
+
+
+def usd(value: float) -> str:
+    """A sum of money, also a loss; what would be less than nothing is worth nothing."""
+    return shown(value, "USD") if value >= 0 else f"−{shown(-value, 'USD')}"
+
+
+def hardware_rows(document: Document) -> list[tuple[str, str]]:
+    """The base hardware."""
+    own = document["hardware"]
+    memory = own["gpu_memory_bytes"]
+    return [
+        ("GPU", f"{own['gpu_flops_per_s'] / 1e12:g} TFLOP/s"),
+        ("GPU memory", f"{own['memory_bytes_per_s'] / 1e12:g} TB/s"
+         + ("" if memory is None else f", {memory / 1e9:g} GB")),
+        ("PCIe", f"{own['pcie_bytes_per_s'] / 1e9:g} GB/s"
+         + (", for input shared in servers with NVLink" if own["shared_pcie"] else "")),
+        ("Ethernet", f"{own['ethernet_bytes_per_s'] * 8 / 1e9:g} Gbps for every cNode"),
+        ("NVLink", f"{own['nvlink_bytes_per_s'] / 1e9:g} GB/s"),
+        ("GPUs in a server", f"{own['gpus_per_server']:g}"),
+        ("Efficiency", f"{percent(own['efficiency'])} of every peak"),
+        ("Overlap", "ideal: the longest of input, computing, weights"
+         if document["overlap"] == "ideal" else "none: input, computing, weights add up"),
+    ]  # fmt: skip

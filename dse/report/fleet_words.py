@@ -1,0 +1,182 @@
+"""The answer to a fleet study in sentences, and what the paper published as a table of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dse.report.words import Document, count, percent, shown
+
+COMPONENTS = {"data": "input", "flops": "compute-bound work", "memory": "memory-bound work",
+              "weights": "weights and gradients"}  # fmt: skip
+RESOURCES = {"gpu": "GPU FLOP/s", "memory": "GPU memory", "pcie": "PCIe",
+             "ethernet": "Ethernet", "nvlink": "NVLink"}  # fmt: skip
+CLASSES = {"1w1g": "1w1g", "1wng": "1wng", "ps-worker": "PS/Worker",
+           "allreduce-local": "AllReduce-Local", "allreduce-cluster": "AllReduce-Cluster",
+           "pearl": "PEARL", "all": "All jobs"}  # fmt: skip
+AGREES = {True: "yes", False: "NO", None: ""}
+WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
+        "gpu_hours": "by GPU-hours"}  # fmt: skip
+
+
+def entry(document: Document, name: str) -> Mapping[str, Any]:
+    """The breakdown of one class, or of the whole fleet."""
+    found: Mapping[str, Any] = next(row for row in document["classes"] if row["class"] == name)
+    return found
+
+
+def whole(document: Document) -> Mapping[str, Any]:
+    """The breakdown of all jobs."""
+    return entry(document, document["whole"])
+
+
+def times(value: float) -> str:
+    """``1.68x``, always with two digits behind the point, so that columns can be compared."""
+    return f"{value:,.2f}x"
+
+
+def largest(means: Mapping[str, float]) -> str:
+    """The component with the largest share."""
+    return max(COMPONENTS, key=lambda name: means[name])
+
+
+def answer_lines(document: Document) -> list[str]:
+    """Where the time goes, what to upgrade, what to port, what it is worth."""
+    lines = [_of_time(document)]
+    best = best_upgrade(document)
+    if best is not None:
+        lines.append(_of_upgrade(document, best))
+    lines += [_of_port(row) for row in document["ports"][:1]]
+    lines += _of_money(document, best)
+    return lines
+
+
+def _of_time(document: Document) -> str:
+    levels = whole(document)["levels"]
+    cnode, job = levels["cnode"]["mean"], levels["job"]["mean"]
+    first = largest(cnode)
+    by = document["population"]["counted_by"]
+    text = (
+        f"Counted by {by}, {percent(cnode[first])} of the fleet's time goes to {COMPONENTS[first]} "
+        f"({percent(job[first])} of the mean job's), "
+        f"{percent(cnode['flops'] + cnode['memory'])} to computing in all"
+    )
+    if first != "data":
+        text += f", {percent(cnode['data'])} to input"
+    return f"{text}."
+
+
+def best_upgrade(document: Document) -> Mapping[str, Any] | None:
+    """The upgrade of one resource that gains the fleet most GPU-hours; None where none gains."""
+    name = document["whole"]
+    single = [row for row in document["upgrades"] if len(row["changes"]) == 1]
+    gaining = [row for row in single if row["speedup"][name]["gpu_hours"] > 1]
+    return max(gaining, key=lambda row: row["speedup"][name]["gpu_hours"], default=None)
+
+
+def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
+    ways = row["speedup"][document["whole"]]
+    return (
+        f"Of the upgrades of one resource {row['name']} gains most: the fleet does "
+        f"{times(ways['gpu_hours'])} the work in the same GPU-hours; the mean job runs "
+        f"{times(ways['mean_of_ratios'])} as fast."
+    )
+
+
+def _of_port(row: Mapping[str, Any]) -> str:
+    text = (
+        f"Moved from {CLASSES[row['from']]} to {CLASSES[row['to']]}, "
+        f"{percent(row['gain_throughput'])} of {count(row['jobs'])} jobs train more samples per "
+        f"second, {percent(row['gain_per_cnode'])} more per cNode"
+    )
+    if row["cannot"]:
+        text += f"; {percent(row['cannot'])} cannot move, since their state does not fit"
+    return f"{text}."
+
+
+def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[str]:
+    money = document["money"]
+    if money is None or best is None:
+        return
+    row = next(row for row in money["upgrades"] if row["name"] == best["name"])
+    saved = shown(row["saved_usd_per_year"], "USD")
+    text = (
+        f"On {count(money['gpus'])} GPUs, busy {percent(money['busy'])} of the time at "
+        f"USD {money['gpu_hour_usd']:g} an hour, {best['name']} frees GPU-hours worth {saved} a "
+        f"year; it pays up to {shown(row['worth_usd_per_gpu'], 'USD')} a GPU"
+    )
+    if row["payback_years"] is not None:
+        text += (
+            f", costs {shown(row['capital_usd'] / money['gpus'], 'USD')} a GPU, and is paid back "
+            f"in {row['payback_years']:.1f} years"
+        )
+    yield f"{text}."
+
+
+def value(number: float | str | None) -> str:
+    """A published or computed number as text."""
+    if number is None:
+        return ""
+    return number if isinstance(number, str) else f"{number:.4g}"
+
+
+def span(fact: Mapping[str, Any]) -> str:
+    """What agrees with a published number; empty for a name."""
+    if fact["low"] is None:
+        return ""
+    return f"{fact['low']:g} to {fact['high']:g}"
+
+
+def fact_rows(document: Document) -> list[Sequence[str]]:
+    """Fact, published, computed, agrees from .. to .., role, whether it does, source, why."""
+    return [
+        (fact["fact"], value(fact["published"]), value(fact["computed"]), span(fact), fact["role"],
+         AGREES[fact["ok"]], fact["source"], fact["why"])
+        for fact in document.get("facts", ())
+    ]  # fmt: skip
+
+
+def assumption_rows(document: Document) -> list[Sequence[str]]:
+    """Assumption, jobs that gain, speedup."""
+    return [
+        (row["assumption"], "" if row["gain"] is None else percent(row["gain"]),
+         "" if row["speedup"] is None else times(row["speedup"]))
+        for row in document.get("assumptions", ())
+    ]  # fmt: skip
+
+
+def model_rows(document: Document) -> list[Sequence[str]]:
+    """Model, share of communication, speedup, jobs that gain."""
+    return [
+        (row["model"], percent(row["communication"]), times(row["speedup"]), percent(row["gain"]))
+        for row in document.get("models", ())
+    ]
+
+
+def fact_lines(document: Document) -> Iterator[str]:
+    """Both tables, aligned."""
+    yield "What the Alibaba-PAI paper published, and this population"
+    heads = ("fact", "published", "here", "agrees from", "role", "ok")
+    yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
+    if any(fact["ok"] is not None for fact in document["facts"]):
+        yield "'fitted' facts set the populations that ship: that they agree is no evidence."
+    rows = assumption_rows(document)
+    if rows:
+        yield ""
+        yield "PS/Worker jobs under other assumptions"
+        yield from aligned([("assumption", "gain from AllReduce-Local", "25 to 100 Gbps"), *rows])
+    rows = model_rows(document)
+    if rows:
+        yield ""
+        yield "The same PS/Worker jobs by dse's own model, one effect after the other"
+        titles = ("model", "communication", "to 100 Gbps", "gain from AllReduce-Local")
+        yield from aligned([titles, *rows])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as their widest cell."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(
+            f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)
+        ).rstrip()

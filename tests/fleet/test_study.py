@@ -1,0 +1,90 @@
+"""A fleet study: what is read, and one line for what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.errors import StudyError
+from dse.fleet.study import read_fleet
+from dse.study import Names, read_study
+from tests.fleet.small import HARDWARE, STUDY, written
+
+DRAWN = "fleet: mine\npopulation: pai-fleet\n"
+
+
+def test_everything_is_read_into_si(tmp_path: Path) -> None:
+    found = read_fleet(written(tmp_path))
+    assert (found.name, found.drawn, found.overlapped) == ("small", False, False)
+    assert found.hardware["ethernet_bytes_per_s"] == 25e9 / 8
+    assert found.hardware["gpu_flops_per_s"] == 11e12
+    names = [upgrade.name for upgrade in found.upgrades]
+    assert names == ["100 Gb/s Ethernet", "Ethernet 40 Gbps", "both"]
+    assert found.upgrades[0].changes == {"ethernet": 12.5e9}
+    assert found.upgrades[0].fabric == "100gbe"
+    assert found.upgrades[2].changes == {"gpu": 64e12, "pcie": 50e9}
+    assert found.upgrades[2].price_per_gpu_usd == 500
+    assert found.ports == ("allreduce-local", "pearl")
+    assert found.money is not None
+    assert (found.money.gpus, found.money.busy, found.money.gpu_hour_usd) == (100, 0.5, 2.0)
+
+
+def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
+    found = read_fleet(written(tmp_path, DRAWN))
+    assert found.drawn
+    assert found.hardware == {}
+    assert found.jobs > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "message"),
+    [
+        (("fleet: small", "flet: small"), "1:1", "unknown key 'flet'; did you mean fleet?"),
+        (("fleet: small\n", ""), "1:1", "missing key 'fleet'"),
+        (("fleet: small", "fleet: a/b"), "1:8", "'a/b' is no name"),
+        (("jobs.csv", "pai-flete"), "2:13", "no such population; did you mean pai-fleet?"),
+        (("jobs.csv", "my/jobs.csv"), "2:13", "no file 'my/jobs.csv'"),
+        (("jobs.csv", "jobs.csv\njobs: 100"), "3:1", "a table of its own jobs; leave it out"),
+        (("  pcie: 10 GB/s\n", ""), "4:3", "missing key 'pcie'"),
+        (("efficiency: 0.7", "efficiency: 1.7"), "9:15", "beyond anything that exists"),
+        (("efficiency", "efficency"), "9:3", "did you mean efficiency?"),
+        (("10 GB/s", "10 GB"), "6:9", "wrong unit"),
+        (("25 Gbps", "25gb"), "7:13", "did you mean 25gbe?"),
+        (("  nvlink: 50 GB/s", "  nvlink: 50 GB/s\n  shared_pcie: 1"), "9:16", "true nor false"),
+        (("[100gbe, 40 Gbps]", "[100gbe, 100gbe]"), "12:25", "a second upgrade"),
+        (("{ethernet: [100gbe, 40 Gbps]}", "{name: none}"), "12:5", "changes nothing"),
+        (("pcie: 50 GB/s", "pcie: [50 GB/s, 60 GB/s]"), "13:24", "one upgrade for each"),
+        (("allreduce-local,", "allreduce-locl,"), "14:9", "did you mean allreduce-local?"),
+        (("pearl]", "allreduce-local]"), "14:26", "there twice"),
+        (("gpu_hour: 2 USD/hour, ", ""), "15:8", "no price of a GPU-hour"),
+        (("gpu_hour: 2 USD/hour", "gpu_hour: 2"), "15:41", "no unit"),
+        (("gpu_hour: 2 USD/hour", "accelerator: p1000"), "15:44", "no such accelerator"),
+    ],
+)  # fmt: skip
+def test_a_mistake_gets_one_line(
+    change: tuple[str, str], place: str, message: str, tmp_path: Path
+) -> None:
+    assert change[0] in STUDY
+    path = written(tmp_path, STUDY.replace(*change, 1))
+    with pytest.raises(StudyError) as caught:
+        read_fleet(path)
+    line = str(caught.value)
+    assert line.startswith(f"{path}:{place}: "), line
+    assert message in line
+    assert "\n" not in line
+
+
+def test_hardware_is_asked_for_only_with_a_table(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace(HARDWARE, ""))
+    with pytest.raises(StudyError, match="missing key 'gpu'"):
+        read_fleet(path)
+
+
+def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with pytest.raises(StudyError, match="fleet study; use dse fleet"):
+        read_study(path, Names())
+    path.write_text("study: mine\nworkload: resnet50\n")
+    with pytest.raises(StudyError, match="no fleet study; use dse run"):
+        read_fleet(path)

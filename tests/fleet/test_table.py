@@ -1,0 +1,151 @@
+"""A user's own jobs: what is read, and the one line about the first thing that is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.errors import DseError, StudyError
+from dse.fleet.table import read_table
+from tests.fleet.small import HEADER, ROWS, TABLE
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "jobs.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_jobs_are_parted_by_class_in_any_spelling(tmp_path: Path) -> None:
+    found = read_table(table(tmp_path, TABLE))
+    assert [(group.architecture, group.size) for group in found.groups] == [
+        ("1w1g", 1), ("1wng", 1), ("ps-worker", 2), ("allreduce-local", 1),
+    ]  # fmt: skip
+    servers = found.group("ps-worker")
+    assert servers is not None
+    assert servers.cnodes.tolist() == [16, 4]
+    assert np.asarray(servers.jobs.weight_bytes).tolist() == [500e6, 100e6]
+    assert not found.hours_given
+    assert servers.gpu_hours.tolist() == [16, 4]
+    assert found.base is None
+
+
+def test_optional_columns_in_any_order(tmp_path: Path) -> None:
+    text = (
+        "gpu_hours,name,owner,state_bytes,embedding_bytes,weight_bytes,input_bytes,memory_bytes,"
+        'flops,cnodes,class\n320,recommender,"Li, W.",54e9,1e9,2e9,1e6,25e9,3e11,8,pearl\n'
+    )
+    (group,) = read_table(table(tmp_path, text)).groups
+    assert group.names == ("recommender",)
+    assert group.gpu_hours.tolist() == [320]
+    assert group.run_hours.tolist() == [40]
+    assert group.state_bytes.tolist() == [54e9]
+    assert np.asarray(group.jobs.embedding_bytes).tolist() == [1e9]
+
+
+def test_remarks_blank_lines_and_windows_files(tmp_path: Path) -> None:
+    text = "\ufeff# Jobs of May\r\n" + TABLE.replace("\n", "\r\n") + "\r\n\r\n"
+    found = read_table(table(tmp_path, text))
+    assert found.size == len(ROWS)
+    assert found.title == "Jobs of May"
+
+
+@pytest.mark.parametrize(
+    ("row", "place", "problem", "remedy"),
+    [
+        ("PS/Wroker,4,1,1,1,1", "8:1", "class: 'PS/Wroker' is not known", "mean ps-worker?"),
+        (",4,1,1,1,1", "8:1", "class: empty", "use 1w1g, 1wng"),
+        ("ps-worker,4.5,1,1,1,1", "8:11", "cnodes: '4.5' cannot be", "a whole number from 1"),
+        ("ps-worker,0,1,1,1,1", "8:11", "cnodes: '0' cannot be", "a whole number from 1"),
+        ("1w1g,2,1,1,1,1", "8:6", "cnodes: '2' of a 1w1g job", "write 1, or another class"),
+        ("ps-worker,4,-1,1,1,1", "8:13", "flops: '-1' cannot be", "at least 0"),
+        ("ps-worker,4,nan,1,1,1", "8:13", "flops: 'nan' cannot be", "at least 0"),
+        ("ps-worker,4,inf,1,1,1", "8:13", "flops: 'inf' cannot be", "at least 0"),
+        ("ps-worker,4,1e12,5 GB,1,1", "8:18", "memory_bytes: '5 GB' is not a number", "1.6e12"),
+        ("ps-worker,4,1e12,,1,1", "8:18", "memory_bytes: empty", "write a number"),
+        ("ps-worker,4,1e12,1,1", "8:1", "5 values where the header has 6", "one value a column"),
+        ("ps-worker,4,0,0,1,1", "8:13", "the job computes nothing", "give flops"),
+    ],
+)  # fmt: skip
+def test_the_first_bad_value_is_named(
+    row: str, place: str, problem: str, remedy: str, tmp_path: Path
+) -> None:
+    path = table(tmp_path, f"{TABLE}\n{row}\nps-worker,-1,-1,-1,-1,-1\n")
+    with pytest.raises(StudyError) as caught:
+        read_table(path)
+    line = str(caught.value)
+    assert line.startswith(f"{path}:{place}: {problem}"), line
+    assert remedy in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty; write a header"),
+        (HEADER + "\n", "no job in it"),
+        (TABLE.replace("flops", "flop", 1), "unknown column 'flop'; did you mean flops?"),
+        (TABLE.replace(",flops", ",work", 1), "missing column 'flops'"),
+        (TABLE.replace("input_bytes", "flops", 1), "column 'flops' is there twice"),
+        (TABLE.replace(",", ";"), "no comma in the header"),
+    ],
+)
+def test_a_wrong_header_is_named(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=message.replace("?", r"\?")):
+        read_table(table(tmp_path, text))
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_bytes(TABLE.encode() + b"\xff\xfe\x00,1,1,1,1,1\n")
+    with pytest.raises(StudyError, match="not UTF-8 text"):
+        read_table(path)
+
+
+def test_parquet_holds_the_same_jobs(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    from pyarrow import csv, parquet
+
+    source = table(tmp_path, TABLE)
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(csv.read_csv(source), path)
+    ours, theirs = read_table(path), read_table(source)
+    for left, right in zip(ours.groups, theirs.groups, strict=True):
+        assert left.architecture == right.architecture
+        np.testing.assert_array_equal(left.cnodes, right.cnodes)
+        np.testing.assert_array_equal(left.jobs.flops, right.jobs.flops)
+
+
+def test_a_bad_value_of_a_parquet_file_is_named(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"class": ["1wng", "1wng"], "cnodes": [2, 2], "flops": [1.0, None],
+               "memory_bytes": [1.0, 1.0], "input_bytes": [1.0, 1.0],
+               "weight_bytes": [1.0, 1.0]}  # fmt: skip
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(pyarrow.table(columns), path)
+    with pytest.raises(StudyError) as caught:
+        read_table(path)
+    assert str(caught.value) == f"{path}:2:3: flops: empty; write a number of at least 0"
+
+
+def test_parquet_that_is_none(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "jobs.parquet"
+    path.write_text(TABLE)
+    with pytest.raises(StudyError, match="cannot be read as Parquet"):
+        read_table(path)
+
+
+def test_without_pyarrow_a_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "jobs.parquet"
+    path.write_bytes(b"PAR1")
+    with pytest.raises(DseError, match=r"pip install 'cluster-dse\[parquet\]'"):
+        read_table(path)

@@ -1,0 +1,128 @@
+"""dse.model.approach and dse.model.device_buffers"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dse.model.approach import BEST, Approach, allreduce_s, step_s
+from dse.model.collectives import ALGORITHMS
+from dse.model.compute import Compute
+from dse.model.device_buffers import (
+    PointerQueries,
+    additions,
+    on_device,
+    on_host,
+    with_terms,
+)
+from dse.model.fusion import Fusion
+from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.tensor_servers import Servers
+
+SOFTWARE = StepCost(5e-6, (0.0,))
+NETWORK = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(1e-6, 1e10))
+SIZES = np.array([1e6, 2e6, 4e6, 8e6])
+DONE_S = np.array([0.20, 0.15, 0.08, 0.02])[:, None]
+PASSES = Compute(np.array([0.1]), np.array([0.2]), DONE_S)
+SIXTEEN = np.array([16.0])
+
+
+def test_every_query_of_every_message_is_paid() -> None:
+    asked = with_terms(NETWORK, PointerQueries(4, 1e-6), on_device(5e11, 0.0))
+    cached = with_terms(NETWORK, PointerQueries(4, 5e-8), on_device(5e11, 0.0))
+    for name, messages in (("ring", 30), ("recursive-doubling", 4), ("halving-doubling", 8)):
+        saved = ALGORITHMS[name](16, 1, 1e6, asked) - ALGORITHMS[name](16, 1, 1e6, cached)
+        assert saved == pytest.approx(messages * 4 * 0.95e-6)
+    assert NETWORK.across(0.0) == pytest.approx(6e-6)  # the bare network is left as it was
+
+
+def test_a_sum_on_the_accelerator_crosses_no_link() -> None:
+    device, host = on_device(6e11, 1e-5), on_host(1 / 5e9, 1.2e10, 2e-5)
+    assert device.s_per_byte == pytest.approx(3 / 6e11)
+    assert host.s_per_byte == pytest.approx(1 / 5e9 + 2 / 1.2e10)
+    assert on_host(1 / 5e9, np.inf, 0.0).s_per_byte == pytest.approx(1 / 5e9)
+    slow = ALGORITHMS["ring"](8, 1, 1e8, with_terms(NETWORK, PointerQueries(), host))
+    fast = ALGORITHMS["ring"](8, 1, 1e8, with_terms(NETWORK, PointerQueries(), device))
+    assert slow - fast == pytest.approx(7 / 8 * 1e8 * (host.s_per_byte - device.s_per_byte))
+
+
+def test_additions_start_as_often_as_something_arrives_to_be_added() -> None:
+    ranks = np.array([1.0, 2.0, 8.0, 12.0])
+    assert list(additions("ring", ranks)) == [0, 1, 7, 11]
+    assert list(additions("halving-doubling", ranks)) == [0, 1, 3, 4]
+    approach = Approach("ring", NETWORK, sum_start_s=1e-5)
+    bare = ALGORITHMS["ring"](8, 1, 1e6, NETWORK)
+    assert allreduce_s(approach, 8, 1, 1e6) == pytest.approx(bare + 7e-5)
+
+
+def test_the_best_is_the_faster_of_the_two_at_every_size() -> None:
+    sizes = 2.0 ** np.arange(2, 28)
+    best = allreduce_s(Approach(BEST, NETWORK), 16, 1, sizes)
+    doubling, halving = (
+        allreduce_s(Approach(name, NETWORK), 16, 1, sizes)
+        for name in ("recursive-doubling", "halving-doubling")
+    )
+    assert np.array_equal(best, np.minimum(doubling, halving))
+    assert best[0] == doubling[0] < halving[0]
+    assert best[-1] == halving[-1] < doubling[-1]
+
+
+def test_nothing_to_add_up_alone_and_finite_on_a_million() -> None:
+    for name in (BEST, "ring"):
+        approach = Approach(name, NETWORK, sum_start_s=1e-5)
+        assert float(allreduce_s(approach, 1, 1, 1e6)) == 0.0
+        assert np.isfinite(allreduce_s(approach, 1e6, 1, 1e9))
+        assert np.all(np.diff(allreduce_s(approach, 12, 1, np.linspace(0, 1e8, 50))) > 0)
+
+
+def test_one_accelerator_only_computes() -> None:
+    for approach in (
+        Approach("ring", NETWORK),
+        Approach(BEST, NETWORK, fusion=Fusion(64e6, 5e-3)),
+        Approach("ps", NETWORK, Servers(1)),
+    ):
+        assert step_s(approach, SIZES, PASSES, np.ones(1))[0] == pytest.approx(0.3)
+
+
+def test_a_step_is_the_forward_pass_and_the_end_of_the_last_sum() -> None:
+    slow = replace(NETWORK, inter=Link(0.0, 1e8))
+    ring = step_s(Approach("ring", slow), SIZES, PASSES, SIXTEEN)[0]
+    now = 0.0
+    for size, ready in zip(SIZES[::-1], DONE_S[::-1, 0], strict=True):
+        now = max(now, ready) + float(ALGORITHMS["ring"](16, 1, size, slow))
+    assert ring == pytest.approx(0.1 + max(now, 0.2))
+
+
+def test_fusion_pays_where_latency_does() -> None:
+    far = replace(NETWORK, inter=Link(5e-3, 1e10))
+    alone = Approach("ring", far)
+    fused = replace(alone, fusion=Fusion(64e6, 5e-3))
+    assert step_s(fused, SIZES, PASSES, SIXTEEN)[0] < step_s(alone, SIZES, PASSES, SIXTEEN)[0]
+
+
+def test_a_layer_without_gradients_sends_nothing() -> None:
+    sizes = np.array([1e6, 0.0, 4e6, 0.0])
+    few = Compute(PASSES.forward_s, PASSES.backward_s, DONE_S[[0, 2]])
+    for approach in (Approach("ring", NETWORK), Approach("ps", NETWORK, Servers(2, True, 4))):
+        assert step_s(approach, sizes, PASSES, SIXTEEN) == pytest.approx(
+            step_s(approach, sizes[[0, 2]], few, SIXTEEN)
+        )
+
+
+def test_points_of_any_shape_are_those_of_one() -> None:
+    gpus = np.array([[2.0], [7.0], [16.0]])
+    wide = Compute(np.array([[0.1, 0.2]]), np.array([[0.2, 0.4]]), DONE_S[..., None] * [[1.0, 2.0]])
+    for approach in (
+        Approach("ring", NETWORK),
+        Approach(BEST, NETWORK, fusion=Fusion(5e6, 5e-3)),
+        Approach("ps", NETWORK, Servers(2, True, 4)),
+    ):
+        found = step_s(approach, SIZES, wide, gpus)
+        assert found.shape == (3, 2)
+        for row, count in enumerate(gpus[:, 0]):
+            for column, factor in enumerate((1.0, 2.0)):
+                one = Compute(np.array([0.1 * factor]), np.array([0.2 * factor]), DONE_S * factor)
+                alone = step_s(approach, SIZES, one, np.array([count]))
+                assert found[row, column] == pytest.approx(alone[0])

@@ -1,0 +1,74 @@
+"""dse.model.fusion"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.model.fusion import Fusion, fused
+
+ALPHA_S, BETA = 0.01, 0.001
+
+
+def cost(size: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+    return np.asarray(ALPHA_S + BETA * size)
+
+
+def loop(sizes: list[float], ready: list[float], buffer: float, cycle: float, agree: float):
+    """The background loop as it happens, tensor by tensor: (end, busy, messages)."""
+    now = busy = 0.0
+    messages, sent, tick = 0, 0, 0.0
+    while sent < len(sizes):
+        while tick < now or ready[sent] > tick:
+            tick = max(tick + cycle, now) if cycle > 0 else max(now, ready[sent])
+        now, seen = tick + agree, sent
+        busy += agree
+        while seen < len(sizes) and ready[seen] <= tick:
+            seen += 1
+        while sent < seen:
+            held, count = sizes[sent], 1
+            while sent + count < seen and held + sizes[sent + count] <= buffer:
+                held, count = held + sizes[sent + count], count + 1
+            now, busy = now + ALPHA_S + BETA * held, busy + ALPHA_S + BETA * held
+            messages, sent = messages + 1, sent + count
+        tick = max(tick + cycle, now)
+    return now, busy, messages
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(0, 40)), min_size=1, max_size=25),
+    st.integers(0, 120),
+    st.sampled_from([0.0, 0.5, 3.0]),
+    st.sampled_from([0.0, 0.25]),
+)
+def test_it_is_the_loop_of_every_point(
+    tensors: list[tuple[int, int]], buffer: int, cycle: float, agree: float
+) -> None:
+    sizes = [float(size) for size, _ in tensors]
+    ready = np.sort([float(at) for _, at in tensors])
+    several = np.stack([ready, ready / 4], axis=1)
+    found = fused(np.array(sizes), several, Fusion(buffer, cycle, agree), cost)
+    for point in range(2):
+        end, busy, messages = loop(sizes, list(several[:, point]), buffer, cycle, agree)
+        assert found.end_s[point] == pytest.approx(end)
+        assert found.busy_s[point] == pytest.approx(busy)
+        assert found.messages[point] == messages
+
+
+def test_a_buffer_saves_messages_and_a_tick_waits() -> None:
+    sizes, ready = np.full(8, 10.0), np.arange(8.0)[:, None]
+    alone = fused(sizes, ready, Fusion(0, 0), cost)
+    together = fused(sizes, ready, Fusion(1000, 100.0), cost)
+    assert alone.messages[0] == 8
+    assert alone.end_s[0] == pytest.approx(7 + cost(np.array(10.0)))
+    assert together.messages[0] == 2  # what is there at the first tick, and the rest at the second
+    assert together.end_s[0] == pytest.approx(100 + cost(np.array(70.0)))
+    assert together.busy_s[0] < alone.busy_s[0]
+
+
+def test_a_tensor_beyond_the_buffer_goes_alone() -> None:
+    found = fused(np.array([5.0, 500.0, 5.0, 5.0]), np.zeros((4, 1)), Fusion(20, 1.0), cost)
+    assert found.messages[0] == 3
+    assert found.busy_s[0] == pytest.approx(3 * ALPHA_S + 515 * BETA)

@@ -1,0 +1,134 @@
+"""The page of a fleet: its sections, that it loads nothing, and that its charts are drawn."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.errors import OutputError
+from dse.fleet.answers import answer
+from dse.fleet.study import read_fleet
+from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report.fleet_write import write_fleet
+from tests.fleet.small import STUDY, written
+from tests.report import browser
+
+EVIL = "<script>alert(1)</script>"
+
+
+class Page(HTMLParser):
+    """Sections, what would be loaded, and the text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+        self._hidden = False
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self._hidden = tag in ("script", "style")
+        if tag == "section":
+            self.sections.append(str(found["id"]))
+        if tag != "a":
+            target = found.get("src") or found.get("href") or ""
+            self.loads += [target] if target and not target.startswith("data:") else []
+
+    def handle_endtag(self, _tag: str) -> None:
+        self._hidden = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.text += data
+
+
+def document(folder: Path, study: str = STUDY, **more: Any) -> dict[str, Any]:
+    found = answer(read_fleet(written(folder, study)))
+    found["timings"]["total_s"] = 1.0
+    return found | {"command": "dse fleet study.yaml", "created": "2026-11-21T12:00:00+00:00",
+                    "versions": {"dse": "0.1.0"}} | more  # fmt: skip
+
+
+def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
+    page = Page(fleet_page.render_page(document(tmp_path)))
+    assert page.sections == ["answer", "time", "upgrades", "ports", "money", "inputs", "reproduce"]
+    assert page.loads == []
+    bare = STUDY[: STUDY.index("upgrades")]
+    page = Page(fleet_page.render_page(document(tmp_path, bare)))
+    assert page.sections == ["answer", "time", "upgrades", "inputs", "reproduce"]
+
+
+def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
+    fact = {"paper": "p", "fact": "the share", "published": 0.6, "computed": 0.9, "low": 0.55,
+            "high": 0.65, "role": "check", "source": "abstract", "why": "",
+            "ok": False}  # fmt: skip
+    found = document(tmp_path, facts=[fact], assumptions=[])
+    page = Page(fleet_page.render_page(found))
+    assert "facts" in page.sections
+    assert "! disagrees" in page.text
+    assert " NO " in fleet_page.render_markdown(found)
+    assert any(line.endswith("NO") for line in fleet_words.fact_lines(found))
+
+
+def test_texts_of_the_user_are_never_markup(tmp_path: Path) -> None:
+    study = STUDY.replace("name: both", f'name: "{EVIL}"') + f'description: "{EVIL}"\n'
+    html = fleet_page.render_page(document(tmp_path, study))
+    assert EVIL not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_markdown_holds_every_table(tmp_path: Path) -> None:
+    text = fleet_page.render_markdown(document(tmp_path))
+    for heading in ("Where the time goes", "Faster hardware", "Other architectures", "Money"):
+        assert f"## {heading}" in text
+    assert "| 100 Gb/s Ethernet | 1.00x / 1.00x / 1.00x |" in text
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    blocks = [block for block in text.split("\n\n") if block.startswith("|")]
+    assert len(rows) == sum(len(block.splitlines()) for block in blocks)
+    for block in blocks:
+        assert len({line.count("|") for line in block.splitlines()}) == 1, block
+
+
+def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
+    figure = json.loads(fleet_figures.bars_figure(document(tmp_path)))
+    assert [trace["name"] for trace in figure["data"]] == [
+        "Input", "Compute-bound work", "Memory-bound work", "Weights and gradients",
+    ]  # fmt: skip
+    for column in zip(*(trace["x"] for trace in figure["data"]), strict=True):
+        assert sum(column) == pytest.approx(1)
+
+
+def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    found = document(tmp_path)
+    folder = tmp_path / "report"
+    assert write_fleet(found, folder) == folder / "index.html"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert set(before) == {"fleet.json", "index.html", "report.md"}
+    blocked = tmp_path / "blocked"
+    blocked.write_text("a file, not a folder")
+    with pytest.raises(OutputError):
+        write_fleet(found, blocked)
+    with pytest.raises(ValueError, match="JSON"):
+        write_fleet(found | {"bad": float("nan")}, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browser.chromium() is None, reason="no Chromium here")
+def test_a_browser_draws_the_charts_and_complains_of_nothing(tmp_path: Path) -> None:
+    html = fleet_page.render_page(document(tmp_path))
+    script = """return {
+      charts: [...document.querySelectorAll(".chart")].map(
+        (chart) => chart.querySelectorAll(".main-svg").length > 0),
+      wide: document.documentElement.scrollWidth > innerWidth,
+    };"""
+    for width in (1200, 400):
+        answered, console = browser.run(html, script, tmp_path, width)
+        assert answered == {"charts": [True] * 4, "wide": False}
+        assert console == []
