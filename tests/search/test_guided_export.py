@@ -62,6 +62,23 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
     assert not any(trial.user_attrs["feasible"] for trial in infeasible)
 
 
+def test_three_objectives(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
+    study = studies.written(tmp_path, text)
+    options = Options(out=tmp_path / "out", budget=150, seed=1, engine="guided")
+    document = run_study(str(study), options, quiet=True)
+    storage = f"sqlite:///{tmp_path / 'x.db'}"
+    export_run(tmp_path / "out", storage, only_front=False)
+    export_run(tmp_path / "out", storage, only_front=True)
+    expected = {(p["speedup"], p["capital"], p["costs"]["power"]) for p in document["front"]}
+    for name, count in (("small", 150), ("small-2", len(document["front"]))):
+        found = optuna.load_study(study_name=name, storage=storage)
+        assert found.metric_names == ["speedup", "capital", "power"]
+        assert [d.name for d in found.directions] == ["MAXIMIZE", "MINIMIZE", "MINIMIZE"]
+        assert len(found.trials) == count
+        assert {tuple(trial.values) for trial in found.best_trials} == expected
+
+
 def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     document = json.loads((finished / "run.json").read_text())

@@ -9,12 +9,14 @@ import csv
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from dse.errors import DseError
+from dse.search.guided.proposals import directions
 from dse.search.guided.table import VIOLATION
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
@@ -26,7 +28,7 @@ class Row:
     violation (0: feasible)."""
 
     config: Mapping[str, str]
-    values: tuple[float, float]
+    values: tuple[float, ...]
     violation: float
 
 
@@ -41,7 +43,7 @@ def read_rows(text: str, document: Mapping[str, Any]) -> list[Row]:
     return [
         Row(
             {name: row[name] for name in axes if row[name]},
-            (float(row[goals[0]] or "nan"), float(row[goals[1]] or "nan")),
+            tuple(float(row[goal] or "nan") for goal in goals),
             float(row[VIOLATION]),
         )
         for row in reader
@@ -67,7 +69,7 @@ def export(
     }
     try:
         with _opened(optuna, storage) as place:
-            study = _new_study(optuna, place, str(document["study"]["name"]))
+            study = _new_study(optuna, place, str(document["study"]["name"]), _goals(document))
             study.set_user_attr("objectives", _goals(document))
             for key in ("command", "engine", "engine_reason", "seed", "created"):
                 study.set_user_attr(key, document[key])
@@ -109,27 +111,30 @@ def _driver(storage: str) -> str:
     return storage
 
 
-def _new_study(optuna: Any, storage: Any, name: str) -> Any:
+def _new_study(optuna: Any, storage: Any, name: str, goals: list[str]) -> Any:
     taken = {summary.study_name for summary in optuna.get_all_study_summaries(storage)}
     free, number = name, 1
     while free in taken:
         number += 1
         free = f"{name}-{number}"
-    return optuna.create_study(
-        storage=storage, study_name=free, directions=["maximize", "minimize"]
-    )
+    study = optuna.create_study(storage=storage, study_name=free, directions=directions(len(goals)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.set_metric_names(goals)
+    return study
 
 
 def _goals(document: Mapping[str, Any]) -> list[str]:
-    return [document["objectives"]["maximize"], document["objectives"]["minimize"]]
+    """The maximised objective, then the minimised."""
+    return [str(name) for name in document["objectives"].values()]
 
 
 def _front_rows(document: Mapping[str, Any]) -> Iterator[Row]:
-    most, least = _goals(document)
+    goals = _goals(document)
     for point in document["front"]:
         config = {name: label for name, label in point["config"].items() if label}
         costs = {**point["costs"], **point}
-        yield Row(config, (float(costs[most]), float(costs[least])), 0.0)
+        yield Row(config, tuple(float(costs[goal]) for goal in goals), 0.0)
 
 
 def _key(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -17,6 +17,7 @@ NAMES = {
     "gp": "GP",
     "random": "random",
 }
+GENETIC = ("nsga2", "nsga3")
 POPULATION = 64  # of a genetic sampler, and the points of one block
 FEW_TRIALS = 200  # below, TPE learns more from a trial than two generations of NSGA-II would
 
@@ -51,5 +52,5 @@ def make_sampler(name: str, seed: int) -> Any:
         if name == "tpe":
             return samplers.TPESampler(seed=seed, n_startup_trials=20, constant_liar=True)
         if name == "gp":
-            return samplers.GPSampler(seed=seed)
+            return samplers.GPSampler(seed=seed, warn_independent_sampling=False)
         return samplers.RandomSampler(seed=seed)

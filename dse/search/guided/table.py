@@ -17,11 +17,11 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     labels: of every point of the archive, axis -> its value as text. Rows are in the order of
     pricing; an objective that cannot be computed is empty.
     """
-    most, least = by_goal(archive.problem.study.objectives)
+    goals = [objective.name for objective in by_goal(archive.problem.study.objectives)]
     names = archive.space.names
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*names, most.name, least.name, VIOLATION])
+    writer.writerow([*names, *goals, VIOLATION])
     for row, numbers in zip(labels, archive.numbers.tolist(), strict=True):
         shown = ["" if number != number else repr(number) for number in numbers]
         writer.writerow([*(row[name] for name in names), *shown])
