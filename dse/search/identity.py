@@ -36,11 +36,12 @@ def identity(
     Groups by name, each a text or a mapping, in the order in which differences are named.
     choices: what else a guided search follows from, such as its seed.
     """
+    installed = installation()
     return {
         "engine": engine,
         **(choices or {}),
-        "dse": f"{__version__} (code {_code_hash()[:12]})",
-        "numpy": np.__version__,
+        "dse": installed["dse"],
+        "numpy": installed["numpy"],
         "study": {
             key: value
             for key, value in _flat("", problem.study.source.data)
@@ -48,11 +49,35 @@ def identity(
         },
         "prices": dict(_prices(problem.prices)),
         "profiles": {name: found.content_hash for name, found in problem.profiles.items()},
-        "catalogue": catalog.file_hashes(),
+        "catalogue": installed["catalogue"],
         "workload and prices": problem.inputs_hash,
         "points per unit of work": exhaustive.CHUNK_POINTS,
         "points per block": exhaustive.BOX_POINTS,
     }
+
+
+def installation() -> dict[str, Any]:
+    """What, of this machine, decides a price: it must be alike on all that price for one search."""
+    return {
+        "dse": f"{__version__} (code {_code_hash()[:12]})",
+        "numpy": np.__version__,
+        "catalogue": catalog.file_hashes(),
+    }
+
+
+def disagreement(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    """What another machine's :func:`installation` has otherwise, in words; empty if nothing."""
+    found = [
+        f"has {name} {there[name]}, not {here[name]} as here"
+        for name in ("dse", "numpy")
+        if there[name] != here[name]
+    ]
+    mine, theirs = here["catalogue"], there["catalogue"]
+    names = [name for name in dict.fromkeys((*mine, *theirs)) if mine.get(name) != theirs.get(name)]
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        found.append(f"has another catalogue: {', '.join(names[:_SHOWN])}{more}")
+    return "; ".join(found)
 
 
 def difference(was: Identity, now: Identity) -> str:

@@ -40,10 +40,11 @@ DOORS: dict[str, set[str]] = {
     "dse.session_calibrate": EDGE | {"dse.catalog", "dse.calibration", "dse.search"},
     "dse.cli_calibrate": EDGE | {"dse.calibration", "dse.session_calibrate", "dse.terminal"},
     "dse.commands": EDGE | {"dse.catalog", "dse.study", "dse.calibration", "dse.search",
-                            "dse.report", "dse.session", "dse.session_guided", "dse.batch", "dse.terminal", "dse.cli_calibrate"},
+                            "dse.report", "dse.session", "dse.session_guided", "dse.batch",
+                            "dse.terminal", "dse.cli_calibrate"},
     "dse.cli": {"dse.commands"},
     "dse": EDGE | {"dse.study", "dse.model", "dse.calibration", "dse.search", "dse.report",
-                   "dse.session"},
+                   "dse.session", "dse.batch"},
 }  # fmt: skip
 # What a room may take from outside the standard library, where that is a matter of design.
 TAKES = {

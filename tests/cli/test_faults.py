@@ -78,6 +78,38 @@ def test_a_run_that_was_stopped_goes_on(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
+def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Path) -> None:
+    """Ctrl-C in the second of three: the first is done and stays, the third has not begun."""
+    written(tmp_path, name="a.yaml")
+    written(tmp_path, LARGE, "b.yaml")
+    written(tmp_path, SMALL.replace("study: small", "study: other"), "c.yaml")
+    command = ("run", "a.yaml", "b.yaml", "c.yaml", "--out", "out")
+    out = tmp_path / "out"
+    running = start(*command, cwd=tmp_path)
+
+    def logged() -> bool:
+        assert running.poll() is None, running.communicate()
+        return text(out / "large" / LOG).count("\n") >= 2
+
+    until(logged, DEADLINE_S)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=DEADLINE_S)
+    assert running.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    assert {path.name for path in out.iterdir()} == {"small", "large"}
+    first = files(out / "small")
+    assert set(first) == REPORT
+    assert set(files(out / "large")) == {LOG}
+    done = dse(*command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("was done before") == 1
+    assert done.stdout.count("resuming: ") == 1
+    assert files(out / "small") == first
+    assert (out / "large" / "front.csv").read_bytes() == uninterrupted
+    assert set(files(out / "other")) == REPORT
+
+
 @pytest.mark.parametrize(
     ("imported", "asked"),
     [

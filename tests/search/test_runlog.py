@@ -290,6 +290,30 @@ def test_many_differences_are_counted(problem: Problem, whole: Path) -> None:
         RunLog(whole, search, True)
 
 
+def test_every_unit_is_on_the_disk_before_it_counts(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is in the log when a unit is told as done has been synced, unit by unit."""
+    path, sync, synced = tmp_path / "run.log", os.fsync, list[int]()
+
+    def noted(file: int) -> None:
+        sync(file)
+        if os.path.samestat(os.fstat(file), path.stat()):
+            synced.append(path.stat().st_size)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    log = logged(problem, path, False)
+    told = list[int]()
+
+    def progress(*_: int) -> None:
+        assert path.stat().st_size == synced[-1]
+        told.append(synced[-1])
+
+    run(problem, "exhaustive", None, log, progress, 0, 0)
+    log.close()
+    assert len(set(told)) == len(synced) == 1 + exhaustive.units(problem.space)
+
+
 def test_every_line_is_json_under_its_checksum(problem: Problem, whole: Path) -> None:
     records = [json.loads(line) for line in whole.read_text().splitlines()]
     assert all(re.fullmatch("[0-9a-f]{8}", record["crc32"]) for record in records)
