@@ -101,7 +101,8 @@ def planned(study: str, options: Options) -> Plan:
     sampler = options.sampler or asked.sampler
     budget = asked.budget if options.budget is None else options.budget
     if engine == "guided":
-        reason = f"{reason}; {sampler_line(sampler, budget)}"
+        objectives = len(problem.study.objectives)
+        reason = f"{reason}; {sampler_line(sampler, budget, objectives)}"
     return Plan(
         problem,
         engine,
@@ -135,7 +136,7 @@ def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
 ) -> dict[str, Any]:
     """Search a study, write its report, print the answer; returns the run document."""
-    from dse.report import words
+    from dse.report.answer import answer
     from dse.search.executors import Executors
 
     started = time.perf_counter()
@@ -149,7 +150,7 @@ def run_study(
     if show_json:
         print(json.dumps(done.document, indent=1))
     say("")
-    for sentence in words.answer(done.document):
+    for sentence in answer(done.document):
         say(sentence)
     if done.earlier:
         say(

@@ -8,7 +8,9 @@ from dse.search import bounds
 from dse.search import run as searching
 from dse.search.cautions import cautions, unsupported
 from dse.search.estimate import estimate
+from dse.search.objectives import by_goal
 from dse.search.problem import Problem
+from dse.study import Study
 
 
 def checked(problem: Problem) -> dict[str, Any]:
@@ -30,6 +32,12 @@ def checked(problem: Problem) -> dict[str, Any]:
     }
 
 
+def objectives(study: Study) -> list[str]:
+    """What is wanted of a point, as text: ``maximize speedup``, ``minimize capital and power``."""
+    most, *least = (objective.name for objective in by_goal(study.objectives))
+    return [f"maximize {most}", f"minimize {' and '.join(least)}"]
+
+
 def lines(problem: Problem) -> list[str]:
     """Every axis with its values, the baseline, what to mind, and the size of the search."""
     study, found = problem.study, checked(problem)
@@ -40,6 +48,7 @@ def lines(problem: Problem) -> list[str]:
     for condition in study.conditions:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
         out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
+    out.append(f"  objectives       {', '.join(objectives(study))}")
     baseline = ", ".join(f"{name}={label}" for name, label in study.baseline.labels.items())
     out.append(f"  baseline         {baseline}")
     if study.baseline.assumed:

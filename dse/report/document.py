@@ -18,14 +18,15 @@ from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
 from dse.report.points import describe
+from dse.report.recommend import recommended, why
+from dse.report.words import ALSO
 from dse.search import cautions, feasibility
 from dse.search.objectives import by_goal
 from dse.search.problem import Problem
-from dse.search.run import FrontPoint, Outcome
+from dse.search.run import Outcome
 
 SCHEMA_VERSION = 1
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
-NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 
 UNITS = {
     "speedup": "x",
@@ -35,16 +36,9 @@ UNITS = {
     "tco": "USD/hour",
     "power": "W",
     "per_run": "USD",
+    "energy": "J",
     "time_to_target": "s",
     "step": "s",
-}
-
-RULES = {
-    "knee": "the point of the front that stands highest above the line from its cheapest to its "
-    "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
-    "what the study offers",
-    "cheapest-within-5%": "the cheapest point within 5 % of the fastest",
-    "fastest": "the fastest point",
 }
 
 
@@ -53,7 +47,6 @@ def build(
 ) -> dict[str, Any]:
     """The document of a finished run; JSON types only, NaN never."""
     problem, study = outcome.problem, outcome.problem.study
-    most, least = by_goal(study.objectives)
     front = [describe(problem, point.values, point) for point in outcome.front]
     rule = study.recommend
     chosen = recommended(outcome.front, rule)
@@ -88,7 +81,7 @@ def build(
         },
         "rejected": dict(outcome.tally.rejected),
         "timings": {"search_s": outcome.search_s, "total_s": total_s},
-        "objectives": {most.goal: most.name, least.goal: least.name},
+        "objectives": _objectives(problem),
         "units": UNITS,
         "axes": _axes(problem),
         "constraints": [constraint.text for constraint in study.constraints],
@@ -97,9 +90,9 @@ def build(
             "assumed": list(study.baseline.assumed),
             "misses": baseline_misses(problem),
         },
-        "recommended": {**front[chosen], "rule": rule, "why": RULES[rule]},
+        "recommended": {**front[chosen], "rule": rule, "why": why(rule, study.objectives)},
         "cheapest_within_5_percent": front[near],
-        "fastest": front[-1],
+        "fastest": front[recommended(outcome.front, "fastest")],
         "front": front,
         "sample": sample(problem, seed) if outcome.engine == "exhaustive" else _no_sample(),
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
@@ -111,6 +104,12 @@ def build(
         "reproduce": [*_measuring(problem, profiles), command],
         "study_text": study.source.text,
     }
+
+
+def _objectives(problem: Problem) -> dict[str, str]:
+    """By sense; one more key where the study minimises two."""
+    names = [objective.name for objective in by_goal(problem.study.objectives)]
+    return dict(zip(("maximize", "minimize", ALSO), names, strict=False))
 
 
 def inputs(problem: Problem) -> dict[str, Any]:
@@ -138,19 +137,6 @@ def baseline_misses(problem: Problem) -> list[str]:
     return missed
 
 
-def recommended(front: Sequence[FrontPoint], rule: str) -> int:
-    """Position of the recommended front point (rising cost) by one of :data:`RULES`."""
-    gain = np.array([point.gain for point in front])
-    cost = np.array([point.cost for point in front])
-    if rule == "cheapest-within-5%":
-        return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain[-1]))
-    if rule == "fastest" or len(front) < 3:  # two points have no knee
-        return len(front) - 1
-    x, y = np.log(np.maximum(cost, 1e-300)), np.log(np.maximum(gain, 1e-300))
-    chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
-    return int(np.argmax(y - chord))
-
-
 def calibration_hash(problem: Problem) -> str:
     """One hash over all profiles in use; empty if there is none."""
     return "+".join(sorted(profile.content_hash for profile in problem.profiles.values()))
@@ -174,7 +160,7 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
     count = min(size, 2 * SAMPLED)
     picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
     points = [problem.space.point(int(index)) for index in picked]
-    most, least = by_goal(problem.study.objectives)
+    most, least, *_ = by_goal(problem.study.objectives)
     columns = _no_sample()
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)

@@ -25,9 +25,9 @@ def describe(
     """Everything run.json says of one point; see :mod:`dse.report.document`."""
     evaluation = problem.point(values)
     step = evaluation.step
-    most, least = by_goal(problem.study.objectives)
+    names = {objective.name for objective in by_goal(problem.study.objectives)} | {"speedup"}
     outside = why_outside(problem.setting(values))
-    numbers = {name: _scalar(evaluation[name]) for name in {most.name, least.name, "speedup"}}
+    numbers = {name: _scalar(evaluation[name]) for name in sorted(names)}
     return {
         "config": labels_of(problem, values),
         **numbers,

@@ -365,9 +365,13 @@ def test_the_schema_in_docs_is_the_one_printed(tmp_path: Path) -> None:
 
 
 def test_there_are_studies_to_start_from() -> None:
-    assert {"example", "ethernet-upgrade", "ps-vs-allreduce", "gpu-generations"} <= {
-        path.stem for path in SHIPPED
-    }
+    assert {
+        "example",
+        "ethernet-upgrade",
+        "ps-vs-allreduce",
+        "gpu-generations",
+        "speed-price-power",
+    } <= {path.stem for path in SHIPPED}
 
 
 @pytest.mark.parametrize("study", SHIPPED, ids=lambda path: path.stem)
