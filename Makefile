@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test torch lint types bench accuracy clean
+.PHONY: help demo test torch lint types peers bench accuracy clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -44,11 +44,15 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev $(PROFILE)
+# Other tools, to be compared with, in environments of their own.
+peers: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.peers
+
+bench: $(VENV)/.dev $(PROFILE) peers
 	$(BIN)/python -m benchmarks.speed
 
 accuracy: $(VENV)/.dev $(PROFILE)
 	$(BIN)/python -m benchmarks.accuracy
 
 clean:
-	rm -rf $(VENV) reports calibrations
+	rm -rf $(VENV) .venv-peers reports calibrations
