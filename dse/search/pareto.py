@@ -66,33 +66,16 @@ def nondominated(gain: Array, cost: Array, other: Array | None = None) -> Indice
     gain, cost, other: shape (points,), finite. Where ``other`` is the same for all it decides
     nothing.
     """
-    if other is None or len(other) == 0 or other.min() == other.max():
-        return _of_two(gain, cost)
-    import moocore  # not needed for two objectives, and takes 0.1 s
+    import moocore  # takes 0.1 s
 
-    kept = np.flatnonzero(
-        moocore.is_nondominated(np.column_stack([-gain, cost, other]), keep_weakly=True)
-    )
+    if other is None or len(other) == 0 or other.min() == other.max():
+        other = np.zeros(len(gain))
+        columns = [-gain, cost]
+    else:
+        columns = [-gain, cost, other]
+    kept = np.flatnonzero(moocore.is_nondominated(np.column_stack(columns), keep_weakly=True))
     order = np.lexsort((-gain[kept], other[kept], cost[kept]))
     return np.asarray(kept[order], dtype=np.int64)
-
-
-def _of_two(gain: Array, cost: Array) -> Indices:
-    """Sort by cost, then by falling gain: a point survives if no cheaper or equally cheap point
-    before it gains as much, unless it equals the survivor before it.
-    """
-    order = np.lexsort((-gain, cost))
-    sorted_gain, sorted_cost = gain[order], cost[order]
-    before = np.concatenate(([-np.inf], np.maximum.accumulate(sorted_gain)[:-1]))
-    fresh = sorted_gain > before
-    # A tie follows its equal directly in this order, so it belongs to the last fresh point.
-    group = np.cumsum(fresh) - 1
-    leaders = np.flatnonzero(fresh)
-    if len(leaders) == 0:
-        return np.zeros(0, dtype=np.int64)
-    leader = leaders[np.maximum(group, 0)]
-    equal = (sorted_gain == sorted_gain[leader]) & (sorted_cost == sorted_cost[leader])
-    return np.asarray(order[equal & (group >= 0)], dtype=np.int64)
 
 
 def front_of(gain: Array, cost: Array, indices: Indices, other: Array | None = None) -> Front:
