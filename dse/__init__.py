@@ -115,7 +115,8 @@ def run(
     """
     from pathlib import Path
 
-    from dse.session import Options, run_study
+    from dse.options import Options
+    from dse.session import run_study
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
@@ -145,7 +146,7 @@ def run_studies(
     from pathlib import Path
 
     from dse.batch import documents, study_files
-    from dse.session import Options
+    from dse.options import Options
 
     names = [str(study) for study in studies]
     folder = None if out is None else Path(out)

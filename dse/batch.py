@@ -6,14 +6,15 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dse.errors import DseError, StudyError
+from dse.options import Options
 from dse.progress import shown_progress
-from dse.session import RUN_LOG, Done, Options, Plan, planned, searched
+from dse.session import Done, Plan, finished, planned, searched
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors
@@ -131,7 +132,7 @@ def _one(
 ) -> Result:
     started = time.perf_counter()
     try:
-        done = _finished(plan) if resume else None
+        done = finished(plan) if resume else None
         if done:
             say("was done before")
         else:
@@ -143,26 +144,6 @@ def _one(
     except DseError as error:
         return Result(study, None, error, time.perf_counter() - started)
     return Result(study, done, None, time.perf_counter() - started)
-
-
-def _finished(plan: Plan) -> Done | None:
-    """The report that is there, if it is what this plan would come to and nothing is half done.
-
-    A guided search is not asked, since its report does not tell its budget, nor one --within a
-    share.
-    """
-    from dse.report.document import inputs
-    from dse.report.write import read_document
-
-    half_done = (plan.folder / RUN_LOG).exists()
-    if plan.engine != "exhaustive" or plan.within is not None or half_done:
-        return None
-    with suppress(StudyError):
-        found = read_document(plan.folder)
-        wanted = {**inputs(plan.problem), "engine": "exhaustive", "seed": plan.seed}
-        if all(found.get(key) == value for key, value in wanted.items()):
-            return Done(found, plan.folder / "report.html", None)
-    return None
 
 
 def _part(progress: Progress, before: int, whole: int) -> Progress:

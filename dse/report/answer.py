@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from dse.report.words import (
     INTERVAL,
     Document,
@@ -33,10 +36,7 @@ def answer(document: Document) -> list[str]:
     lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
              f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
     if document["engine"] == "guided":
-        lines.append(
-            f"The search was guided: it priced {count(document['counts']['points'])} points, and "
-            "others may be better."
-        )
+        lines.append(_how_far(document["counts"]))
     if near := document.get("near"):
         share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
         lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
@@ -112,6 +112,20 @@ def _chosen(point: Point) -> str:
     if not taken:
         return ""
     return f" Its algorithm was not measured; by {point['chosen']['rules']} it is {taken}."
+
+
+def _how_far(counts: Mapping[str, Any]) -> str:
+    """How much of the space a guided search saw, and why it ended."""
+    points, space, budget = counts["points"], counts.get("space"), counts.get("budget")
+    priced = f"The search was guided: it priced {count(points)} points"
+    if points == space:
+        return f"{priced}, which are all there are, so the front is exact."
+    if budget and points < budget:
+        return (
+            f"{priced} of the {count(budget)} it might and ended, as it gained nothing any more; "
+            "others may be better."
+        )
+    return f"{priced}, and others may be better."
 
 
 def _how_sure(document: Document) -> str:

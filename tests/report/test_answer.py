@@ -85,6 +85,26 @@ def test_answer_where_the_baseline_is_the_best() -> None:
     assert "the baseline itself" in answer(run)[1]
 
 
+@pytest.mark.parametrize(
+    ("points", "space", "budget", "said", "unsaid"),
+    [
+        (57024, 57024, 10**9, "57,024 points, which are all there are", "others may be better"),
+        (14663, 912000, 20000, "14,663 points of the 20,000 it might and ended", "all there are"),
+        (14663, None, 20000, "it gained nothing any more; others may be better", "all there are"),
+        (20000, 912000, 20000, "20,000 points, and others may be better", "gained"),
+    ],
+)
+def test_answer_says_how_far_a_guided_search_came(
+    points: int, space: int | None, budget: int, said: str, unsaid: str
+) -> None:
+    run = document()
+    run["engine"] = "guided"
+    run["counts"].update(points=points, space=space, budget=budget)
+    sentence = next(s for s in answer(run) if s.startswith("The search was guided"))
+    assert said in sentence
+    assert unsaid not in sentence
+
+
 def test_answer_with_one_point_on_the_front() -> None:
     run = document()
     only = run["front"][-1]

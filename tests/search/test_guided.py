@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.errors import DseError
+from dse.report.document import build
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
@@ -24,6 +25,7 @@ from dse.search.load import known_names, load
 from dse.search.problem import Problem
 from dse.search.run import run
 from dse.search.runlog import RunLog
+from dse.study.definition import Wire
 from tests.search import studies
 
 HUGE = (
@@ -358,6 +360,30 @@ def test_guided_finds_nearly_the_exact_front(small: Problem) -> None:
     assert found.tally.points == 700 < small.space.size
     have = {(point.gain, point.cost) for point in found.front}
     assert len(have & {(point.gain, point.cost) for point in exact.front}) >= 0.9 * len(exact.front)
+
+
+def test_a_budget_beyond_the_space_prices_all_and_aims_at_no_more(small: Problem) -> None:
+    goals = set[int]()
+    found = run(small, "guided", None, None, lambda _, whole: goals.add(whole), 10**9, 1)
+    assert goals == {small.space.size}
+    assert found.tally.points == small.space.size
+    counts = build(found, "", 1, 0.0, {})["counts"]
+    assert (counts["space"], counts["budget"]) == (small.space.size, 10**9)
+
+
+def test_the_document_of_a_continuous_space_has_its_exact_numbers(continuous: Problem) -> None:
+    found = run(continuous, "guided", None, None, lambda *_: None, 150, 1)
+    made = build(found, "", 1, 0.0, {})
+    assert made["counts"]["space"] is None
+    spans = {axis["name"]: axis["range"] for axis in made["axes"] if axis["range"]}
+    name = "inter_node_bytes_per_s"
+    assert spans == {"inter_node": {"name": name, "low": 1e9 / 8, "high": 100e9 / 8}}
+    for point, priced in zip(made["front"], found.front, strict=True):
+        link = priced.values["inter_node"]
+        assert isinstance(link, Wire)
+        assert point["numbers"] == {name: link.bytes_per_s}
+        shown = float(point["config"]["inter_node"].removesuffix(" Gbps"))
+        assert shown == pytest.approx(link.bytes_per_s * 8 / 1e9, rel=1e-3)
 
 
 THREE = studies.SMALL.replace(

@@ -49,6 +49,22 @@ def kill_after(process: subprocess.Popen[str], log: Path, lines: int) -> None:
 
 
 @pytest.mark.slow
+def test_another_front_to_begin_with_is_another_run(tmp_path: Path) -> None:
+    studies.written(tmp_path, studies.CONTINUOUS)
+    finished(tmp_path)
+    (tmp_path / "out").rename(tmp_path / "early")
+    options = ("--warm-start", "early")
+    kill_after(started(tmp_path, *options), tmp_path / "out" / "run.log.jsonl", 4)
+    early = tmp_path / "early" / "run.json"
+    document = json.loads(early.read_text())
+    early.write_text(json.dumps({**document, "front": document["front"][1:]}))
+    process = started(tmp_path, *options, "--resume")
+    said, _ = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 2, said
+    assert f"warm start was {len(document['front'])} points" in said
+
+
+@pytest.mark.slow
 def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):

@@ -19,9 +19,9 @@ MOST_CORNERS = 64  # values of an axis
 class Points:
     """The axes of a study as a guided search sees them.
 
-    axes: given and default ones, without the conditional. names: of all of them, in the order of a
-    point. A conditional axis has None where no condition on it holds; of several conditions the
-    first that holds counts.
+    axes: given and default ones, without the conditional. continuous: those of them that are.
+    names: of all of them, in the order of a point. A conditional axis has None where no condition
+    on it holds; of several conditions the first that holds counts.
     """
 
     def __init__(self, study: Study) -> None:
@@ -29,6 +29,7 @@ class Points:
         self.axes: tuple[Axis, ...] = (*study.axes, *study.defaults)
         self.conditional = tuple(dict.fromkeys(c.axis for c in study.conditions))
         self.names = (*(axis.name for axis in self.axes), *self.conditional)
+        self.continuous = tuple(a for a in self.axes if a.continuous)
         self.free = tuple(a for a in self.axes if a.continuous or len(a.values) > 1)
         self.levels: dict[str, dict[Value, int]] = {
             axis.name: {value: at for at, value in enumerate(axis.values)} for axis in self.axes
@@ -117,6 +118,22 @@ class Points:
 def size(value: Value) -> float:
     """The number of a value on a numeric axis: of a link its bandwidth."""
     return value.bytes_per_s if isinstance(value, Wire) else float(value)
+
+
+def number_name(axis: Axis) -> str:
+    """What the numbers of a continuous axis are called: its name and their unit."""
+    return f"{axis.name}_{'bytes' if axis.wire is None else 'bytes_per_s'}"
+
+
+def continuous_numbers(study: Study, values: Mapping[str, Value | None]) -> dict[str, float]:
+    """Values on the continuous axes, exactly, where labels are rounded."""
+    return {
+        number_name(axis): size(value)
+        for axis in study.axes
+        if axis.continuous
+        and (value := values.get(axis.name)) is not None
+        and not isinstance(value, str)  # a fabric by its name
+    }
 
 
 def continuous_value(axis: Axis, number: float) -> Value:

@@ -28,7 +28,9 @@ def choose_sampler(wanted: str, budget: int, objectives: int) -> tuple[str, str]
     Raises :class:`DseError` where the GP sampler is asked for and its packages are not installed.
     """
     if wanted == "gp" and not (find_spec("torch") and find_spec("scipy")):
-        raise DseError("sampler gp needs torch: pip install 'cluster-dse[torch]', or use tpe")
+        raise DseError(
+            "sampler gp needs torch: in the clone, pip install -e '.[torch]'; or use tpe"
+        )
     if wanted != "auto":
         return wanted, "as asked"
     if budget < FEW_TRIALS:
