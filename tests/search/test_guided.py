@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import optuna
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from optuna.trial import TrialState
 
 from dse.errors import DseError
 from dse.report.document import build
@@ -16,8 +19,9 @@ from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, wa
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
 from dse.search.guided.points import size
+from dse.search.guided.polish import polish
 from dse.search.guided.promise import Frame, losses_of
-from dse.search.guided.proposals import bounded, propose
+from dse.search.guided.proposals import bounded, propose, suggested
 from dse.search.guided.record import block_from, block_record
 from dse.search.guided.surrogate import fitted, regression
 from dse.search.identity import identity
@@ -63,6 +67,46 @@ def test_sampler_is_chosen_with_a_reason(
     sampler, why = choose_sampler(wanted, budget, objectives)
     assert sampler == chosen
     assert word in why
+
+
+@pytest.mark.parametrize("sampler", ["nsga2", "tpe"])
+def test_the_sampler_is_told_how_far_from_feasible_points_are(
+    small: Problem, sampler: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[optuna.Study] = []
+    create = optuna.create_study
+
+    def kept(**options: Any) -> optuna.Study:
+        made.append(create(**options))
+        return made[-1]
+
+    monkeypatch.setattr(optuna, "create_study", kept)
+    search = Guided(small, 100, 0)
+    archive, coded = search.archive, search.coded
+    archive.price(coded.points(coded.spread_buildable(20, np.random.default_rng(0))))
+    propose(archive, coded, sampler, 0, 40)
+    assert len(archive) > 20  # the sampler's own points were priced
+    violations = set()
+    for trial in made[0].get_trials(states=[TrialState.COMPLETE]):
+        point = suggested(optuna.trial.FixedTrial(trial.params), archive.space)
+        if point in archive:
+            violation = archive.numbers[archive.price([point])[0], -1]
+            assert trial.constraints["violation"] == violation
+            violations.add(violation > 0)
+    assert violations == {True, False}
+
+
+def test_polish_prices_the_whole_neighbourhood_of_the_front(small: Problem) -> None:
+    search = Guided(small, 10**6, 0)
+    archive, coded = search.archive, search.coded
+    archive.price(coded.points(coded.spread_buildable(5, np.random.default_rng(1))))
+    polish(archive, coded, 10**6)
+    front = coded.of([archive.points[at] for at in archive.best()])
+    near = coded.points(np.vstack([coded.neighbours(row) for row in front]))
+    assert len(near) > 20
+    assert all(point in archive for point in near)
+    assert small.points is not None
+    assert len(archive) < small.points  # not by pricing all
 
 
 @pytest.mark.parametrize("sampler", ["nsga2", "nsga3", "tpe", "random"])

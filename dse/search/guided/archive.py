@@ -75,12 +75,12 @@ class Archive:
         """Positions of the points after pricing those not seen before, all in one block."""
         fresh = [p for p in dict.fromkeys(points) if p not in self._known]
         if fresh:
-            block = self.logged.get(tuple(fresh))
-            if block is None:
-                block = evaluated(self.problem, self.space, fresh)
+            logged = self.logged.get(tuple(fresh))
+            block = logged or evaluated(self.problem, self.space, fresh)
+            self._take(block)
+            if logged is None:
                 self.priced += len(fresh)
                 self.told(block)
-            self._take(block)
         return [self._known[point] for point in points]
 
     def _take(self, block: Block) -> None:

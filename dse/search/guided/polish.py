@@ -26,7 +26,7 @@ def polish(archive: Archive, coded: Coded, budget: int) -> None:
 
 
 def sweep_rest(archive: Archive, budget: int) -> None:
-    """If what is left of the budget covers all points not seen, see them."""
+    """If the budget covers the whole space, price the points not seen."""
     size = archive.problem.points
     if size is None or size > budget:
         return
