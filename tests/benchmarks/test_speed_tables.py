@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def rates(cpu: float) -> dict[str, float]:
     return {"per_cpu_s": cpu, "per_s": cpu / 2}
 
 
-FOUND = {
+FOUND: dict[str, Any] = {
     "points": 1_000,
     "dse": {evaluations.BLOCKS: rates(5e6), "dse.evaluate": rates(500.0)},
     "others": {
@@ -82,7 +83,7 @@ def test_the_fastest_peer_has_the_target_as_it_comes_and_without_its_text() -> N
 
 def test_a_peer_without_numbers_is_a_row_with_its_reason() -> None:
     assert cells(evaluations.table(FOUND), "c")[1] == "could not be installed: no such version"
-    alone = {**FOUND, "others": {"c": FOUND["others"]["c"]}}  # type: ignore[index]
+    alone = {**FOUND, "others": {"c": FOUND["others"]["c"]}}
     assert evaluations.fastest(alone) is None
     assert len(evaluations.table(alone).rows) == 3
 

@@ -10,6 +10,7 @@ import random
 import select
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from dse.cli import main as dse
@@ -86,15 +87,13 @@ def completed(pid: int) -> None:
 
 def main(address: str, study: str, seed: str, kills: str, *options: str) -> None:
     """Print how the runs went; raise where one of them lost something."""
-    import dse.batch
-    import dse.report.write
-    import dse.search.run  # noqa: F401  # what every run would import anew
-
+    needed = ["dse.batch", "dse.report.write", "dse.search.run"]
     if address:
         authenticate(address)
-        import ray  # noqa: F401
-
+        needed.append("ray")
         options = (*options, "--executor", "ray", "--address", address)
+    for name in needed:
+        import_module(name)  # once, so that no run does it anew
     folder = Path(study).parent
     os.chdir(folder)
     here, there = folder / "whole", folder / "killed"

@@ -21,10 +21,8 @@ from tests.cli.command import DEADLINE_S, dse, said
 from tests.processes import command, text, until
 from tests.search.studies import LARGE, written
 
-pytestmark = pytest.mark.slow
 REASON = unavailable()
-if REASON:
-    pytest.skip(REASON, allow_module_level=True)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]
 
 LOG = "run.log.jsonl"
 RATE_BYTES_PER_S = 125e6

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.search import bounds, exhaustive, feasibility, near
+from dse.search import bounds, exhaustive, near
 from dse.search.load import load
-from dse.search.objectives import by_goal
 from dse.search.problem import Problem
 from tests.search import studies
+from tests.search.priced import feasible
 
 
 @pytest.fixture(autouse=True)
@@ -28,30 +28,23 @@ RUNS = studies.SMALL.replace("minimize: capital", "minimize: [hourly, energy]").
 def brute(problem: Problem, share: float, most: int) -> tuple[dict[int, list[int]], int]:
     """Runners-up by front point, each a list of indices, and how many points are near."""
     front = exhaustive.search(problem, problem.space.boxes(10_000)).front
-    names = [objective.name for objective in by_goal(problem.study.objectives)]
     columns = [column.tolist() for column in (front.gain, front.cost, front.other)]
     rows: dict[int, list[tuple[float, ...]]] = {}
     count = 0
-    points = [problem.space.point(index) for index in range(problem.space.size)]
-    for where, evaluation in problem.rows(points):
-        passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study):
-            passed &= mask
-        values = [np.broadcast_to(evaluation[name], passed.shape)[passed] for name in names]
-        for g, *costs, index in zip(*values, where[passed], strict=True):
-            distances = [
-                (max(1 - g / gain_f, *(c / f_c - 1 for c, f_c in paired)), f)
-                for f, (gain_f, *costs_f) in enumerate(zip(*columns[: len(names)], strict=True))
-                if g >= (1 - share) * gain_f
-                and (paired := list(zip(costs, costs_f, strict=True)))
-                and all(c <= (1 + share) * f_c for c, f_c in paired)
-            ]
-            if not distances:
-                continue
-            distance, f = min(distances)
-            if distance > 0:
-                count += 1
-                rows.setdefault(f, []).append((distance, g, *costs, int(index)))
+    for index, (g, *costs) in feasible(problem):
+        distances = [
+            (max(1 - g / gain_f, *(c / f_c - 1 for c, f_c in paired)), f)
+            for f, (gain_f, *costs_f) in enumerate(zip(*columns[: 1 + len(costs)], strict=True))
+            if g >= (1 - share) * gain_f
+            and (paired := list(zip(costs, costs_f, strict=True)))
+            and all(c <= (1 + share) * f_c for c, f_c in paired)
+        ]
+        if not distances:
+            continue
+        distance, f = min(distances)
+        if distance > 0:
+            count += 1
+            rows.setdefault(f, []).append((distance, g, *costs, index))
     kept = {}
     for f, found in rows.items():
         lowest: dict[tuple[float, ...], int] = {}

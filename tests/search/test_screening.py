@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from dse.model import collectives, step
 from dse.model.links import Link, Network, StepCost
-from dse.search import bounds, exhaustive, feasibility, pareto, screening
+from dse.search import bounds, exhaustive, pareto, screening
 from dse.search.load import load, shipped_studies
 from dse.search.problem import Problem
 from dse.search.tally import Tally, total
 from tests.search import studies
+from tests.search.priced import feasible
 
 WIDE = """\
 study: wide
@@ -98,16 +99,20 @@ def same(found: Tally, expected: Tally) -> None:
     assert [i.tolist() for i in found.front.indices] == [i.tolist() for i in expected.front.indices]
 
 
-@pytest.mark.parametrize("least", ["capital", "tco", "power", "per_run", "time_to_target", "step"])
-def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str) -> None:
-    text = WIDE.replace("minimize: capital", f"minimize: {least}")
-    problem = load(studies.written(tmp_path, text))
+def fewer_are_priced_for_the_same(problem: Problem) -> None:
     expected = priced_whole(problem)
     for points in (1 << 21, 5000):
         found = screened(problem, points)
         same(found, expected)
         assert found.priced < problem.space.size
     assert expected.priced == problem.space.size
+
+
+@pytest.mark.parametrize("least", ["capital", "tco", "power", "per_run", "time_to_target", "step"])
+def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str) -> None:
+    text = WIDE.replace("minimize: capital", f"minimize: {least}")
+    problem = load(studies.written(tmp_path, text))
+    fewer_are_priced_for_the_same(problem)
 
 
 @pytest.mark.parametrize(
@@ -119,28 +124,16 @@ def test_every_three_objectives_have_the_same_front(tmp_path: Path, least: str) 
     was, text = ("per_run", RENTED) if "hourly" in least else ("capital", WIDE)
     text = text.replace(f"minimize: {was}", f"minimize: [{least}]")
     problem = load(studies.written(tmp_path, text))
-    expected = priced_whole(problem)
-    for points in (1 << 21, 5000):
-        found = screened(problem, points)
-        same(found, expected)
-        assert found.priced < problem.space.size
-    assert expected.priced == problem.space.size
+    fewer_are_priced_for_the_same(problem)
 
 
 @pytest.mark.parametrize("least", ["capital, power", "energy, tco"])
 def test_the_front_of_three_is_that_of_a_plain_loop(tmp_path: Path, least: str) -> None:
     text = studies.SMALL.replace("minimize: capital", f"minimize: [{least}]")
     problem = load(studies.written(tmp_path, f"{text}target: {{samples: 1e7}}\n"))
-    names = [objective.name for objective in problem.study.objectives]
     rows: dict[tuple[float, ...], list[int]] = {}
-    points = [problem.space.point(index) for index in range(problem.space.size)]
-    for where, evaluation in problem.rows(points):
-        passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study):
-            passed &= mask
-        values = [np.broadcast_to(evaluation[name], passed.shape)[passed] for name in names]
-        for gain, *costs, index in zip(*values, where[passed], strict=True):
-            rows.setdefault((-float(gain), *map(float, costs)), []).append(int(index))
+    for index, (gain, *costs) in feasible(problem):
+        rows.setdefault((-gain, *costs), []).append(index)
     front = {
         losses: sorted(indices)
         for losses, indices in rows.items()
