@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,11 @@ from benchmarks.speed.apart import apart
 from benchmarks.speed.table import Table, at_least, at_most
 from dse.search import cells, exhaustive, pareto, screening
 from dse.search.executors import RayExecutor
+from dse.search.identity import identity
 from dse.search.load import load, shipped_studies
 from dse.search.problem import Problem
 from dse.search.run import run
+from dse.search.runlog import RunLog
 
 REPEATS = 5
 LARGE_GPUS = "gpus: {from: 1, to: 900, scale: linear, step: 1}"
@@ -103,22 +105,30 @@ def here(study: str) -> dict[str, Any]:
 
 
 def through_ray(study: str) -> dict[str, Any]:
-    """Sweep a study through a Ray started here; the memory of the driver and of all workers."""
+    """Sweep a study through a Ray started here, with a run log as `dse run` has one.
+
+    peak_bytes: of the driver, and of all processes of that Ray.
+    """
     problem = load(Path(study))
     begun = time.perf_counter()
     cluster = RayExecutor(None)
     start_s = time.perf_counter() - begun
     try:
-        found = run(problem, "exhaustive", cluster, None, lambda *_: None, 0, 0)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE + _workers_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            log = RunLog(Path(folder) / "run.log.jsonl", identity(problem, "exhaustive"), False)
+            with closing(log):
+                found = run(problem, "exhaustive", cluster, log, lambda *_: None, 0, 0)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE + _below_bytes()
     finally:
         cluster.close()
     return {"points": found.tally.points, "wall_s": found.search_s, "peak_bytes": peak,
             "priced": found.tally.priced, "start_s": start_s}  # fmt: skip
 
 
-def _workers_bytes() -> int:
-    """The most memory that the workers of the Ray started here have had, as Linux counts it."""
+def _below_bytes() -> int:
+    """The most memory that each process begun from this one has had, as Linux counts it, summed:
+    of Ray its workers, raylet, head and agents.
+    """
     found: dict[int, dict[str, str]] = {}
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
@@ -129,7 +139,7 @@ def _workers_bytes() -> int:
     return sum(
         int(rows.get("VmHWM", "0").split()[0]) * KIBIBYTE
         for process, rows in found.items()
-        if rows["Name"].strip().startswith("ray::") and os.getpid() in _above(process, found)
+        if os.getpid() in _above(process, found)
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from dse.errors import OutputError, StudyError
 from dse.report import markdown, page, runners_up, tables
+from dse.search.runlog import sync_folder
 
 # Every key the page needs, so that a document of another origin is refused in one line.
 NEEDED = frozenset(
@@ -61,6 +62,7 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
             os.replace(staging / name, folder / name)
         if NEAR not in contents:  # one that is left from a run that asked for it
             (folder / NEAR).unlink(missing_ok=True)
+        sync_folder(folder)  # the run log goes only once the report's names are on the disk
     except OSError as cause:
         raise OutputError(
             f"{folder}: the report cannot be written: {cause.strerror}; the previous one is intact"

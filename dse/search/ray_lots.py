@@ -70,8 +70,7 @@ class Nodes:
     def __init__(self, ray: Any) -> None:
         self._ray = ray
         self._alive: set[str] = set()
-        self._doubtful: set[Any] = set()
-        self._since_s = 0.0
+        self._doubtful: dict[Any, float] = {}  # a task, and since when
         self.cpus = 1
 
     def look(self, flying: Collection[Any], longest_s: float) -> list[Any]:
@@ -79,11 +78,11 @@ class Nodes:
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         self.cpus = max(1, int(sum(node["Resources"].get("CPU", 0) for node in nodes)))
         now_s, alive = time.monotonic(), {node["NodeID"] for node in nodes}
+        doubtful = {task: self._doubtful[task] for task in flying if task in self._doubtful}
         if self._alive - alive:
-            self._doubtful, self._since_s = set(flying), now_s
+            doubtful = {task: doubtful.get(task, now_s) for task in flying}
         self._alive = alive
-        if now_s - self._since_s < self.PATIENCE_S + 2 * longest_s:
-            return []
-        given_up = [task for task in flying if task in self._doubtful]
-        self._doubtful = set()
+        oldest_s = now_s - self.PATIENCE_S - 2 * longest_s
+        given_up = [task for task, since_s in doubtful.items() if since_s <= oldest_s]
+        self._doubtful = {task: since_s for task, since_s in doubtful.items() if since_s > oldest_s}
         return given_up

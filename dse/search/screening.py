@@ -92,8 +92,8 @@ def _front(problem: Problem, part: Cells, rival: Front) -> tuple[Counts, Front]:
     if not counts.feasible:
         return counts, pareto.empty_front()
     gain, *costs = (evaluation[o.name] for o in by_goal(problem.study.objectives))
-    whole, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
-    return counts, pareto.box_front([whole, *costs], joint, part.index, rival)
+    gain, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
+    return counts, pareto.box_front([gain, *costs], joint, part.index, rival)
 
 
 def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Values, Indices]:

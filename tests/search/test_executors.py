@@ -208,8 +208,13 @@ def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
     now += 0.2
     assert nodes.look(["t1", "t3", "t4"], 1.0) == ["t1", "t3"]  # t2 has ended, t4 began later
     assert nodes.look(["t4"], 1.0) == []
+    cluster.names = ("a",)
+    assert nodes.look(["t5"], 1.0) == []
+    now += Nodes.PATIENCE_S
     cluster.names = ()
-    nodes.look([], 1.0)
+    assert nodes.look(["t5", "t6"], 1.0) == []
+    now += 2.0
+    assert nodes.look(["t5", "t6"], 1.0) == ["t5"]  # whatever has gone since
     assert nodes.cpus == 1  # work is asked for all the same: it may bring a node up
 
 
