@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test torch lint types bench accuracy papers clean
+.PHONY: help demo test torch lint types peers bench accuracy papers clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -45,7 +45,11 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-bench: $(VENV)/.dev $(PROFILE)
+# Other tools, to be compared with, in environments of their own.
+peers: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.peers
+
+bench: $(VENV)/.dev $(PROFILE) peers
 	$(BIN)/python -m benchmarks.speed
 
 accuracy: $(VENV)/.dev $(PROFILE)
@@ -55,4 +59,4 @@ papers: $(VENV)/.core
 	$(BIN)/python -m benchmarks.papers
 
 clean:
-	rm -rf $(VENV) reports calibrations
+	rm -rf $(VENV) .venv-peers reports calibrations

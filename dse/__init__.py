@@ -26,7 +26,15 @@ if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it 
     from dse.search.problem import Problem
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "calibrate", "evaluate", "load_study", "rebuild_report", "run"]
+__all__ = [
+    "__version__",
+    "calibrate",
+    "evaluate",
+    "load_study",
+    "rebuild_report",
+    "run",
+    "run_studies",
+]
 
 File: TypeAlias = str | PathLike[str]
 
@@ -107,11 +115,43 @@ def run(
     """
     from pathlib import Path
 
-    from dse.session import Options, run_study
+    from dse.options import Options
+    from dse.session import run_study
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
     return run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+
+
+def run_studies(
+    studies: Sequence[File],
+    out: File | None = None,
+    engine: str | None = None,
+    executor: str | None = None,
+    address: str | None = None,
+    budget: int | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+) -> list[dict[str, Any]]:
+    """Search studies one after the other, on one executor; a folder stands for those in it.
+
+    Returns the document of each. A study that fails does not keep the others from being searched:
+    its document holds nothing but its path under ``study``, ``error`` and ``exit_status``. Reports
+    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`.
+
+    >>> documents = run_studies(["ps-vs-allreduce", "no-such-study"], out="my-report")
+    >>> ["error" in document for document in documents]
+    [False, True]
+    """
+    from pathlib import Path
+
+    from dse.batch import documents, study_files
+    from dse.options import Options
+
+    names = [str(study) for study in studies]
+    folder = None if out is None else Path(out)
+    options = Options(folder, engine, executor, address, budget, seed, resume)
+    return documents(study_files(names), options, command=f"dse.run_studies({names!r})")
 
 
 def calibrate(

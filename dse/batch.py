@@ -6,19 +6,22 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dse.errors import DseError, StudyError
+from dse.options import Options
 from dse.progress import shown_progress
-from dse.session import RUN_LOG, Done, Options, Plan, planned, searched
+from dse.session import Done, Plan, finished, planned, searched
 from dse.session_fleet import is_fleet
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors
     from dse.search.run import Progress
+
+Tell: TypeAlias = Callable[[str, DseError], object]  # of a study, why there is no report of it
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,30 @@ def run_studies(
     ``options.out`` is the folder of the reports' folders. A study that fails does not keep the
     others from being searched; its error is one line on stderr, and in the table.
     """
+    results = _results(studies, options, command, quiet, _tell)
+    if show_json:
+        print(json.dumps([_as_json(result) for result in results], indent=1))
+    else:
+        _print_table(results)
+    return min((r.error.exit_status for r in results if r.error), default=0)
+
+
+def documents(studies: Sequence[str], options: Options, command: str) -> list[dict[str, Any]]:
+    """The same, printing nothing; returns what ``dse run --json`` prints of several."""
+    results = _results(studies, options, command, True, lambda *_: None)
+    return [_as_json(result) for result in results]
+
+
+def _results(
+    studies: Sequence[str], options: Options, command: str, quiet: bool, tell: Tell
+) -> list[Result]:
     from dse.search.executors import Executors
 
     say = (lambda *_: None) if quiet else print
     plans = list(_plans(studies, options))
     for study, plan in plans:
         if isinstance(plan, DseError):
-            _tell(study, plan)
+            tell(study, plan)
     whole = sum(plan.points for _, plan in plans if isinstance(plan, Plan))
     results: list[Result] = []
     with closing(Executors()) as executors, shown_progress(quiet) as progress:
@@ -80,16 +100,15 @@ def run_studies(
             say(f"[{number}/{len(plans)}] {plan.name}: {plan.engine} search, {plan.reason}")
             part = _part(progress, before, whole)
             try:
-                results.append(_one(study, plan, executors, options.resume, command, part, say))
+                result = _one(study, plan, executors, options.resume, command, part, say)
             except KeyboardInterrupt:  # of what is finished nothing is searched again
                 raise KeyboardInterrupt("go on with --resume") from None
+            if result.error:
+                tell(study, result.error)
+            results.append(result)
             before += plan.points
             progress(before, whole)
-    if show_json:
-        print(json.dumps([_as_json(result) for result in results], indent=1))
-    else:
-        _print_table(results)
-    return min((r.error.exit_status for r in results if r.error), default=0)
+    return results
 
 
 def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan | DseError]]:
@@ -121,7 +140,7 @@ def _one(
 ) -> Result:
     started = time.perf_counter()
     try:
-        done = _finished(plan) if resume else None
+        done = finished(plan) if resume else None
         if done:
             say("was done before")
         else:
@@ -131,29 +150,8 @@ def _one(
         if done.earlier:
             say(f"The report of another study that was there is kept in {done.earlier}.")
     except DseError as error:
-        _tell(study, error)
         return Result(study, None, error, time.perf_counter() - started)
     return Result(study, done, None, time.perf_counter() - started)
-
-
-def _finished(plan: Plan) -> Done | None:
-    """The report that is there, if it is what this plan would come to and nothing is half done.
-
-    A guided search is not asked, since its report does not tell its budget, nor one --within a
-    share.
-    """
-    from dse.report.document import inputs
-    from dse.report.write import read_document
-
-    half_done = (plan.folder / RUN_LOG).exists()
-    if plan.engine != "exhaustive" or plan.within is not None or half_done:
-        return None
-    with suppress(StudyError):
-        found = read_document(plan.folder)
-        wanted = {**inputs(plan.problem), "engine": "exhaustive", "seed": plan.seed}
-        if all(found.get(key) == value for key, value in wanted.items()):
-            return Done(found, plan.folder / "report.html", None)
-    return None
 
 
 def _part(progress: Progress, before: int, whole: int) -> Progress:
@@ -207,7 +205,7 @@ def _print_table(results: Sequence[Result]) -> None:
             found["study"]["name"],
             words.describe(best),
             words.show_gain(found, best),
-            words.show_cost(found, best),
+            ", ".join(words.show_cost(found, best, sense) for sense in words.minimized(found)),
             words.count(found["counts"]["points"]),
             words.duration(result.elapsed_s),
             str(result.done.page),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,21 @@ Studies = Annotated[
 ]
 StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """Reads a whole number within limits, also as 2e4, as study files do."""
+
+    def read(text: str) -> int:
+        try:
+            found = int(text) if "e" not in text.lower() else float(text)
+        except ValueError:
+            found = float("nan")
+        if not least <= found <= most or found != int(found):
+            raise typer.BadParameter(f"'{text}' is not a whole number from {least:,} to {most:,}")
+        return int(found)
+
+    return read
 
 
 # What the command line itself is misused with; typer passes it on without exporting its name.
@@ -135,10 +151,14 @@ def run(
     executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Points the guided engine may price.")
+        int | None,
+        typer.Option(
+            parser=_whole(1, 10**9), metavar="INTEGER", help="Points the guided engine may price."
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**63 - 1, help="Of everything random.")
+        int | None,
+        typer.Option(parser=_whole(0, 2**63 - 1), metavar="INTEGER", help="Of everything random."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
     within: Annotated[
@@ -154,7 +174,8 @@ def run(
     json: Json = False,
 ) -> int:
     """Search studies and write their reports."""
-    from dse.session import Options, run_study, share
+    from dse.options import Options, share
+    from dse.session import run_study
 
     options = Options(
         out, engine, executor, address, budget, seed, resume, share(within), sampler, warm_start
@@ -170,7 +191,7 @@ def run(
 @app.command()
 def check(study: StudyPath, json: Json = False) -> None:
     """Check a study: schema, units, names, size of the space, estimated time. Runs nothing."""
-    from dse.session import check_study
+    from dse.session_check import check_study
 
     check_study(study, json)
 
@@ -184,7 +205,7 @@ def explain(
     json: Json = False,
 ) -> None:
     """Price one point: every term, memory, money, and whether it was measured."""
-    from dse.session import explain_point
+    from dse.session_check import explain_point
 
     explain_point(study, assign or [], json)
 

@@ -35,7 +35,7 @@ def shown_progress(quiet: bool) -> Iterator[Progress]:
 
         def show(done: int, whole: int) -> None:
             per_s = done / max(time.perf_counter() - begun, 1e-9)
-            bar.update(task, completed=done, total=whole, rate=f"{per_s / 1e6:.1f} M/s")
+            bar.update(task, completed=done, total=whole, rate=shown_rate(per_s))
 
         yield show
 
@@ -51,7 +51,15 @@ def _plain_progress() -> Progress:
             shown = now
             rate = done / (now - begun)
             left = (whole - done) / rate if rate else 0.0
-            print(f"  {done:,} of {whole:,} points, {rate / 1e6:.1f} M/s, {left:.0f} s left",
+            print(f"  {done:,} of {whole:,} points, {shown_rate(rate)}, {left:.0f} s left",
                   file=sys.stderr, flush=True)  # fmt: skip
 
     return show
+
+
+def shown_rate(per_s: float) -> str:
+    """Points per second with three digits or so, from slow models to fast ones."""
+    for factor, unit in ((1e6, "M/s"), (1e3, "k/s")):
+        if per_s >= factor:
+            return f"{per_s / factor:.1f} {unit}"
+    return f"{per_s:.0f} points/s"

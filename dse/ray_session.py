@@ -29,6 +29,10 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
     import ray
 
     owned = not ray.is_initialized()
+    # What a client of Ray logs of a lost connection is told by an exception as well; one of its
+    # loggers sets its own level.
+    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)
+    logging.getLogger("ray.util.client.logsclient").disabled = True
     if owned:
         try:
             ray.init(

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.errors import DseError, NoFeasiblePoint, StudyError
+from dse.errors import NoFeasiblePoint, StudyError
+from dse.options import Options
 from dse.progress import shown_progress
 from dse.session_guided import keep_points, sampler_line, warm_guide
-from dse.spelling import meant
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors
+    from dse.search.guided import Guide
     from dse.search.problem import Problem
     from dse.search.run import Progress
     from dse.search.runlog import RunLog
-    from dse.study import Value
 
-ENGINES = ("auto", "exhaustive", "guided")
-EXECUTORS = ("auto", "local", "ray")
-SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
 RUN_LOG = "run.log.jsonl"
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line may override; None leaves it to the study."""
-
-    out: Path | None = None
-    engine: str | None = None
-    executor: str | None = None
-    address: str | None = None
-    budget: int | None = None
-    seed: int | None = None
-    resume: bool = False
-    within: float | None = None
-    sampler: str | None = None
-    warm_start: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -71,18 +54,12 @@ class Plan:
         return self.problem.study.name
 
     @property
-    def choices(self) -> dict[str, Any]:
-        """What a guided search follows from besides its study."""
-        if self.engine != "guided":
-            return {}
-        warm = None if self.warm_start is None else str(self.warm_start)
-        return {"seed": self.seed, "budget": self.budget, "sampler": self.sampler,
-                "warm start": warm}  # fmt: skip
-
-    @property
     def points(self) -> int:
         """How many points are priced, at most."""
-        return self.budget if self.engine == "guided" else self.problem.space.size
+        whole = self.problem.points
+        if self.engine == "exhaustive":
+            return self.problem.space.size
+        return self.budget if whole is None else min(self.budget, whole)
 
 
 def planned(study: str, options: Options) -> Plan:
@@ -90,18 +67,16 @@ def planned(study: str, options: Options) -> Plan:
     from dse.search import load
     from dse.search import run as searching
 
-    _one_of(options.engine, ENGINES, "--engine")
-    _one_of(options.executor, EXECUTORS, "--executor")
-    _one_of(options.sampler, SAMPLERS, "--sampler")
+    options.check_names()
     problem = load.load(study)
     asked, place = problem.study.search, problem.study.executor
     engine, reason = searching.choose_engine(problem, options.engine or asked.engine)
-    if options.within is not None and engine != "exhaustive":
-        raise DseError(f"--within needs the exhaustive engine, and this search is {engine}")
+    options.check_engine(engine)
     sampler = options.sampler or asked.sampler
     budget = asked.budget if options.budget is None else options.budget
     if engine == "guided":
-        reason = f"{reason}; {sampler_line(sampler, budget)}"
+        objectives = len(problem.study.objectives)
+        reason = f"{reason}; {sampler_line(sampler, budget, objectives)}"
     return Plan(
         problem,
         engine,
@@ -117,39 +92,28 @@ def planned(study: str, options: Options) -> Plan:
     )
 
 
-def share(text: str | None) -> float | None:
-    """``5%`` or ``0.05`` as a number; None stays None."""
-    if text is None:
-        return None
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    try:
-        found = float(number) / (100 if percent else 1)
-    except ValueError:
-        found = float("nan")
-    if not 0 < found < 1:
-        raise StudyError("--within", 0, 0, f"'{text}' is no share", "write a percentage, as 5%")
-    return found
-
-
 def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
 ) -> dict[str, Any]:
     """Search a study, write its report, print the answer; returns the run document."""
-    from dse.report import words
+    from dse.report.answer import answer
     from dse.search.executors import Executors
 
     started = time.perf_counter()
     plan = planned(study, options)
     say = (lambda *_: None) if quiet else print
     say(f"{plan.name}: {plan.engine} search, {plan.reason}")
-    with closing(Executors()) as executors:
-        done = searched(
-            plan, executors, options.resume, command, shown_progress(quiet), say, started
-        )
+    done = finished(plan) if options.resume else None
+    if done:
+        say("this search is finished: its report is as it was")
+    else:
+        with closing(Executors()) as executors:
+            shown = shown_progress(quiet)
+            done = searched(plan, executors, options.resume, command, shown, say, started)
     if show_json:
         print(json.dumps(done.document, indent=1))
     say("")
-    for sentence in words.answer(done.document):
+    for sentence in answer(done.document):
         say(sentence)
     if done.earlier:
         say(
@@ -169,6 +133,27 @@ class Done:
     earlier: Path | None
 
 
+def finished(plan: Plan) -> Done | None:
+    """The report that is there, if it is what this plan would come to and nothing is half done.
+
+    A guided search is not asked, since its report does not tell its budget, nor one --within a
+    share.
+    """
+    from dse.report.document import inputs
+    from dse.report.write import FILES, NEAR, read_document
+
+    half_done = (plan.folder / RUN_LOG).exists()
+    whole = all((plan.folder / name).is_file() for name in FILES if name != NEAR)
+    if plan.engine != "exhaustive" or plan.within is not None or half_done or not whole:
+        return None
+    with suppress(StudyError):
+        found = read_document(plan.folder)
+        wanted = {**inputs(plan.problem), "engine": "exhaustive", "seed": plan.seed}
+        if all(found.get(key) == value for key, value in wanted.items()):
+            return Done(found, plan.folder / "report.html", None)
+    return None
+
+
 def searched(
     plan: Plan,
     executors: Executors,
@@ -186,9 +171,10 @@ def searched(
     from dse.search.runlog import RunLog
 
     check_writable(plan.folder)
-    where = executors.get(plan.kind, plan.address)
+    exhaustive = plan.engine == "exhaustive"  # a guided search runs in this process
+    where = executors.get(plan.kind, plan.address) if exhaustive else None
     guide, warm = warm_guide(plan.problem, plan.sampler, plan.warm_start)
-    search = identity(plan.problem, plan.engine, plan.choices)
+    search = identity(plan.problem, plan.engine, {} if exhaustive else _choices(plan, guide))
     log = RunLog(plan.folder / RUN_LOG, search, resume)
     with _kept_for_resume(log):
         for line in (*_of_the_log(log, resume), *filter(None, [warm])):
@@ -214,6 +200,18 @@ def searched(
         page = write_report(found, plan.folder)
         keep_points(outcome.archive, plan.problem, plan.folder)
     return Done(found, page, earlier)
+
+
+def _choices(plan: Plan, guide: Guide) -> dict[str, Any]:
+    """What a guided search follows from besides its study."""
+    begun = hashlib.sha256(repr(guide.begin_with).encode()).hexdigest()[:12]
+    return {
+        "seed": plan.seed,
+        "budget": plan.budget,
+        "sampler": plan.sampler,
+        "warm start": f"{len(guide.begin_with)} points ({begun})",
+        **{name: metadata.version(name) for name in ("optuna", "scipy", "moocore")},
+    }
 
 
 def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:
@@ -252,47 +250,3 @@ def _profile_paths(problem: Problem) -> dict[str, Path]:
         for position, name in enumerate(problem.study.calibration)
         if name in problem.profiles
     }
-
-
-def check_study(study: str, as_json: bool) -> None:
-    """Print what a study would search, without searching."""
-    from dse.report import check
-    from dse.search import load
-
-    problem = load.load(study)
-    print(json.dumps(check.checked(problem)) if as_json else "\n".join(check.lines(problem)))
-
-
-def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
-    """Print every term of one point: the baseline with some axes set otherwise."""
-    from dse.report.points import describe
-    from dse.search import feasibility, load
-    from dse.search.cautions import why_unpriced
-    from dse.study.assign import assigned
-
-    problem = load.load(study)
-    values: dict[str, Value | None] = dict(problem.study.baseline.values)
-    given = set[str]()
-    for text in assignments:
-        axis, value = assigned(problem.study, text, load.known_names())
-        if axis in given:
-            raise StudyError("--set", 0, 0, f"'{axis}' is set twice", "give it once")
-        given.add(axis)
-        values[axis] = value
-    values = problem.applicable(values)
-    point = describe(problem, values)
-    checks = feasibility.checks(problem.point(values), problem.study)
-    point["why_unpriced"] = why_unpriced(problem, values)
-    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
-    if as_json:
-        print(json.dumps(point, indent=1))
-        return
-    from dse.report.explain import lines
-
-    print("\n".join(lines(point)))
-
-
-def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:
-    if value is not None and value not in allowed:
-        remedy = meant(value, allowed, f"use {', '.join(allowed)}")
-        raise StudyError(option, 0, 0, f"'{value}' is not known", remedy)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 POINTS = "points.csv"
 
 
-def sampler_line(sampler: str, budget: int) -> str:
+def sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
     """Which sampler proposes points, and why, to be read after why the search is guided."""
     from dse.search.guided import NAMES, choose_sampler
 
-    chosen, why = choose_sampler(sampler, budget, objectives=2)
+    chosen, why = choose_sampler(sampler, budget, objectives)
     return f"points are proposed by {NAMES[chosen]}: {why}"
 
 

@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,14 @@ STARTED = "Ray runtime started"
 class RayCluster:
     """Ray nodes on hosts of ``lab``; the head is on host 0. Made by :func:`ray_cluster`."""
 
-    def __init__(self, lab: Lab, folder: Path) -> None:
+    def __init__(self, lab: Lab, folder: Path, settings: Mapping[str, str]) -> None:
         self.lab = lab
         self.address = f"{lab.address(HEAD)}:{PORT}"
         self.variables = {
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
+            **settings,
         }
         self._folder = folder
         self._nodes: dict[int, subprocess.Popen[str]] = {}
@@ -86,6 +87,17 @@ class RayCluster:
         self._end([node])
         del self._nodes[host]
 
+    def cut(self, host: int) -> None:
+        """Pull the host's cable, for good; nothing that its processes send is heard from then."""
+        port = ["link", "set", f"port{host}", "down"]
+        subprocess.run(["ip", "-n", f"{self.lab.token}-switch", *port], check=True)
+
+    def kill_head(self) -> None:
+        """Kill all processes of the head: the cluster is lost, and the nodes left are of no use."""
+        node = self._nodes.pop(HEAD)
+        node.kill()
+        self._end([node])
+
     def processes(self, host: int) -> list[int]:
         """The processes of the node: its raylet, its agents, and its workers."""
         return session_members(self._nodes[host].pid)
@@ -97,8 +109,9 @@ class RayCluster:
         run_processes([[*self.lab.prefix(HEAD), *command]], [task], limit_s)
 
     def close(self) -> None:
-        """End all nodes."""
+        """End all nodes; others may be added then, a head first."""
         self._end([self._nodes[host] for host in reversed(self.hosts)])
+        self._nodes.clear()
 
     def _start(self, host: int) -> None:
         if host in self._nodes:
@@ -170,11 +183,14 @@ class RayCluster:
 
 
 @contextmanager
-def ray_cluster(lab: Lab, hosts: Sequence[int] | None = None) -> Iterator[RayCluster]:
+def ray_cluster(
+    lab: Lab, hosts: Sequence[int] | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[RayCluster]:
     """A Ray cluster with a node of one CPU on every host, or on ``hosts``, of which 0 must be one.
 
-    All its nodes are there when it is handed over, and gone afterwards, whatever happens.
-    Raises MeasurementError where a node does not start or join.
+    settings: Ray's own, as environment variables of nodes and drivers. All nodes are there when it
+    is handed over, and gone afterwards, whatever happens. Raises MeasurementError where a node does
+    not start or join.
     """
     chosen = list(range(lab.hosts) if hosts is None else hosts)
     if not chosen or chosen[0] != HEAD:
@@ -183,7 +199,7 @@ def ray_cluster(lab: Lab, hosts: Sequence[int] | None = None) -> Iterator[RayClu
         terminable(),
         tempfile.TemporaryDirectory(prefix="lab", ignore_cleanup_errors=True) as folder,
     ):
-        cluster = RayCluster(lab, Path(folder))
+        cluster = RayCluster(lab, Path(folder), settings or {})
         try:
             cluster.add(*chosen)
             yield cluster

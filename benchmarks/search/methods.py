@@ -16,7 +16,7 @@ from dse.model.arrays import Array
 from dse.search.guided import Guided, Point, Points
 from dse.search.guided.archive import evaluated
 from dse.search.guided.points import at_fraction
-from dse.search.guided.proposals import bounded, suggested
+from dse.search.guided.proposals import suggested
 from dse.search.problem import Problem
 
 Method = Callable[[Problem, int, int], Array]  # (problem, budget, seed) -> gain, cost, violation
@@ -55,11 +55,16 @@ def _optuna(problem: Problem, budget: int, sampler: object) -> Array:
         numbers = _numbers(problem, space, [suggested(trial, space)])
         rows.append(numbers[0])
         trial.set_constraint("violation", float(numbers[0, 2]))
-        return bounded(numbers[0, 0], -1.0), bounded(numbers[0, 1], 1.0)
+        return _bounded(numbers[0, 0], -1.0), _bounded(numbers[0, 1], 1.0)
 
     study = optuna.create_study(directions=["maximize", "minimize"], sampler=sampler)
     study.optimize(objective, n_trials=budget)
     return np.array(rows)
+
+
+def _bounded(number: float, worst: float) -> float:
+    """Optuna takes no NaN: what cannot be computed is as bad as can be."""
+    return float(number) if np.isfinite(number) else worst * 1e300
 
 
 def pymoo_nsga2(problem: Problem, budget: int, seed: int) -> Array:
@@ -105,7 +110,7 @@ def _read(space: Points, genes: Array) -> Point:
 
 def _numbers(problem: Problem, space: Points, points: Sequence[Point]) -> Array:
     block = evaluated(problem, space, points)
-    return np.column_stack([block.gain, block.cost, block.violation])
+    return np.column_stack([block.values, block.violation])
 
 
 METHODS: dict[str, Method] = {

@@ -8,7 +8,9 @@ from dse.search import bounds
 from dse.search import run as searching
 from dse.search.cautions import cautions, unsupported
 from dse.search.estimate import estimate
+from dse.search.objectives import by_goal
 from dse.search.problem import Problem
+from dse.study import Study
 
 
 def checked(problem: Problem) -> dict[str, Any]:
@@ -30,6 +32,12 @@ def checked(problem: Problem) -> dict[str, Any]:
     }
 
 
+def objectives(study: Study) -> list[str]:
+    """What is wanted of a point, as text: ``maximize speedup``, ``minimize capital and power``."""
+    most, *least = (objective.name for objective in by_goal(study.objectives))
+    return [f"maximize {most}", f"minimize {' and '.join(least)}"]
+
+
 def lines(problem: Problem) -> list[str]:
     """Every axis with its values, the baseline, what to mind, and the size of the search."""
     study, found = problem.study, checked(problem)
@@ -40,6 +48,7 @@ def lines(problem: Problem) -> list[str]:
     for condition in study.conditions:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
         out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
+    out.append(f"  objectives       {', '.join(objectives(study))}")
     baseline = ", ".join(f"{name}={label}" for name, label in study.baseline.labels.items())
     out.append(f"  baseline         {baseline}")
     if study.baseline.assumed:
@@ -47,9 +56,12 @@ def lines(problem: Problem) -> list[str]:
         out.append(f"                   (not given, so the first: {assumed})")
     out += [f"mind: {caution}" for caution in found["cautions"]]
     decided = found["priced_whole_because"]
-    if decided and found["engine"] == "exhaustive":
+    if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)
-        out.append(f"mind: every point is priced, none only counted, because of {texts}")
+        out.append(
+            f"mind: an exhaustive search must price every point because of {texts}; without, "
+            "bounds would rule most out"
+        )
     points = found["points"]
     size = "continuous" if points is None else f"{points:,} points"
     return [*out, f"ok: {size}; {found['engine']} search, {found['reason']}"]

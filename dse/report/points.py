@@ -10,6 +10,7 @@ import numpy as np
 
 from dse.model.arrays import Array
 from dse.search import ruled
+from dse.search.guided import continuous_numbers
 from dse.search.objectives import by_goal
 from dse.search.outside import why_outside
 from dse.search.problem import Problem
@@ -25,11 +26,12 @@ def describe(
     """Everything run.json says of one point; see :mod:`dse.report.document`."""
     evaluation = problem.point(values)
     step = evaluation.step
-    most, least = by_goal(problem.study.objectives)
+    names = {objective.name for objective in by_goal(problem.study.objectives)} | {"speedup"}
     outside = why_outside(problem.setting(values))
-    numbers = {name: _scalar(evaluation[name]) for name in {most.name, least.name, "speedup"}}
+    numbers = {name: _scalar(evaluation[name]) for name in sorted(names)}
     return {
         "config": labels_of(problem, values),
+        "numbers": continuous_numbers(problem.study, values),
         **numbers,
         "throughput_samples_per_s": _scalar(evaluation["throughput"]),
         "step_s": _scalar(step.step_s),

@@ -78,14 +78,20 @@ def heading(axis: str) -> str:
 def split_axes(
     document: Document, points: Iterable[Point]
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """(axes that vary over ``points``, (axis, label) of the others that apply at all)."""
+    """(axes that vary over ``points``, (axis, label) of the others that apply at all).
+
+    Axes of parameter servers apply where there are any.
+    """
+    points = list(points)
+    served = any(point["config"].get("aggregation", "").startswith("ps-") for point in points)
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
             labels[point["config"].get(name, "")] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
     constant = [(heading(name), next(iter(labels))) for name, labels in seen.items()
-                if len(labels) == 1 and next(iter(labels))]  # fmt: skip
+                if len(labels) == 1 and next(iter(labels))
+                and (served or not name.startswith("ps_"))]  # fmt: skip
     return varying, constant
 
 
@@ -102,16 +108,17 @@ def role(document: Document, point: Point) -> str:
 def front_rows(document: Document) -> tuple[list[str], list[list[object]]]:
     """(header, rows) of front.csv: every axis, then the objectives and what they rest on."""
     axes = axis_names(document)
-    objective = document["objectives"]["minimize"]
-    header = [*axes, "speedup", objective, "step_s", "throughput_samples_per_s", "extrapolated"]
+    senses = words.minimized(document)
+    objectives = [document["objectives"][sense] for sense in senses]
+    header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated"]
     rows: list[list[object]] = []
     for point in document["front"]:
-        price = words.cost(document, point)
+        prices = [words.cost(document, point, sense) for sense in senses]
         rows.append(
             [
                 *(point["config"].get(axis, "") for axis in axes),
                 point["speedup"],
-                "" if price is None else price,
+                *("" if price is None else price for price in prices),
                 point["step_s"],
                 point["throughput_samples_per_s"],
                 "true" if point["extrapolated"] else "false",
@@ -151,17 +158,22 @@ def _measures(document: Document, points: Sequence[Point]) -> list[tuple[str, tu
 
 def _measured(document: Document, p: Point) -> dict[str, Cell]:
     bounds = p.get("interval") or {}
-    target, cost = document["objectives"]["minimize"], words.aim(document, "minimize").title
+    senses = words.minimized(document)
+    targets = [document["objectives"][sense] for sense in senses]
     nodes = f"{words.count(p['nodes'])} {'node' if p['nodes'] == 1 else 'nodes'}"
     others = {words.objective(document, name): value
-              for name, value in p["costs"].items() if name != target}  # fmt: skip
+              for name, value in p["costs"].items() if name not in targets}  # fmt: skip
     return {
         "speedup": Cell(words.shown(p["speedup"], "x"), words.interval(bounds.get("speedup"), "x")),
-        **({} if target == "step" else {cost: Cell(words.show_cost(document, p))}),
+        **{
+            words.aim(document, sense).title: Cell(words.show_cost(document, p, sense))
+            for sense, target in zip(senses, targets, strict=True)
+            if target != "step"
+        },
         "throughput": Cell(words.shown(p["throughput_samples_per_s"], "samples/s")),
         "step time": Cell(words.duration(p["step_s"]), words.interval(bounds.get("step_s"), "s")),
         **{how.title: Cell(words.shown(value, how.unit)) for how, value in others.items()},
-        "GPUs": Cell(words.count(p["gpus"]), nodes),
+        "GPUs": Cell(words.count(p["gpus"]), nodes, p["gpus"] != document["baseline"]["gpus"]),
         "global batch": Cell(words.count(p["global_batch"])),
         "free memory per GPU": Cell(words.size(p["memory_slack_bytes"])),
         "basis": Cell(capital(words.says_who(p)[0])),
@@ -189,8 +201,8 @@ def front_table(document: Document) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     front = document["front"]
     varying, constant = split_axes(document, front)
-    gain, cost = (words.aim(document, key).title for key in ("maximize", "minimize"))
-    heads = [("#", True), (capital(gain), True), (capital(cost), True), ("Step", True),
+    measures = (words.aim(document, key) for key in ("maximize", *words.minimized(document)))
+    heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
@@ -209,15 +221,17 @@ def _numbers(labels: Sequence[str]) -> bool:
 
 
 def _front_row(document: Document, number: int, point: Point, varying: Sequence[str]) -> FrontRow:
-    config, price = point["config"], words.cost(document, point)
+    config = point["config"]
+    prices = {sense: words.cost(document, point, sense) for sense in words.minimized(document)}
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
-        (inf if price is None else price, words.show_cost(document, point)),
+        *((inf if price is None else price, words.show_cost(document, point, sense))
+          for sense, price in prices.items()),
         (point["step_s"], words.duration(point["step_s"])),
         (words.says_who(point)[0],) * 2,
         (point["gpus"], words.count(point["gpus"])),
-    ]
+    ]  # fmt: skip
     for name in varying:
         label, labels = config.get(name, ""), _labels(document, name)
         cells.append((labels.index(label) if label in labels else -1, label or NOT_APPLICABLE))

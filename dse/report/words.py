@@ -1,4 +1,4 @@
-"""Numbers and design points in words a buyer reads, and the study's answer in a few sentences."""
+"""Numbers, objectives and design points in words a buyer reads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ Document: TypeAlias = Mapping[str, Any]
 Point: TypeAlias = Mapping[str, Any]
 
 UNKNOWN = "unknown"
+ALSO = "minimize_also"  # key of a document's second objective to have little of
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -38,6 +39,7 @@ OBJECTIVES: Mapping[str, Objective] = {
     "tco": Objective("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
     "power": Objective("power", "W", "draws", "", "least power-hungry"),
     "per_run": Objective("cost per run", "USD", "costs", "per run", "cheapest"),
+    "energy": Objective("energy per run", "J", "uses", "per run", "most frugal"),
     "time_to_target": Objective("time to target", "s", "takes", "to the target", "quickest"),
     "step": Objective("step time", "s", "takes", "per step", "quickest"),
 }
@@ -113,6 +115,11 @@ def interval(bounds: Sequence[float] | None, unit: str) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
+def minimized(document: Document) -> tuple[str, ...]:
+    """The senses in which the study wants little: its one cost, or the first and the second."""
+    return ("minimize", ALSO) if document["objectives"].get(ALSO) else ("minimize",)
+
+
 def gain(document: Document, point: Point) -> float | None:
     """What the study maximizes, at one point."""
     name = document["objectives"]["maximize"]
@@ -120,9 +127,9 @@ def gain(document: Document, point: Point) -> float | None:
     return None if value is None else float(value)
 
 
-def cost(document: Document, point: Point) -> float | None:
-    """What the study minimizes, at one point; None where it is unknown."""
-    name = document["objectives"]["minimize"]
+def cost(document: Document, point: Point, sense: str = "minimize") -> float | None:
+    """What the study minimizes, at one point; None where it is unknown. sense: which of them."""
+    name = document["objectives"][sense]
     value = point.get(name, point["step_s"] if name == "step" else point["costs"].get(name))
     return None if value is None else float(value)
 
@@ -138,7 +145,7 @@ def gain_interval(document: Document, point: Point) -> tuple[float, ...] | None:
 
 
 def aim(document: Document, sense: str) -> Objective:
-    """The objective the study has for ``maximize`` or ``minimize``."""
+    """The objective the study has for ``maximize``, ``minimize`` or :data:`ALSO`."""
     return objective(document, document["objectives"][sense])
 
 
@@ -147,9 +154,9 @@ def show_gain(document: Document, point: Point) -> str:
     return shown(gain(document, point), aim(document, "maximize").unit)
 
 
-def show_cost(document: Document, point: Point) -> str:
-    """The cost with its unit."""
-    return shown(cost(document, point), aim(document, "minimize").unit)
+def show_cost(document: Document, point: Point, sense: str = "minimize") -> str:
+    """The cost with its unit; sense: which of them."""
+    return shown(cost(document, point, sense), aim(document, sense).unit)
 
 
 def describe(point: Point) -> str:
@@ -201,98 +208,3 @@ def choice(point: Point) -> str:
             name = f"{name} (priced as {priced_as})"
         parts.append(f"{name} for {many} of {' to '.join(ends)}")
     return ", ".join(parts)
-
-
-def answer(document: Document) -> list[str]:
-    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
-    best, base = document["recommended"], document["baseline"]
-    worth = f"{_gains(document, best)} and {_against(document, best, base)}."
-    if best["config"] == base["config"]:
-        worth = f"That is the baseline itself, which {_costs(document, best)}."
-    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
-             f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
-    if document["engine"] == "guided":
-        lines.append(
-            f"The search was guided: it priced {count(document['counts']['points'])} points, and "
-            "others may be better."
-        )
-    if near := document.get("near"):
-        share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
-        lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
-    lines += [f"Mind: {caution}" for caution in document.get("cautions", ())]
-    missed = base.get("misses") or []
-    if missed:
-        lines.append(f"Mind the baseline: {' and '.join(missed)}.")
-    return lines
-
-
-def _costs(document: Document, point: Point) -> str:
-    how = aim(document, "minimize")
-    return f"{how.verb} {show_cost(document, point)} {how.tail}".strip()
-
-
-def _gains(document: Document, point: Point) -> str:
-    base, times = describe(document["baseline"]), shown(point["speedup"], "x")
-    if document["objectives"]["maximize"] == "throughput":
-        return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
-    return f"It runs {times} as fast as the baseline ({base})"
-
-
-def _against(document: Document, point: Point, base: Point) -> str:
-    mine, theirs = cost(document, point), cost(document, base)
-    if mine is None or not theirs:
-        return f"{_costs(document, point)}; that of the baseline is unknown"
-    ratio = mine / theirs
-    change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
-    if ratio >= 1.995:
-        change = f"{significant(ratio, 2)} times as much"
-    elif abs(ratio - 1) < 0.005:
-        change = "the same"
-    return f"{_costs(document, point)} against {show_cost(document, base)}, {change}"
-
-
-def _nearly(document: Document) -> str:
-    cheap, fast = document["cheapest_within_5_percent"], document["fastest"]
-    least = aim(document, "minimize").least
-    if cheap["config"] == fast["config"]:
-        if fast["config"] == document["recommended"]["config"]:
-            return "It is also the fastest point, and nothing for less comes within 5 % of it."
-        return (
-            f"The fastest point reaches {show_gain(document, fast)} and {_costs(document, fast)}: "
-            f"{describe(fast)}; nothing for less comes within 5 % of it."
-        )
-    price, whole, less = cost(document, cheap), cost(document, fast), ""
-    if price is not None and whole:
-        saved = percent(1 - price / whole)
-        less = f", which is {saved} cheaper than the fastest ({show_gain(document, fast)})"
-    if cheap["config"] == document["recommended"]["config"]:
-        return f"It is also the {least} point within 5 % of the fastest{less}."
-    return (
-        f"The {least} point within 5 % of the fastest reaches {show_gain(document, cheap)} and "
-        f"{_costs(document, cheap)}{less}: {describe(cheap)}."
-    )
-
-
-def _chosen(point: Point) -> str:
-    """That the algorithm follows from rules, where it does."""
-    taken = choice(point)
-    if not taken:
-        return ""
-    return f" Its algorithm was not measured; by {point['chosen']['rules']} it is {taken}."
-
-
-def _how_sure(document: Document) -> str:
-    point, base = document["recommended"], document["baseline"]
-    name, sentence = says_who(point)
-    bounds = gain_interval(document, point)
-    if bounds is None or name == "no communication":
-        return f"How sure: no interval can be given. {sentence}"
-    ends = interval(bounds, aim(document, "maximize").unit)
-    text = f"How sure: {ends}, a {INTERVAL} of the calibration and of the computing model's error"
-    own = base.get("interval")
-    if own:
-        mine, theirs = (interval(i["step_s"], "s") for i in (point["interval"], own))
-        text += f" (a step takes {mine}, the baseline's {theirs})"
-    if name == "extrapolated":
-        text += "; it lies outside the measured range, where that is only a guide"
-    return f"{text}. Prices carry no interval."

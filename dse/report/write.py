@@ -8,13 +8,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from dse.errors import OutputError, StudyError
 from dse.report import markdown, page, runners_up, tables
+from dse.search.runlog import sync_folder
 
 # Every key the page needs, so that a document of another origin is refused in one line.
 NEEDED = frozenset(
@@ -44,22 +45,16 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     if "near" in document:
         contents[NEAR] = runners_up.near_csv(document)
 
-    def keep() -> None:
-        earlier = earlier_report(folder, document)
-        if earlier is not None:
-            copy_report(folder, earlier, FILES)
-
-    put(contents, folder, keep)
-    if NEAR not in contents:  # one that is left from a run that asked for it
-        (folder / NEAR).unlink(missing_ok=True)
+    put(contents, FILES, folder, earlier_report(folder, document))
     return folder / "report.html"
 
 
 def put(
-    contents: Mapping[str, str], folder: Path, before: Callable[[], object] = lambda: None
+    contents: Mapping[str, str], names: Iterable[str], folder: Path, earlier: Path | None
 ) -> None:
-    """Write files, by name, into ``folder``: all or none; ``before`` is called ahead of the last
-    step, in which they take the place of what was there. Raises :class:`OutputError`.
+    """Write files, by name, into ``folder``, all or none, and remove those of ``names`` that are
+    not among them. What was there under ``names`` is copied to ``earlier`` before, if that is
+    given. Raises :class:`OutputError`.
     """
     staging: Path | None = None
     try:
@@ -72,9 +67,13 @@ def put(
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-        before()
+        if earlier is not None:
+            _copy(folder, earlier, names)
         for name in contents:  # renaming needs no space: from here on it does not fail half-way
             os.replace(staging / name, folder / name)
+        for name in set(names) - set(contents):  # left from a run that asked for it
+            (folder / name).unlink(missing_ok=True)
+        sync_folder(folder)  # the run log goes only once the report's names are on the disk
     except OSError as cause:
         raise OutputError(
             f"{folder}: the report cannot be written: {cause.strerror}; the previous one is intact"
@@ -108,7 +107,7 @@ def free_name(folder: Path) -> Path:
     return next(path for path in numbered if not os.path.lexists(path))
 
 
-def copy_report(folder: Path, target: Path, files: Iterable[str]) -> None:
+def _copy(folder: Path, target: Path, files: Iterable[str]) -> None:
     """Copy those files of a report that are there, all or none."""
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:

@@ -21,7 +21,7 @@ from dse.study.space import Box
 
 # Quantities that communication changes; all others are the same without it.
 OF_THE_STEP = frozenset(
-    {"speedup", "throughput", "step", "comm", "exposed", "time_to_target", "per_run"}
+    {"speedup", "throughput", "step", "comm", "exposed", "time_to_target", "per_run", "energy"}
 )
 
 SCREENED_FROM = 1 << 18  # points; pricing all of a smaller box takes no longer than screening it

@@ -102,6 +102,7 @@ QUANTITIES: Mapping[str, Callable[[Evaluation], Array]] = MappingProxyType(
         "tco": lambda e: e.cost.tco_usd_per_hour,
         "power": lambda e: e.cost.power_w,
         "time_to_target": lambda e: np.asarray(e.target_samples / e["throughput"]),
+        "energy": lambda e: np.asarray(e["power"] * e["time_to_target"]),
         "per_run": lambda e: np.asarray(e["hourly"] * e["time_to_target"] / SECONDS_PER_HOUR),
         "gpus": lambda e: e.gpus,
         "gpus_per_node": lambda e: e.gpus_per_node,

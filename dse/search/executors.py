@@ -7,13 +7,12 @@ a unit's boxes itself, so no arrays of points travel.
 from __future__ import annotations
 
 import math
+import pickle
 import socket
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,8 +20,11 @@ import numpy as np
 from dse.errors import DseError
 from dse.ray_session import CONNECT_S, ray_session
 from dse.search import exhaustive, pareto
+from dse.search.identity import installation
 from dse.search.pareto import Front
 from dse.search.problem import Problem
+from dse.search.ray_lots import Begun, Lots, Nodes
+from dse.search.ray_worker import Lot, lot_task
 from dse.search.tally import Tally
 
 
@@ -68,14 +70,14 @@ class LocalExecutor:
 
 
 class RayExecutor:
-    """Units as Ray tasks; a unit whose worker or node is lost is begun again elsewhere.
+    """Lots of units as Ray tasks; a unit whose worker or node is lost is begun again elsewhere.
 
     address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
     "host:6379").
     """
 
     name = "ray"
-    IN_FLIGHT_PER_CPU = 3
+    IN_FLIGHT_PER_CPU = 2  # lots: one is searched, one waits
     ATTEMPTS = 5  # of one unit; then something is wrong with it
     LOOK_S = 1.0  # between looks at the cluster: is its head there, and how many CPUs has it
     # A head that is started again in this time is the same cluster still. Ray itself ends this
@@ -100,38 +102,43 @@ class RayExecutor:
             raise DseError(f"Ray failed: {said}; go on with --resume") from cause
 
     def _run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
-        ray, front = self._ray, known
-        held = ray.put(problem)
-        task = ray.remote(max_retries=0)(_search_unit)  # begun again, and counted, here
-        first = ((unit, 1) for unit in units)
-        again: deque[tuple[int, int]] = deque()
-        flying: dict[Any, tuple[int, int]] = {}
-        room, looked = 0, -math.inf
+        ray, front, rival = self._ray, known, _sent(known)
+        held = [ray.put(installation()), ray.put(problem)]
+        task = ray.remote(max_retries=0)(lot_task())  # begun again, and counted, here
+        lots = Lots(units, exhaustive.units(problem.space))
+        flying: dict[Any, list[Begun]] = {}
+        nodes, looked = Nodes(ray), -math.inf
         while True:
             if time.monotonic() - looked >= self.LOOK_S:
                 self._check_head()
-                room = self.IN_FLIGHT_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1)))
+                for reference in nodes.look(flying, lots.longest_s):
+                    lots.lost(flying.pop(reference))
                 looked = time.monotonic()
-            rival = _bare(front)
-            for unit, attempt in islice(chain(_emptied(again), first), max(0, room - len(flying))):
-                flying[task.remote([held], unit, rival)] = unit, attempt
+            room = nodes.cpus * self.IN_FLIGHT_PER_CPU
+            while len(flying) < room and (lot := lots.next(nodes.cpus)):
+                flying[task.remote(held, [begun.unit for begun in lot], rival)] = lot
             if not flying:
                 return
             ready, _ = ray.wait(list(flying), num_returns=1, timeout=self.LOOK_S)
             for reference in ready:
-                unit, attempt = flying.pop(reference)
-                tally = self._result(reference, unit, attempt)
-                if tally is None:
-                    again.append((unit, attempt + 1))
+                lot = flying.pop(reference)
+                done = self._result(reference, lot)
+                if done is None:
+                    lots.lost(lot)
                     continue
-                front = pareto.merge([front, tally.front])
-                yield Finished(unit, tally, attempt)
+                lots.took(done.searched_s, len(lot))
+                found = [tally.front for tally in done.tallies if len(tally.front)]
+                if found:
+                    front = pareto.merge([front, *found])
+                    rival = _sent(front)
+                for begun, tally in zip(lot, done.tallies, strict=True):
+                    yield Finished(begun.unit, tally, begun.attempt)
 
-    def _result(self, reference: Any, unit: int, attempt: int) -> Tally | None:
-        """A finished task's tally; None if its worker or node was lost."""
+    def _result(self, reference: Any, lot: Sequence[Begun]) -> Lot | None:
+        """What a task found; None if its worker or node was lost."""
         errors = self._ray.exceptions
         try:
-            tally: Tally = self._ray.get(reference)
+            found: Lot | tuple[str, str] = self._ray.get(reference)
         except (
             errors.WorkerCrashedError,
             errors.NodeDiedError,
@@ -140,14 +147,20 @@ class RayExecutor:
             errors.ObjectLostError,
         ) as cause:
             self._check_head()
-            if attempt < self.ATTEMPTS:
+            if lot[0].attempt < self.ATTEMPTS:
                 return None
             said = str(cause).strip().partition("\n")[0]
             raise DseError(
-                f"unit of work {unit} was lost {attempt} times with its worker: {said}; "
-                "go on with --resume"
+                f"unit of work {lot[0].unit} was lost {lot[0].attempt} times with its worker: "
+                f"{said}; go on with --resume"
             ) from cause
-        return tally
+        if isinstance(found, Lot):
+            return found
+        node, why = found
+        raise DseError(
+            f"node {node} of the Ray cluster {why}: its prices might be others; install the same "
+            "dse and catalogue on every node and go on with --resume"
+        )
 
     def _check_head(self) -> None:
         """Raise if the cluster's head is gone and does not come back."""
@@ -185,34 +198,11 @@ def _listens(place: tuple[str, int]) -> bool:
     return True
 
 
-def _emptied(queue: deque[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    while queue:
-        yield queue.popleft()
-
-
-def _bare(front: Front) -> Front:
-    """The front without what it takes to name its points, to be sent along with every unit."""
+def _sent(front: Front) -> bytes:
+    """The front without what it takes to name its points, as it is sent along with every lot."""
     nothing = np.zeros(0, dtype=np.int64)
-    return replace(front, ties=np.zeros(len(front), np.int64), indices=(nothing,) * len(front))
-
-
-_KEPT: dict[str, Problem] = {}
-
-
-def _search_unit(held: list[Any], unit: int, rival: Front) -> Tally:
-    """Runs in a worker, which keeps the problem, and what it remembers, for its next unit.
-
-    held: the problem's reference, in a list so that Ray does not fetch it for every unit. Its
-    number is the key: a search with other prices or profiles is another object.
-    """
-    key = held[0].hex()
-    if key not in _KEPT:
-        import ray
-
-        _KEPT.clear()
-        _KEPT[key] = ray.get(held[0])
-    problem = _KEPT[key]
-    return exhaustive.search(problem, exhaustive.unit_boxes(problem.space, unit), rival)
+    ties = np.zeros(len(front), dtype=np.int64)
+    return pickle.dumps(replace(front, ties=ties, indices=(nothing,) * len(front)))
 
 
 class Executors:

@@ -18,8 +18,8 @@ from dse.search.problem import Problem
 
 Identity: TypeAlias = Mapping[str, Any]
 
-# The rooms of the package whose code decides what a point costs and which points there are.
-_DECIDING = ("catalog", "study", "model", "calibration", "search")
+# What of the package decides what a point costs and which points there are.
+_DECIDING = ("catalog", "study", "model", "calibration", "search", "units.py", "yaml_source.py")
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip
@@ -36,11 +36,12 @@ def identity(
     Groups by name, each a text or a mapping, in the order in which differences are named.
     choices: what else a guided search follows from, such as its seed.
     """
+    installed = installation()
     return {
         "engine": engine,
         **(choices or {}),
-        "dse": f"{__version__} (code {_code_hash()[:12]})",
-        "numpy": np.__version__,
+        "dse": installed["dse"],
+        "numpy": installed["numpy"],
         "study": {
             key: value
             for key, value in _flat("", problem.study.source.data)
@@ -48,11 +49,40 @@ def identity(
         },
         "prices": dict(_prices(problem.prices)),
         "profiles": {name: found.content_hash for name, found in problem.profiles.items()},
-        "catalogue": catalog.file_hashes(),
+        "catalogue": installed["catalogue"],
         "workload and prices": problem.inputs_hash,
         "points per unit of work": exhaustive.CHUNK_POINTS,
         "points per block": exhaustive.BOX_POINTS,
     }
+
+
+def installation() -> dict[str, Any]:
+    """What, of this machine, decides a price: it must be alike on all that price for one search."""
+    return {
+        "dse": version(),
+        "numpy": np.__version__,
+        "catalogue": catalog.file_hashes(),
+    }
+
+
+def version() -> str:
+    """The version of dse, with a hash of its code that decides prices."""
+    return f"{__version__} (code {_code_hash()[:12]})"
+
+
+def disagreement(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    """What another machine's :func:`installation` has otherwise, in words; empty if nothing."""
+    found = [
+        f"has {name} {there[name]}, not {here[name]} as here"
+        for name in ("dse", "numpy")
+        if there[name] != here[name]
+    ]
+    mine, theirs = here["catalogue"], there["catalogue"]
+    names = [name for name in dict.fromkeys((*mine, *theirs)) if mine.get(name) != theirs.get(name)]
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        found.append(f"has another catalogue: {', '.join(names[:_SHOWN])}{more}")
+    return "; ".join(found)
 
 
 def difference(was: Identity, now: Identity) -> str:
@@ -133,8 +163,9 @@ def _code_hash() -> str:
     """SHA-256 of the code that decides a search's result."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for room in _DECIDING:
-        for path in sorted((package / room).rglob("*.py")):
+    for name in _DECIDING:
+        room = package / name
+        for path in [room] if room.is_file() else sorted(room.rglob("*.py")):
             digest.update(path.relative_to(package).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

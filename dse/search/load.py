@@ -21,6 +21,7 @@ from dse.search.chosen import check_chosen
 from dse.search.problem import Problem
 from dse.spelling import meant
 from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study.quantities import QUANTITIES
 
 
 def known_names() -> Names:
@@ -218,10 +219,11 @@ def _check_facts(problem: Problem) -> None:
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
             "drop fits_memory, or describe the workload inline with activation_bytes",
         )
-    if demanded & {"time_to_target", "per_run"} and problem.target_samples is None:
+    of_a_run = any(QUANTITIES[name].needs_target for name in demanded)
+    if of_a_run and problem.target_samples is None:
         raise study.source.error(
             ("target",) if study.target else ("objectives",),
-            "time and cost of a run need its length in samples",
+            "time, cost and energy of a run need its length in samples",
             "add target: {samples: 1e8}, or {epochs: 90, epoch_samples: 1.28e6}",
         )
     _check_prices(problem, demanded)
@@ -254,7 +256,7 @@ def _check_baseline(problem: Problem) -> None:
 def _check_prices(problem: Problem, demanded: set[str]) -> None:
     study = problem.study
     bought, rented = bool(demanded & {"capital", "tco"}), bool(demanded & {"hourly", "per_run"})
-    powered = bool(demanded & {"power", "tco"})
+    powered = bool(demanded & {"power", "energy", "tco"})
     remedy = "drop it, or give the number under prices:"
     for axis in (*study.axes, *study.defaults):
         where = ("space", axis.name)

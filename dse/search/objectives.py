@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dse.study import Objective
 
 
-def by_goal(objectives: Sequence[Objective]) -> tuple[Objective, Objective]:
-    """The maximised objective and the minimised one."""
-    most = next(o for o in objectives if o.goal == "maximize")
-    least = next(o for o in objectives if o.goal == "minimize")
-    return most, least
+def by_goal(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """The maximised objective, then the minimised ones (one or two) in the study's order."""
+    most = [o for o in objectives if o.goal == "maximize"]
+    least = [o for o in objectives if o.goal == "minimize"]
+    return (*most, *least)

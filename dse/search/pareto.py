@@ -1,35 +1,42 @@
-"""The exact front of two objectives, with its ties.
+"""The exact front of two or three objectives, with its ties.
 
-A point is dominated if another is at least as good in both objectives and better in one. Points
-that are equal in both are ties: the front keeps one entry for them, with how many there are and
-the lowest indices among them.
+A point is dominated if another is at least as good in all objectives and better in one. Points that
+are equal in all are ties: the front keeps one entry for them, with how many there are and the
+lowest indices among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
+from dse.search.bar import Bar
 
 Indices = NDArray[np.int64]
+# The objectives of points: gain, cost and, where a study minimises two, the other cost.
+Values: TypeAlias = Sequence[Array]
 
 KEPT_TIES = 64  # indices kept per front point; the count is always exact
 
 
 @dataclass(frozen=True)
 class Front:
-    """Non-dominated points by rising cost; arrays of shape (front,).
+    """Non-dominated points by rising cost, then by rising other; arrays of shape (front,).
 
-    gain: the maximised objective. cost: the minimised one. ties: how many points have exactly these
-    values. indices: per front point its lowest point indices, ascending, at most KEPT_TIES.
+    gain: the maximised objective. cost: the minimised one. other: the second minimised one, 0 where
+    there is none. ties: how many points have exactly these values. indices: per front point its
+    lowest point indices, ascending, at most KEPT_TIES.
     """
 
     gain: Array
     cost: Array
+    other: Array
     ties: Indices
     indices: tuple[Indices, ...]
 
@@ -41,70 +48,77 @@ class Front:
         """The lowest index of each front point."""
         return np.array([indices[0] for indices in self.indices], dtype=np.int64)
 
+    @cached_property
+    def bar(self) -> Bar:
+        """What a point must gain to be dominated by none of the front."""
+        return Bar(self.gain, self.cost, self.other)
+
 
 def empty_front() -> Front:
     """The front of no points."""
     nothing = np.zeros(0)
-    return Front(nothing, nothing, np.zeros(0, dtype=np.int64), ())
+    return Front(nothing, nothing, nothing, np.zeros(0, dtype=np.int64), ())
 
 
-def nondominated(gain: Array, cost: Array) -> Indices:
-    """Positions of the non-dominated among (gain, cost), ties included, by rising cost.
+def nondominated(gain: Array, cost: Array, other: Array | None = None) -> Indices:
+    """Positions of the non-dominated, ties included, by rising cost, then other.
 
-    gain, cost: shape (points,), finite. Sort by cost, then by falling gain: a point survives if no
-    cheaper or equally cheap point before it gains as much, unless it equals the survivor before it.
+    gain, cost, other: shape (points,), finite. Where ``other`` is the same for all it decides
+    nothing.
     """
-    order = np.lexsort((-gain, cost))
-    sorted_gain, sorted_cost = gain[order], cost[order]
-    before = np.concatenate(([-np.inf], np.maximum.accumulate(sorted_gain)[:-1]))
-    fresh = sorted_gain > before
-    # A tie follows its equal directly in this order, so it belongs to the last fresh point.
-    group = np.cumsum(fresh) - 1
-    leaders = np.flatnonzero(fresh)
-    if len(leaders) == 0:
-        return np.zeros(0, dtype=np.int64)
-    leader = leaders[np.maximum(group, 0)]
-    equal = (sorted_gain == sorted_gain[leader]) & (sorted_cost == sorted_cost[leader])
-    return np.asarray(order[equal & (group >= 0)], dtype=np.int64)
+    import moocore  # takes 0.1 s
+
+    if other is None or len(other) == 0 or other.min() == other.max():
+        other = np.zeros(len(gain))
+        columns = [-gain, cost]
+    else:
+        columns = [-gain, cost, other]
+    kept = np.flatnonzero(moocore.is_nondominated(np.column_stack(columns), keep_weakly=True))
+    order = np.lexsort((-gain[kept], other[kept], cost[kept]))
+    return np.asarray(kept[order], dtype=np.int64)
 
 
-def front_of(gain: Array, cost: Array, indices: Indices) -> Front:
+def front_of(gain: Array, cost: Array, indices: Indices, other: Array | None = None) -> Front:
     """The front of points given one by one; all arrays of shape (points,)."""
-    keep = nondominated(gain, cost)
+    other = np.zeros(len(gain)) if other is None else other
+    keep = nondominated(gain, cost, other)
     if len(keep) == 0:
         return empty_front()
-    starts = _group_starts(gain[keep], cost[keep])
+    starts = _group_starts(gain[keep], cost[keep], other[keep])
     groups = np.split(indices[keep], starts[1:])
     return Front(
         gain[keep[starts]],
         cost[keep[starts]],
+        other[keep[starts]],
         np.diff(np.append(starts, len(keep))).astype(np.int64),
         tuple(np.sort(group)[:KEPT_TIES] for group in groups),
     )
 
 
-def _group_starts(gain: Array, cost: Array) -> Indices:
-    """Where runs of equal (gain, cost) begin."""
-    change = (np.diff(gain) != 0) | (np.diff(cost) != 0)
+def _group_starts(*values: Array) -> Indices:
+    """Where runs of points that are equal in all objectives begin."""
+    change = np.logical_or.reduce([np.diff(column) != 0 for column in values])
     return np.flatnonzero(np.concatenate(([True], change))).astype(np.int64)
 
 
 def merge(fronts: list[Front]) -> Front:
     """The front of the points of several fronts, in any order; their indices are disjoint."""
     fronts = [front for front in fronts if len(front)]
-    if not fronts:
-        return empty_front()
+    if len(fronts) < 2:
+        return fronts[0] if fronts else empty_front()
     gain = np.concatenate([front.gain for front in fronts])
     cost = np.concatenate([front.cost for front in fronts])
+    other = np.concatenate([front.other for front in fronts])
     ties = np.concatenate([front.ties for front in fronts])
     indices = [entry for front in fronts for entry in front.indices]
-    keep = nondominated(gain, cost)
-    starts = _group_starts(gain[keep], cost[keep])
+    keep = nondominated(gain, cost, other)
+    starts = _group_starts(gain[keep], cost[keep], other[keep])
     stops = [*starts[1:].tolist(), len(keep)]
     members = keep.tolist()
     return Front(
         gain[keep[starts]],
         cost[keep[starts]],
+        other[keep[starts]],
         np.add.reduceat(ties[keep], starts),
         tuple(
             _lowest([indices[position] for position in members[start:stop]])
@@ -120,44 +134,60 @@ def _lowest(parts: list[Indices]) -> Indices:
 
 
 def box_front(
-    gain: Array, cost: Array, mask: Mask, number: Callable[[Indices], Indices], rival: Front
+    values: Values, mask: Mask, number: Callable[[Indices], Indices], rival: Front
 ) -> Front:
     """The points of a grid that may enter the front, given the front so far.
 
-    gain, cost, mask broadcast to the grid's shape; number: positions in the grid (C order) ->
-    indices of points. Axes on which the cost does not depend are reduced by their maximum first:
-    among points of equal cost only the best and its equals can survive. That is one pass over the
-    grid; everything after it works on the few cells that are left.
+    values, mask broadcast to the grid's shape; number: positions in the grid (C order) -> indices
+    of points. Axes on which no cost depends are reduced by their maximum first: among points of
+    equal costs only the best and its equals can survive. That is one pass over the grid; everything
+    after it works on the few cells that are left.
     """
+    gain, *costs = values
     masked = np.where(mask, gain, -np.inf)
     shape = masked.shape
-    costs = np.asarray(cost)
-    costs = costs.reshape((1,) * (masked.ndim - costs.ndim) + costs.shape)
-    free = tuple(axis for axis in range(masked.ndim) if costs.shape[axis] == 1)
+    costs = [cost.reshape((1,) * (masked.ndim - cost.ndim) + cost.shape) for cost in costs]
+    free = tuple(
+        axis for axis in range(masked.ndim) if all(cost.shape[axis] == 1 for cost in costs)
+    )
     best = masked.max(axis=free, keepdims=True) if free else masked
-    flat_gain = best.ravel()
-    flat_cost = np.broadcast_to(costs, best.shape).ravel()
-    cells = np.flatnonzero(flat_gain > -np.inf)
-    cells = cells[may_enter(flat_gain[cells], flat_cost[cells], rival)]
-    cells = cells[nondominated(flat_gain[cells], flat_cost[cells])]
+    flat = [best.ravel(), *(np.broadcast_to(cost, best.shape).ravel() for cost in costs)]
+    cells = np.flatnonzero(flat[0] > -np.inf)
+    cells = cells[may_enter([column[cells] for column in flat], rival)]
+    cells = cells[nondominated(*(column[cells] for column in flat))]
     if len(cells) == 0:
         return empty_front()
     # All points that reach their cell's best, in one more pass; few survive.
     bar = np.full(best.size, np.inf)
-    bar[cells] = flat_gain[cells]
+    bar[cells] = flat[0][cells]
     reached = np.flatnonzero(masked >= bar.reshape(best.shape))
     at = np.unravel_index(reached, shape)
     kept = [np.zeros_like(a) if axis in free else a for axis, a in enumerate(at)]
     cell = np.ravel_multi_index(kept, best.shape) if shape else reached
-    return front_of(flat_gain[cell], flat_cost[cell], number(reached.astype(np.int64)))
+    found, first, *second = number(reached.astype(np.int64)), *(column[cell] for column in flat)
+    return front_of(first, second[0], found, *second[1:])
 
 
-def may_enter(gain: Array, cost: Array, rival: Front) -> Mask:
-    """Points not strictly dominated by the rival front; its ties stay."""
+def may_enter(values: Values, rival: Front) -> Mask:
+    """Points not strictly dominated by the rival front; its ties stay. values: (points,) each."""
+    gain, cost, *more = values
     if not len(rival):
         return np.ones(len(gain), dtype=bool)
+    if more:
+        return _may_enter_three(gain, cost, more[0], rival)
     # rival is by rising cost and rising gain; at[k] is the dearest rival not above the cost.
     at = np.searchsorted(rival.cost, cost, side="right") - 1
     reached = np.where(at >= 0, rival.gain[np.maximum(at, 0)], -np.inf)
     same = (at >= 0) & (rival.cost[np.maximum(at, 0)] == cost)
     return np.where(same, gain >= reached, gain > reached)
+
+
+def _may_enter_three(gain: Array, cost: Array, other: Array, rival: Front) -> Mask:
+    bar = rival.bar(gain, cost, other)
+    mask = np.asarray(gain > bar)
+    # What just reaches the bar is dominated, unless it is a point of the front itself, of which no
+    # two cost the same in both ways; complex numbers compare both at once.
+    level = np.flatnonzero(gain == bar)
+    if len(level):
+        mask[level] = np.isin(cost[level] + 1j * other[level], rival.cost + 1j * rival.other)
+    return mask

@@ -33,12 +33,16 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class FrontPoint:
-    """A front point: its values by axis (None: does not apply), and the points equal to it."""
+    """A front point: its values by axis (None: does not apply), and the points equal to it.
+
+    gain, cost, other: the objectives as in :class:`.pareto.Front`.
+    """
 
     values: Mapping[str, Value | None]
     labels: Mapping[str, str]
     gain: float
     cost: float
+    other: float
     ties: int
     tied: tuple[Mapping[str, str], ...]
 
@@ -49,7 +53,8 @@ class Outcome:
 
     units: of work, in a guided search blocks of points; of them ``resumed_units`` were taken from
     the log of an earlier run. repeated_units: how often one was done again, because its worker or
-    node was lost. archive: every point that a guided search priced.
+    node was lost. archive: every point that a guided search priced; budget: how many it
+    might have.
     """
 
     problem: Problem
@@ -63,6 +68,7 @@ class Outcome:
     resumed_units: int
     repeated_units: int
     archive: Archive | None = None
+    budget: int | None = None
 
 
 def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
@@ -127,6 +133,7 @@ def run(
         resumed,
         repeated,
         archive,
+        budget if chosen == "guided" else None,
     )
 
 
@@ -168,14 +175,16 @@ def _guided_search(
     """The search, with what the log knows already, and every block logged as it is priced."""
     space = Points(problem.study)
     before = [record.block_from(block, space) for block in log.blocks] if log else []
+    first = max(log.done, default=-1) + 1 if log else 0
+    goal = budget if problem.points is None else min(budget, problem.points)
     search = Guided(
-        problem, budget, seed, lambda known: progress(known, budget), guide, before=before
+        problem, budget, seed, lambda known: progress(known, goal), guide, before=before
     )
 
     def told(block: Block) -> None:
         if log:
-            number = len(before) + search.blocks
-            log.append(number, record.block_tally(block), block=record.block_record(block, space))
+            unit, block_record = first + search.blocks, record.block_record(block, space)
+            log.append(unit, record.block_tally(block), block=block_record)
 
     search.told = told
     return search
@@ -212,6 +221,7 @@ def _described(
         labels_of(problem, members[0]),
         float(front.gain[at]),
         float(front.cost[at]),
+        float(front.other[at]),
         int(front.ties[at]) - 1,
         tuple(labels_of(problem, member) for member in members[1:]),
     )

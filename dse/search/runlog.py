@@ -6,6 +6,7 @@ was cut short or damaged is recognised. The first line says what is being search
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -24,6 +25,7 @@ from dse.search.tally import Tally, from_record, total
 FORMAT = "dse-runlog/3"
 _SUM = '{{"crc32":"{:08x}",'  # then what it is the sum of, up to the end of the line
 _SUM_BYTES = len(_SUM.format(0))
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class RunLog:
@@ -42,7 +44,7 @@ class RunLog:
 
     def __init__(self, path: Path, search: Identity, resume: bool) -> None:
         self.path = path
-        self._made_folder = not path.parent.exists()
+        self._made = [folder for folder in path.parents if not folder.exists()]
         self._header = {"format": FORMAT, **search}
         self._forget()
         self.kept: Path | None = None
@@ -157,7 +159,8 @@ class RunLog:
         try:
             self._file.truncate(whole)
             self._write({**({} if whole else self._header), "process": os.getpid()})
-            _sync(self.path.parent)
+            for folder in (self.path.parent, *(made.parent for made in self._made)):
+                sync_folder(folder)
         except OSError as cause:
             if not whole:  # nothing to resume
                 with suppress(OSError):
@@ -186,9 +189,9 @@ class RunLog:
         os.fsync(self._file.fileno())
 
     def _unwritable(self, cause: OSError) -> OutputError:
+        space = "free some space and go on with --resume, or " * (cause.errno in _NO_SPACE)
         return OutputError(
-            f"{self.path}: cannot be written: {cause.strerror}; free some space and go on with "
-            "--resume, or choose another --out"
+            f"{self.path}: cannot be written: {cause.strerror}; {space}choose another --out"
         )
 
     def close(self) -> None:
@@ -202,7 +205,7 @@ class RunLog:
                 self._file = self._locked()
             self.path.unlink(missing_ok=True)
         self.close()
-        if self._made_folder:
+        if self._made:
             with suppress(OSError):
                 self.path.parent.rmdir()
 
@@ -235,7 +238,7 @@ def _writer(file: FileIO) -> str:
     return found
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the names in a folder last through a power cut."""
     place = os.open(folder, os.O_RDONLY)
     try:

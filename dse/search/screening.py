@@ -13,19 +13,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Mask
 from dse.search import bounds, feasibility, pareto
 from dse.search.cells import Cells, parts, whole
 from dse.search.columns import Evaluation
 from dse.search.objectives import by_goal
-from dse.search.pareto import Front, Indices
+from dse.search.pareto import Front, Indices, Values
 from dse.search.problem import Problem
 from dse.search.tally import Tally
 from dse.study.space import Box
 
 # Whether points of these gains and costs are wanted, (points,) each. A point that gains more or
 # costs less than a wanted one is wanted too: so a bound that is not wanted rules out its points.
-Wanted: TypeAlias = Callable[[Array, Array], Mask]
+Wanted: TypeAlias = Callable[[Values], Mask]
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,7 @@ def wanted_cells(problem: Problem, box: Box, wanted: Wanted) -> tuple[Counts, It
 
 def screened_box(problem: Problem, box: Box, rival: Front) -> Tally:
     """The same as :func:`whole_box`; only where :func:`bounds.screens` holds."""
-    counts, found = wanted_cells(
-        problem, box, lambda gain, cost: pareto.may_enter(gain, cost, rival)
-    )
+    counts, found = wanted_cells(problem, box, lambda values: pareto.may_enter(values, rival))
     front, priced = pareto.empty_front(), 0
     for part in found:
         _, entered = _front(problem, part, rival)
@@ -93,55 +91,62 @@ def _front(problem: Problem, part: Cells, rival: Front) -> tuple[Counts, Front]:
     counts = counted(evaluation, problem, part.shape)
     if not counts.feasible:
         return counts, pareto.empty_front()
-    gain, cost = (evaluation[o.name] for o in by_goal(problem.study.objectives))
-    whole, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
-    return counts, pareto.box_front(whole, cost, joint, part.index, rival)
+    gain, *costs = (evaluation[o.name] for o in by_goal(problem.study.objectives))
+    gain, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
+    return counts, pareto.box_front([gain, *costs], joint, part.index, rival)
 
 
-def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Array, Array, Indices]:
-    """Gain, cost and index of the feasible points of cells that are wanted; (points,) each."""
+def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Values, Indices]:
+    """Objectives and index of the feasible points of cells that are wanted; (points,) each."""
     evaluation = part.evaluation(problem)
     joint = counted(evaluation, problem, part.shape).joint(len(part.shape))
     at = np.flatnonzero(np.broadcast_to(joint, part.shape))
-    gain, cost = (
+    values = [
         np.broadcast_to(evaluation[o.name], part.shape).ravel()[at]
         for o in by_goal(problem.study.objectives)
-    )
-    kept = wanted(gain, cost)
-    return gain[kept], cost[kept], part.index(at[kept])
+    ]
+    kept = wanted(values)
+    return [column[kept] for column in values], part.index(at[kept])
 
 
 def _alive(
     ideal: Evaluation, masks: Sequence[Mask], problem: Problem, rank: int, wanted: Wanted
 ) -> tuple[Mask, Mask]:
-    """Which cells may hold a wanted point, on the axes that cost and ideal gain depend on.
+    """Which cells may hold a wanted point, on the axes that costs and ideal gain depend on.
 
     The second mask, on those of the gain alone, leaves out what is not wanted at any cost.
     """
-    gain, cost = (_full_rank(ideal[o.name], rank) for o in by_goal(problem.study.objectives))
+    gain, *costs = (_full_rank(ideal[o.name], rank) for o in by_goal(problem.study.objectives))
     gain = np.where(np.isnan(gain), -np.inf, gain)  # what is not known is not feasible
-    cost = np.where(np.isnan(cost), np.inf, cost)
+    costs = [np.where(np.isnan(cost), np.inf, cost) for cost in costs]
     for mask in masks:
         # A mask on other axes is left out: the bound is then weaker, and still one.
         if _within(mask.shape, gain.shape):
             gain = np.where(mask, gain, -np.inf)
-        if _within(mask.shape, cost.shape):
-            cost = np.where(mask, cost, np.inf)
-    free = _others(cost.shape, gain.shape)
-    reach = _possible(gain, cost.min(axis=_others(gain.shape, cost.shape), keepdims=True), wanted)
+        costs = [
+            np.where(mask, cost, np.inf) if _within(mask.shape, cost.shape) else cost
+            for cost in costs
+        ]
+    priced = np.broadcast_shapes(*(cost.shape for cost in costs))
+    free = _others(priced, gain.shape)
+    least = [cost.min(axis=_others(gain.shape, cost.shape), keepdims=True) for cost in costs]
+    reach = _possible([gain, *least], wanted)
     gain = gain.max(axis=free, keepdims=True)
-    shape = np.broadcast_shapes(gain.shape, cost.shape)
+    shape = np.broadcast_shapes(gain.shape, priced)
     alive = np.array(np.broadcast_to(reach.any(axis=free, keepdims=True), shape))
     # Few are left: now one by one.
-    best, price = np.broadcast_to(gain, shape)[alive], np.broadcast_to(cost, shape)[alive]
-    alive[alive] = _possible(best, price, wanted)
+    left = [np.broadcast_to(column, shape)[alive] for column in (gain, *costs)]
+    alive[alive] = _possible(left, wanted)
     return alive, reach
 
 
-def _possible(gain: Array, cost: Array, wanted: Wanted) -> Mask:
-    gain, cost = np.broadcast_arrays(gain, cost)
-    possible = (gain > -np.inf) & (cost < np.inf)
-    return np.asarray(possible & wanted(gain.ravel(), cost.ravel()).reshape(gain.shape))
+def _possible(values: Values, wanted: Wanted) -> Mask:
+    gain, *costs = np.broadcast_arrays(*values)
+    possible = gain > -np.inf
+    for cost in costs:
+        possible &= cost < np.inf
+    possible[possible] = wanted([column[possible] for column in (gain, *costs)])
+    return np.asarray(possible)
 
 
 def _joint(masks: Sequence[Mask], rank: int) -> Mask:

@@ -34,10 +34,11 @@ class Tally:
             "priced": self.priced,
             "rejected": dict(self.rejected),
             "front": [
-                [float(gain), float(cost), int(ties), [int(index) for index in indices]]
-                for gain, cost, ties, indices in zip(
+                [float(gain), float(cost), float(other), int(ties), [int(at) for at in indices]]
+                for gain, cost, other, ties, indices in zip(
                     self.front.gain,
                     self.front.cost,
+                    self.front.other,
                     self.front.ties,
                     self.front.indices,
                     strict=True,
@@ -52,8 +53,9 @@ def from_record(record: Mapping[str, Any]) -> Tally:
     front = Front(
         np.array([row[0] for row in rows], dtype=np.float64),
         np.array([row[1] for row in rows], dtype=np.float64),
-        np.array([row[2] for row in rows], dtype=np.int64),
-        tuple(np.array(row[3], dtype=np.int64) for row in rows),
+        np.array([row[2] for row in rows], dtype=np.float64),
+        np.array([row[3] for row in rows], dtype=np.int64),
+        tuple(np.array(row[4], dtype=np.int64) for row in rows),
     )
     rejected = {str(k): int(v) for k, v in record["rejected"].items()}
     return Tally(

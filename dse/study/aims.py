@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
 
 from dse.errors import StudyError
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.cursor import Cursor
-from dse.study.definition import Constraint, Objective, Target
+from dse.study.definition import Constraint, Goal, Objective, Target
 from dse.study.quantities import BUILTINS, QUANTITIES
 from dse.yaml_source import printable
 
+_MOST: Mapping[Goal, int] = {"maximize": 1, "minimize": 2}
+
 
 def read_objectives(at: Cursor) -> tuple[Objective, ...]:
-    found = []
-    goals: tuple[Literal["maximize", "minimize"], ...] = ("maximize", "minimize")
-    for goal in goals:
+    """What is maximised, then what is minimised, in the order of the file."""
+    found = list[Objective]()
+    for goal, most in _MOST.items():
         places = at.at(goal).each()
-        if len(places) != 1:
+        if not 1 <= len(places) <= most:
             problem = f"{goal}: {len(places)} objectives"
-            raise at.at(goal).wrong(problem, "give one to maximize and one to minimize")
-        allowed = [name for name, quantity in QUANTITIES.items() if quantity.objective == goal]
-        known = QUANTITIES.get(places[0].value) if isinstance(places[0].value, str) else None
-        if known is not None and known.objective != goal:
-            right = known.objective
-            problem = f"{places[0].value} cannot be {goal}d"
-            remedy = f"{right} it" if right else f"use {', '.join(allowed)}"
-            raise places[0].wrong(problem, remedy)
-        name = places[0].named("objective", allowed, f"use {', '.join(allowed)}")
-        found.append(Objective(name, goal))
+            raise at.at(goal).wrong(problem, "give one to maximize and one or two to minimize")
+        for place in places:
+            name = _measure(place, goal)
+            if any(other.name == name for other in found):
+                raise place.wrong(f"{goal}: '{name}' is given twice", "give it once")
+            found.append(Objective(name, goal))
     return tuple(found)
+
+
+def _measure(place: Cursor, goal: Goal) -> str:
+    allowed = [name for name, quantity in QUANTITIES.items() if quantity.objective == goal]
+    known = QUANTITIES.get(place.value) if isinstance(place.value, str) else None
+    if known is not None and known.objective != goal:
+        right = known.objective
+        problem = f"{place.value} cannot be {goal}d"
+        remedy = f"{right} it" if right else f"use {', '.join(allowed)}"
+        raise place.wrong(problem, remedy)
+    return place.named("objective", allowed, f"use {', '.join(allowed)}")
 
 
 def read_constraint(at: Cursor) -> Constraint:
@@ -69,7 +78,8 @@ def check_target(
     remedy = "add target: {samples: 115e6}"
     for objective in objectives:
         if QUANTITIES[objective.name].needs_target:
-            at = top.at("objectives", objective.goal)
+            places = top.at("objectives", objective.goal).each()
+            at = next(place for place in places if str(place.value).strip() == objective.name)
             raise at.wrong(f"objective {objective.name} needs a target", remedy)
     for index, constraint in enumerate(constraints):
         used = constraint.expression.names if constraint.expression else frozenset()

@@ -32,6 +32,9 @@ QUANTITIES: dict[str, Quantity] = {
     "power": Quantity("watt", "electrical power of the cluster, cooling included", _MIN),
     "per_run": Quantity("usd", "cost of training to the target", _MIN, needs_target=True),
     "time_to_target": Quantity("seconds", "time to train to the target", _MIN, needs_target=True),
+    "energy": Quantity(
+        "joule", "electricity of training to the target, cooling included", _MIN, needs_target=True
+    ),
     "step": Quantity("seconds", "time of one training step", _MIN),
     "compute": Quantity("seconds", "part of the step that computes"),
     "comm": Quantity("seconds", "communication of a step, hidden or not"),

@@ -102,15 +102,21 @@ class When(_Section):
     )
 
 
-def _measures(goal: str) -> WithJsonSchema:
-    return _json({"enum": [name for name, what in QUANTITIES.items() if what.objective == goal]})
+def _measures(goal: str) -> dict[str, Any]:
+    return {"enum": [name for name, what in QUANTITIES.items() if what.objective == goal]}
+
+
+_TWO = {"type": "array", "items": _measures("minimize"), "minItems": 1, "maxItems": 2,
+        "uniqueItems": True}  # fmt: skip
 
 
 class Objectives(_Section):
     """What to have much of, and what little of."""
 
-    maximize: Annotated[Any, _measures("maximize")] = Field(description="what to maximize")
-    minimize: Annotated[Any, _measures("minimize")] = Field(description="what to minimize")
+    maximize: Annotated[Any, _json(_measures("maximize"))] = Field(description="what to maximize")
+    minimize: Annotated[Any, _json({"anyOf": [_measures("minimize"), _TWO]})] = Field(
+        description="what to minimize, one or two measures"
+    )
 
 
 class TargetFile(_Section):
@@ -165,7 +171,7 @@ class StudyFile(_Section):
     constraints: list[str] = Field(
         default=[], description="fits_memory, or comparisons such as capital <= 2 MUSD"
     )
-    objectives: Objectives = Field(description="one to maximize, one to minimize")
+    objectives: Objectives = Field(description="one to maximize, one or two to minimize")
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
     executor: ExecutorFile = ExecutorFile()

@@ -17,6 +17,7 @@ from tests.search import studies
 def test_the_public_names() -> None:
     assert set(dse.__all__) == {
         "__version__", "calibrate", "evaluate", "load_study", "rebuild_report", "run",
+        "run_studies",
     }  # fmt: skip
     for name in dse.__all__:
         assert getattr(dse, name)
@@ -47,6 +48,24 @@ def test_evaluating_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.Monk
 def test_nothing_to_evaluate_is_no_error(tmp_path: Path) -> None:
     found = dse.evaluate(dse.load_study(studies.written(tmp_path)), [])
     assert found["speedup"].shape == (0,)
+
+
+def test_many_studies_are_a_list_of_documents_and_failures(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    studies.written(folder, name="a.yaml")
+    studies.written(folder, studies.IMPOSSIBLE, "b.yaml")
+    found, failed = dse.run_studies([folder], out=tmp_path / "out")
+    assert found == json.loads((tmp_path / "out" / "small" / "run.json").read_text())
+    assert failed["study"] == {"path": str(folder / "b.yaml")}
+    assert failed["exit_status"] == 3
+    assert "none of 2,304 points meets every constraint" in failed["error"]
+    assert capfd.readouterr() == ("", "")
+    before = (tmp_path / "out" / "small" / "run.json").read_bytes()
+    assert dse.run_studies([folder], out=tmp_path / "out", resume=True)[0] == found
+    assert (tmp_path / "out" / "small" / "run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("point", [{"gpsu": 4}, {"gpus": "four"}, {"gpus": ""}])

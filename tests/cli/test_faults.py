@@ -27,6 +27,9 @@ from tests.search.studies import LARGE, SMALL, written
 
 REPORT = {"report.html", "report.md", "front.csv", "run.json"}
 LOG = "run.log.jsonl"
+EXHAUSTIVE = ("--engine", "exhaustive")
+GUIDED = ("--engine", "guided", "--budget", "300")
+ENGINES = (EXHAUSTIVE, GUIDED)
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +79,38 @@ def test_a_run_that_was_stopped_goes_on(
     assert "resuming: " in done.stdout
     assert set(files(folder)) == REPORT
     assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Path) -> None:
+    """Ctrl-C in the second of three: the first is done and stays, the third has not begun."""
+    written(tmp_path, name="a.yaml")
+    written(tmp_path, LARGE, "b.yaml")
+    written(tmp_path, SMALL.replace("study: small", "study: other"), "c.yaml")
+    command = ("run", "a.yaml", "b.yaml", "c.yaml", "--out", "out")
+    out = tmp_path / "out"
+    running = start(*command, cwd=tmp_path)
+
+    def logged() -> bool:
+        assert running.poll() is None, running.communicate()
+        return text(out / "large" / LOG).count("\n") >= 2
+
+    until(logged, DEADLINE_S)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=DEADLINE_S)
+    assert running.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    assert {path.name for path in out.iterdir()} == {"small", "large"}
+    first = files(out / "small")
+    assert set(first) == REPORT
+    assert set(files(out / "large")) == {LOG}
+    done = dse(*command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("was done before") == 1
+    assert done.stdout.count("resuming: ") == 1
+    assert files(out / "small") == first
+    assert (out / "large" / "front.csv").read_bytes() == uninterrupted
+    assert set(files(out / "other")) == REPORT
 
 
 @pytest.mark.parametrize(
@@ -144,7 +179,7 @@ def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     folder = tmp_path / "reports" / "large"
     log = (folder / LOG).read_bytes()
     written(tmp_path, SMALL.replace("study: small", "study: large"), "other.yaml")
-    for options in ((), ("--engine", "guided", "--budget", "300")):
+    for options in ((), GUIDED):
         done = dse("run", "other.yaml", *options, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert (f"its log is kept in reports/large/{LOG}.1" in done.stdout) is not options
@@ -156,15 +191,13 @@ def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
     assert (folder / "front.csv").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
-def test_two_runs_in_one_folder(engine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None:
     """The second is refused, whatever it searches and however; the first goes on."""
     written(tmp_path, LARGE)
     written(tmp_path, name="other.yaml")
     log = tmp_path / "here" / LOG
-    first = start(
-        "run", "study.yaml", "--engine", engine, "--budget", "300", "--out", "here", cwd=tmp_path
-    )
+    first = start("run", "study.yaml", *engine, "--out", "here", cwd=tmp_path)
     until(lambda: text(log).count("\n") >= 1, DEADLINE_S)
     first.send_signal(signal.SIGSTOP)
     for second in ("study.yaml", "--resume"), ("other.yaml",), ("other.yaml", "--engine=guided"):
@@ -259,18 +292,16 @@ def limited(largest_file: int, *arguments: str, cwd: Path) -> subprocess.Complet
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on file sizes")
 @pytest.mark.parametrize(
     ("largest_file", "engine"),
-    [(64, "exhaustive"), (10_000, "exhaustive"), (1_000_000, "exhaustive"), (10_000, "guided")],
+    [(64, EXHAUSTIVE), (10_000, EXHAUSTIVE), (1_000_000, EXHAUSTIVE), (10_000, GUIDED)],
     ids=("the log's first line", "the document", "the page", "the document, guided"),
 )
 def test_a_file_that_cannot_grow_leaves_the_previous_report(
-    largest_file: int, engine: str, tmp_path: Path
+    largest_file: int, engine: tuple[str, ...], tmp_path: Path
 ) -> None:
     written(tmp_path)
     assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
     before = files(tmp_path)
-    done = limited(
-        largest_file, "run", "study.yaml", "--engine", engine, "--budget", "300", cwd=tmp_path
-    )
+    done = limited(largest_file, "run", "study.yaml", *engine, cwd=tmp_path)
     lines = done.stderr.splitlines()
     assert done.returncode == 2
     assert "cannot be written: File too large" in lines[-1]

@@ -133,10 +133,13 @@ def test_the_same_again_gives_the_same_front(ran: tuple[Path, str], tmp_path: Pa
 
 def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
     written(tmp_path)
-    done = dse("run", "study.yaml", "--engine", "guided", cwd=tmp_path)
+    done = dse("run", "study.yaml", "--engine", "guided", "--budget", "1e9", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "which are all there are, so the front is exact" in done.stdout
     guided = document(tmp_path / "reports" / "small")
     assert guided["engine"] == "guided"
+    assert guided["counts"]["budget"] == 10**9
+    assert guided["counts"]["space"] == guided["counts"]["points"]
 
     def shape(found: dict[str, Any]) -> list[tuple[float, float, int]]:
         return [(p["speedup"], p["capital"], p["ties"]) for p in found["front"]]
@@ -231,6 +234,22 @@ def test_many_studies_as_json_are_a_list(tmp_path: Path) -> None:
     assert infeasible["study"] == {"path": "studies/c.yml"}
     assert [infeasible["error"]] == said(done)
     assert infeasible["exit_status"] == 3
+
+
+def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
+    written(tmp_path)
+    first = dse("run", "study.yaml", cwd=tmp_path)
+    report = tmp_path / "reports" / "small"
+    before = files(report)
+    again = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "this search is finished" in again.stdout
+    assert again.stdout.endswith(first.stdout[first.stdout.index("Recommended") :])
+    assert files(report) == before
+    (report / "front.csv").unlink()
+    once_more = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert "nothing to resume: starting afresh" in once_more.stdout
+    assert files(report)["front.csv"] == before["front.csv"]
 
 
 def test_many_studies_are_resumed_without_doing_one_twice(tmp_path: Path) -> None:
@@ -366,9 +385,13 @@ def test_the_schema_in_docs_is_the_one_printed(tmp_path: Path) -> None:
 
 
 def test_there_are_studies_to_start_from() -> None:
-    assert {"example", "ethernet-upgrade", "ps-vs-allreduce", "gpu-generations"} <= {
-        path.stem for path in SHIPPED
-    }
+    assert {
+        "example",
+        "ethernet-upgrade",
+        "ps-vs-allreduce",
+        "gpu-generations",
+        "speed-price-power",
+    } <= {path.stem for path in SHIPPED}
 
 
 @pytest.mark.parametrize("study", SHIPPED, ids=lambda path: path.stem)

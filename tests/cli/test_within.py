@@ -43,10 +43,15 @@ def test_a_run_that_does_not_ask_leaves_no_old_list(tmp_path: Path) -> None:
 def test_what_is_no_share_is_refused(tmp_path: Path, text: str) -> None:
     written(tmp_path)
     line = refused(dse("run", "study.yaml", f"--within={text}", cwd=tmp_path))
-    assert line == f"dse: --within: '{text}' is no share; write a percentage, as 5%"
+    assert line == (
+        f"dse: --within: '{text}' is no such share; write a percentage above 0 and below 100, as 5%"
+    )
 
 
 def test_a_guided_search_knows_no_runners_up(tmp_path: Path) -> None:
     written(tmp_path, CONTINUOUS)
     line = refused(dse("run", "study.yaml", "--within", "5%", cwd=tmp_path))
-    assert line == "dse: --within needs the exhaustive engine, and this search is guided"
+    assert line == (
+        "dse: --within needs the exhaustive engine, and this search is guided; leave it out, or "
+        "add --engine exhaustive"
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
 
-from dse.report import figures
-from tests.report.documents import AXES, document
+from dse.report import figures, tables, words
+from tests.report.documents import AXES, THREE, document, value
 
 
 def traces(text: str) -> dict[str, dict[str, Any]]:
@@ -25,6 +26,34 @@ def test_front_chart_holds_front_backdrop_and_named_points() -> None:
     errors = found["Front, calibrated"]["error_y"]
     assert errors["visible"] is True
     assert all(error > 0 for error in errors["array"])
+
+
+@pytest.mark.parametrize(("cost", "also"), THREE)
+def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
+    run = document("speedup", cost, also)
+    chart = json.loads(figures.front_figure(run))
+    found = {trace["name"]: trace for trace in chart["data"]}
+    assert "Front" not in found  # no line
+    values = sorted(value(p, also) for p in run["front"])
+    far = values[-1] > 10 * values[0]
+    shades = sorted(c for name in found if name.startswith("Front, ")
+                    for c in found[name]["marker"]["color"])  # fmt: skip
+    assert shades == pytest.approx([math.log10(v) if far else v for v in values])
+    markers = [found[name]["marker"] for name in found if name.startswith("Front, ")]
+    assert [marker["showscale"] for marker in markers] == [True, *[False] * (len(markers) - 1)]
+    for marker in markers:
+        assert (marker["cmin"], marker["cmax"]) == pytest.approx((shades[0], shades[-1]))
+    bar = markers[0]["colorbar"]
+    assert bar["title"]["text"] == tables.capital(words.aim(run, words.ALSO).title)
+    assert len(bar["tickvals"]) == len(bar["ticktext"]) >= 2
+    assert all(shades[0] <= tick <= shades[-1] for tick in bar["tickvals"])
+    texts = [text for name in found if name.startswith("Front, ")
+             for text in found[name]["customdata"]]  # fmt: skip
+    assert all(words.aim(run, words.ALSO).title in text for text in texts)
+
+
+def test_one_cost_has_no_colours() -> None:
+    assert "colorscale" not in figures.front_figure(document()).partition('"layout"')[0]
 
 
 def test_hover_gives_the_whole_configuration_and_the_ties() -> None:

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from dse.report import markdown, words
+from dse.report import markdown
+from dse.report.answer import answer
 from tests.report.documents import COSTS, document
 
 
@@ -18,7 +19,7 @@ def test_the_answer_comes_first_and_the_questions_in_order(cost: str) -> None:
     assert [head.split()[0] for head in heads] == [
         "What", "The", "Where", "What", "How", "Inputs,", "How",
     ]  # fmt: skip
-    at = [text.index(markdown.escaped(sentence)) for sentence in words.answer(run)]
+    at = [text.index(markdown.escaped(sentence)) for sentence in answer(run)]
     assert at == sorted(at)
     assert at[-1] < text.index("## The front")
 

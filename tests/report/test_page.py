@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dse.report import page
+from dse.report import page, tables, words
 from tests.report import browser
-from tests.report.documents import AXES, document, point
+from tests.report.documents import AXES, THREE, document, point
 
 SECTIONS = ["buy", "front", "time", "binds", "calibration", "inputs", "reproduce"]
 EVIL = "<script>alert(1)</script>"
@@ -97,6 +97,18 @@ def test_the_page_says(run: dict[str, Any], seen: Reader, text: str) -> None:
         assert text in Reader(page.render_page(run)).text
     else:
         assert text in seen.text
+
+
+@pytest.mark.parametrize(("cost", "also"), THREE)
+def test_a_page_of_three_objectives_names_all(cost: str, also: str) -> None:
+    run = document("speedup", cost, also)
+    text = " ".join(Reader(page.render_page(run)).text.split())
+    titles = [words.OBJECTIVES[name].title for name in ("speedup", cost, also)]
+    assert f"in {titles[0]}, {titles[1]} or {titles[2]} and as good in the others" in text
+    assert f"The colour of a front point is its {titles[2]}." in text
+    tiles = [label for label, _, _ in page.tiles(run)]
+    assert {tables.capital(title) for title in titles[1:]} <= set(tiles)
+    assert "both faster and cheaper" not in text
 
 
 def poison(value: Any) -> Any:
@@ -213,8 +225,9 @@ return {
 @pytest.mark.slow
 @pytest.mark.skipif(browser.chromium() is None, reason="no chromium on PATH")
 @pytest.mark.parametrize("width", [1200, 400])
-def test_the_page_works_in_a_browser(tmp_path: Path, width: int) -> None:
-    run = document()
+@pytest.mark.parametrize("also", [None, "power"])
+def test_the_page_works_in_a_browser(tmp_path: Path, width: int, also: str | None) -> None:
+    run = document(also=also)
     run["study"]["name"] = EVIL
     wide(run)
     found, console = browser.run(page.render_page(run), SCRIPT, tmp_path, width)
@@ -225,7 +238,8 @@ def test_the_page_works_in_a_browser(tmp_path: Path, width: int) -> None:
     assert found["requests"] == []
     assert found["wide"] <= width
     assert found["open"]
-    assert found["first"] == f"point-{len(run['front'])}"
+    gains = [point["speedup"] for point in run["front"]]
+    assert found["first"] == f"point-{gains.index(max(gains)) + 1}"
     best = run["recommended"]
     assert "Recommended" in found["hover"]
     assert best["config"]["accelerator"] in found["hover"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dse.report import tables
-from tests.report.documents import AXES, COSTS, document
+from dse.report import tables, words
+from tests.report.documents import AXES, COSTS, THREE, document, value
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -20,6 +20,26 @@ def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
         assert row[len(AXES)] == item["speedup"]
         assert row[-1] == ("true" if item["extrapolated"] else "false")
         assert None not in row
+
+
+@pytest.mark.parametrize(("cost", "also"), THREE)
+def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
+    run = document("speedup", cost, also)
+    header, rows = tables.front_rows(run)
+    assert header[len(AXES) : len(AXES) + 3] == ["speedup", cost, also]
+    found = [row[len(AXES) + 1 : len(AXES) + 3] for row in rows]
+    assert found == [[value(p, cost), value(p, also)] for p in run["front"]]
+
+
+@pytest.mark.parametrize(("cost", "also"), THREE)
+def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> None:
+    run = document("speedup", cost, also)
+    heads = [head for head, _ in tables.front_table(run).heads]
+    rows = [head for head, _ in tables.comparison(run).rows]
+    for sense in ("minimize", words.ALSO):
+        title = tables.capital(words.aim(run, sense).title)
+        assert heads.count(title) == rows.count(title) == 1
+    assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 
 
 def test_csv_leaves_an_unknown_cost_empty() -> None:

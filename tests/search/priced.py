@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dse.calibration import Profile
 from dse.report.points import describe
+from dse.search import feasibility
 from dse.search.load import load
+from dse.search.objectives import by_goal
 from dse.search.problem import Problem
 from tests.calibration import library_profiles
 from tests.search import studies
@@ -18,6 +23,19 @@ def problem_of(folder: Path, study: str, *profiles: Profile) -> Problem:
     names = [str(library_profiles.written(folder, profile)) for profile in profiles]
     text = f"{study}calibration: [{', '.join(names)}]\n" if names else study
     return load(studies.written(folder, text))
+
+
+def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """Index and objectives of every point that meets the constraints, priced one list at a time."""
+    names = [objective.name for objective in by_goal(problem.study.objectives)]
+    points = [problem.space.point(index) for index in range(problem.space.size)]
+    for where, evaluation in problem.rows(points):
+        passed = np.ones(len(where), dtype=bool)
+        for _, mask in feasibility.checks(evaluation, problem.study):
+            passed &= mask
+        values = [np.broadcast_to(evaluation[name], passed.shape)[passed] for name in names]
+        for index, *numbers in zip(where[passed], *values, strict=True):
+            yield int(index), tuple(map(float, numbers))
 
 
 def at(problem: Problem, **values: Any) -> dict[str, Any]:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+import re
+import shutil
 import signal
+import socket
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ray import cloudpickle
 
+import dse
 from dse.catalog.facts import Fact
 from dse.errors import DseError
 from dse.search import exhaustive
@@ -18,6 +26,8 @@ from dse.search.executors import Executors, LocalExecutor, RayExecutor
 from dse.search.identity import identity
 from dse.search.load import load
 from dse.search.problem import Problem
+from dse.search.ray_lots import Begun, Lots, Nodes
+from dse.search.ray_worker import lot_task
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
@@ -58,10 +68,10 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
     killed: list[int] = []
 
     def kill_a_busy_worker(done: int, whole: int) -> None:
-        busy = [pid for pid in descendants(os.getpid()) if "_search_unit" in command(pid)]
+        busy = [pid for pid in descendants(os.getpid()) if "search_units" in command(pid)]
         for pid in busy[: 3 - len(killed)] if 0 < done < whole else ():
             os.kill(pid, signal.SIGSTOP)
-            if "_search_unit" in command(pid):  # still, so that it is killed at work
+            if "search_units" in command(pid):  # still, so that it is killed at work
                 killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
@@ -123,6 +133,150 @@ try:
 except DseError as error:
     print(error, flush=True)
 log.close()
+where.close()
+"""
+
+
+def test_lots_hold_every_unit_once_and_last_as_long_as_wanted() -> None:
+    lots = Lots(range(1000), 1000)
+    first = lots.next(2)
+    assert first == [Begun(0, 1)]  # nobody knows yet what a unit takes
+    lots.took(0.01, 1)
+    sizes, seen = [], [begun.unit for begun in first]
+    while lot := lots.next(2):
+        sizes.append(len(lot))
+        seen += [begun.unit for begun in lot]
+    assert seen == list(range(1000))
+    assert sizes[0] == int(Lots.LOT_S / 0.01)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 1  # so that all workers end about together
+
+
+def test_lots_follow_what_units_take_and_how_many_share_the_driver() -> None:
+    lots = Lots(range(10**6), 10**6)
+    lots.took(10.0, 1)
+    assert len(lots.next(2)) == 1
+    for _ in range(20):
+        lots.took(0.1, 100)
+    assert 200 < len(lots.next(2)) <= 250
+    assert 900 < len(lots.next(200)) <= 1000
+    assert lots.longest_s == 10.0
+    lots.took(0.0, 1)  # too short for the clock
+
+
+def test_lost_units_are_dealt_out_first_one_by_one_and_counted() -> None:
+    lots = Lots(range(100), 100)
+    lots.took(0.01, 1)
+    lot = lots.next(2)
+    assert len(lot) > 3
+    lots.lost(lot)
+    again = [lots.next(2) for _ in lot]
+    assert again == [[Begun(unit, 2)] for unit, _ in lot]
+    lots.lost(again[0])
+    assert lots.next(2) == [Begun(lot[0].unit, 3)]
+    assert lots.next(2)[0] == Begun(len(lot), 1)
+
+
+class Cluster:
+    """Tells its nodes as Ray does."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def nodes(self) -> list[dict[str, Any]]:
+        known = ("a", "b", "c")
+        return [
+            {"NodeID": name, "Alive": name in self.names, "Resources": {"CPU": 4.0}}
+            for name in known
+        ]
+
+
+def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("dse.search.ray_lots.time.monotonic", lambda: now)
+    cluster = Cluster("a", "b")
+    nodes = Nodes(cluster)
+    assert (nodes.look(["t1", "t2"], 1.0), nodes.cpus) == ([], 8)
+    now += 100.0
+    assert nodes.look(["t1", "t2"], 1.0) == []
+    cluster.names = ("a", "c")
+    assert (nodes.look(["t1", "t2", "t3"], 1.0), nodes.cpus) == ([], 8)
+    now += Nodes.PATIENCE_S + 1.9
+    assert nodes.look(["t1", "t3", "t4"], 1.0) == []
+    now += 0.2
+    assert nodes.look(["t1", "t3", "t4"], 1.0) == ["t1", "t3"]  # t2 has ended, t4 began later
+    assert nodes.look(["t4"], 1.0) == []
+    cluster.names = ("a",)
+    assert nodes.look(["t5"], 1.0) == []
+    now += Nodes.PATIENCE_S
+    cluster.names = ()
+    assert nodes.look(["t5", "t6"], 1.0) == []
+    now += 2.0
+    assert nodes.look(["t5", "t6"], 1.0) == ["t5"]  # whatever has gone since
+    assert nodes.cpus == 1  # work is asked for all the same: it may bring a node up
+
+
+def test_the_task_says_so_where_there_is_no_dse_like_it(tmp_path: Path) -> None:
+    """It needs nothing of ours to be read: here by a Python whose dse is an empty package."""
+    code = cloudpickle.dumps(lot_task())
+    (tmp_path / "dse").mkdir()
+    (tmp_path / "dse" / "__init__.py").write_text("")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from ray import cloudpickle; "
+        "node, why = cloudpickle.load(sys.stdin.buffer)([], [0], b''); print(node, why)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], input=code, capture_output=True,
+        timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stdout.decode() == (
+        f"{socket.gethostname()} lacks dse, or has a very different one "
+        "(No module named 'dse.search')\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_node_with_another_dse_or_catalogue_is_refused(tmp_path: Path) -> None:
+    """The driver's catalogue and code are its own, not what the workers have installed."""
+    root = Path(dse.__file__).parents[1]
+    for name, copy in (("dse", "dse"), ("models", "changed")):
+        shutil.copytree(root / name, tmp_path / copy, ignore=shutil.ignore_patterns("__pycache__"))
+    changed = ("changed/fabrics/10gbe.yaml", "changed/prices/list-prices.yaml", "dse/search/run.py")
+    for name in changed:
+        with (tmp_path / name).open("a") as file:
+            file.write("# looked at again\n")
+    study = studies.written(tmp_path)
+    printed = beside_a_head(ANOTHER_DSE, str(study), str(tmp_path), cpus=1)
+    assert re.fullmatch(
+        rf"node \S+ \({re.escape(socket.gethostname())}\) of the Ray cluster has dse "
+        r"(\S+ \(code \w{12}\)), not (?!\1)\S+ \(code \w{12}\) as here; has another "
+        r"catalogue: fabrics/10gbe\.yaml, prices/list-prices\.yaml: its prices might be others; "
+        r"install the same dse and catalogue on every node and go on with --resume\n",
+        printed,
+    ), printed
+
+
+ANOTHER_DSE = """
+import os, sys
+from pathlib import Path
+folder = Path(sys.argv[3])
+sys.path.insert(0, str(folder))
+os.environ["DSE_MODELS"] = str(folder / "changed")
+from dse.errors import DseError
+from dse.search import identity
+from dse.search.executors import RayExecutor
+from dse.search.load import load
+from dse.search.run import run
+
+assert Path(identity.__file__).is_relative_to(folder)
+problem = load(sys.argv[2])
+where = RayExecutor(sys.argv[1])
+try:
+    run(problem, "exhaustive", where, None, lambda *_: None, 0, 0)
+except DseError as error:
+    print(error, flush=True)
 where.close()
 """
 

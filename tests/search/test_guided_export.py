@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +16,21 @@ import optuna
 import pytest
 
 from dse.errors import DseError
-from dse.session import Options, run_study
+from dse.options import Options
+from dse.session import run_study
 from dse.session_guided import POINTS, export_run
 from tests.search import studies
+
+CONTINUOUS = studies.CONTINUOUS.replace(
+    "bucket: [4 MiB, 25 MiB]", "bucket: {from: 1 MiB, to: 64 MiB, continuous: true}"
+)
+LINK, BUCKET = "inter_node_bytes_per_s", "bucket_bytes"
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
-    study = studies.written(folder, studies.CONTINUOUS)
+    study = studies.written(folder, CONTINUOUS)
     out = folder / "out"
     run_study(str(study), Options(out=out, budget=120, seed=1), quiet=True)
     return out
@@ -44,6 +51,22 @@ def check(storage: str, finished: Path, count: int = 120) -> None:
     assert best.params["gpus"] in (1, 2, 3, 4, 8, 16)
     assert ("ps_servers" in best.params) == (best.params["aggregation"] == "ps-grpc")
     assert study.user_attrs["engine"] == "guided"
+    floats = optuna.distributions.FloatDistribution
+    for trial in study.trials:
+        assert trial.distributions[LINK] == floats(1e9 / 8, 100e9 / 8, log=True)
+        assert trial.distributions[BUCKET] == floats(2.0**20, 2.0**26, log=True)
+        assert not {"inter_node", "bucket"} & set(trial.params)
+    marked = [t for t in study.trials if t.user_attrs["on_front"]]
+    assert len(marked) == len(document["front"])
+    assert [t.user_attrs["step_s"] for t in marked] == [
+        next(
+            p["step_s"]
+            for p in document["front"]
+            if p["numbers"] == {LINK: t.params[LINK], BUCKET: t.params[BUCKET]}
+            and (p["speedup"], p["capital"]) == tuple(t.values)
+        )
+        for t in marked
+    ]
     opened.remove_session()
     opened.engine.dispose()
 
@@ -62,6 +85,23 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
     assert not any(trial.user_attrs["feasible"] for trial in infeasible)
 
 
+def test_three_objectives(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
+    study = studies.written(tmp_path, text)
+    options = Options(out=tmp_path / "out", budget=150, seed=1, engine="guided")
+    document = run_study(str(study), options, quiet=True)
+    storage = f"sqlite:///{tmp_path / 'x.db'}"
+    export_run(tmp_path / "out", storage, only_front=False)
+    export_run(tmp_path / "out", storage, only_front=True)
+    expected = {(p["speedup"], p["capital"], p["costs"]["power"]) for p in document["front"]}
+    for name, count in (("small", 150), ("small-2", len(document["front"]))):
+        found = optuna.load_study(study_name=name, storage=storage)
+        assert found.metric_names == ["speedup", "capital", "power"]
+        assert [d.name for d in found.directions] == ["MAXIMIZE", "MINIMIZE", "MINIMIZE"]
+        assert len(found.trials) == count
+        assert {tuple(trial.values) for trial in found.best_trials} == expected
+
+
 def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     document = json.loads((finished / "run.json").read_text())
@@ -70,12 +110,43 @@ def test_only_the_front_and_a_name_that_is_taken(finished: Path, tmp_path: Path)
     assert "'continuous-2'" in export_run(finished, storage, only_front=True)
 
 
-def test_bad_storages_are_one_line_without_the_password(finished: Path) -> None:
-    for storage in ("foo://bar", "postgresql://me:secret@127.0.0.1:9/x"):
-        with pytest.raises(DseError) as caught:
-            export_run(finished, storage, only_front=True)
-        assert "secret" not in str(caught.value)
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(
+    ("storage", "words"),
+    [
+        ("foo://bar", ("foo://bar", "only SQLite and PostgreSQL")),
+        ("mysql://me:secret@host/x", ("mysql://me:***@host", "only SQLite and PostgreSQL")),
+        ("runs.db", ("only SQLite and PostgreSQL", "sqlite:///FILE.db")),
+        ("sqlite://", ("no file",)),
+        ("sqlite:///:memory:", ("no file",)),
+        ("sqlite://runs.db", ("no file", "sqlite:///FILE.db")),
+        ("sqlite:///nowhere/at/all/x.db", ("unable to open database file", "a folder that")),
+        ("postgresql://me:secret@127.0.0.1:9/x", ("postgresql://me:***@", "refused")),
+        ("postgresql+nothing://me:secret@127.0.0.1:9/x", ("nothing",)),
+    ],
+)
+def test_bad_storages_are_one_line_without_the_password(
+    storage: str, words: tuple[str, ...], finished: Path
+) -> None:
+    with pytest.raises(DseError) as caught:
+        export_run(finished, storage, only_front=True)
+    line = str(caught.value)
+    assert all(word in line for word in words), line
+    assert not any(word in line for word in ("secret", "\n", "sqlalche.me", "Background"))
+
+
+def test_a_file_that_is_no_database(finished: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_text("accelerator,gpus\n" * 100)
+    with pytest.raises(DseError, match=r"not a database; name an Optuna storage"):
+        export_run(finished, f"sqlite:///{tmp_path / 'x.db'}", only_front=True)
+
+
+def test_without_psycopg_the_extra_is_named(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as where it is not installed
+    with pytest.raises(DseError, match=r"pip install -e '\.\[postgresql\]'") as caught:
+        export_run(finished, "postgresql://me:secret@127.0.0.1:9/x", only_front=True)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_table_of_another_run_is_refused(finished: Path, tmp_path: Path) -> None:

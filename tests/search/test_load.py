@@ -64,6 +64,13 @@ def test_a_run_needs_a_length(tmp_path: Path) -> None:
         changed(tmp_path, ("minimize: capital", "minimize: per_run"))
 
 
+@pytest.mark.parametrize("name", ["per_run", "time_to_target", "energy"])
+def test_epochs_of_unknown_length_do_not_tell_how_long_a_run_is(tmp_path: Path, name: str) -> None:
+    epochs = ("search:", "target: {epochs: 90}\nsearch:")
+    with pytest.raises(StudyError, match="a run need its length in samples"):
+        changed(tmp_path, ("minimize: capital", f"minimize: {name}"), epochs)
+
+
 def test_a_missing_profile_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="dse calibrate run --name elsewhere"):
         changed(tmp_path, ("workload: resnet50", "workload: resnet50\ncalibration: [elsewhere]"))

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.search import bounds, exhaustive, feasibility, near
+from dse.search import bounds, exhaustive, near
 from dse.search.load import load
 from dse.search.problem import Problem
 from tests.search import studies
+from tests.search.priced import feasible
 
 
 @pytest.fixture(autouse=True)
@@ -18,46 +19,48 @@ def _screen_small_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "SCREENED_FROM", 1)
 
 
+THREE = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
+RUNS = studies.SMALL.replace("minimize: capital", "minimize: [hourly, energy]").replace(
+    "search:", "target: {samples: 1e7}\nsearch:"
+)
+
+
 def brute(problem: Problem, share: float, most: int) -> tuple[dict[int, list[int]], int]:
     """Runners-up by front point, each a list of indices, and how many points are near."""
     front = exhaustive.search(problem, problem.space.boxes(10_000)).front
-    rows: dict[int, list[tuple[float, float, float, int]]] = {}
+    columns = [column.tolist() for column in (front.gain, front.cost, front.other)]
+    rows: dict[int, list[tuple[float, ...]]] = {}
     count = 0
-    points = [problem.space.point(index) for index in range(problem.space.size)]
-    for where, evaluation in problem.rows(points):
-        passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study):
-            passed &= mask
-        gain, cost = (
-            np.broadcast_to(evaluation[name], passed.shape) for name in ("speedup", "capital")
-        )
-        for g, c, index in zip(gain[passed], cost[passed], where[passed], strict=True):
-            distances = [
-                (max(c / cost_f - 1, 1 - g / gain_f), f)
-                for f, (gain_f, cost_f) in enumerate(zip(front.gain, front.cost, strict=True))
-                if c <= (1 + share) * cost_f and g >= (1 - share) * gain_f
-            ]
-            if not distances:
-                continue
-            distance, f = min(distances)
-            if distance > 0:
-                count += 1
-                rows.setdefault(f, []).append((distance, g, c, int(index)))
+    for index, (g, *costs) in feasible(problem):
+        distances = [
+            (max(1 - g / gain_f, *(c / f_c - 1 for c, f_c in paired)), f)
+            for f, (gain_f, *costs_f) in enumerate(zip(*columns[: 1 + len(costs)], strict=True))
+            if g >= (1 - share) * gain_f
+            and (paired := list(zip(costs, costs_f, strict=True)))
+            and all(c <= (1 + share) * f_c for c, f_c in paired)
+        ]
+        if not distances:
+            continue
+        distance, f = min(distances)
+        if distance > 0:
+            count += 1
+            rows.setdefault(f, []).append((distance, g, *costs, index))
     kept = {}
     for f, found in rows.items():
-        lowest: dict[tuple[float, float, float], int] = {}
+        lowest: dict[tuple[float, ...], int] = {}
         for *values, index in sorted(found):
-            lowest.setdefault(tuple(values), index)
+            lowest.setdefault(tuple(values), int(index))
         kept[f] = list(lowest.values())[:most]
     return kept, count
 
 
 @pytest.mark.parametrize(("share", "most"), [(0.05, 5), (0.3, 2), (0.001, 3)])
 @pytest.mark.parametrize("points", [1 << 21, 300])
+@pytest.mark.parametrize("text", [studies.SMALL, THREE, RUNS])
 def test_runners_up_are_those_of_a_plain_loop(
-    tmp_path: Path, share: float, most: int, points: int
+    tmp_path: Path, share: float, most: int, points: int, text: str
 ) -> None:
-    problem = load(studies.written(tmp_path))
+    problem = load(studies.written(tmp_path, text))
     expected, count = brute(problem, share, most)
     boxes = list(problem.space.boxes(points))
     front = exhaustive.search(problem, boxes).front

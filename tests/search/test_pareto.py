@@ -2,72 +2,138 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import moocore
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.search import pareto
+from dse.search import bar, pareto
 
 small = st.integers(0, 6).map(float)  # few values: many ties
 pairs = st.lists(st.tuples(small, small), min_size=1, max_size=60)
+triples = st.lists(st.tuples(small, small, small), min_size=1, max_size=60)
+points = st.one_of(pairs, triples)  # gain, cost and, in a triple, the other cost
+
+Key = tuple[float, ...]
 
 
-def brute(points: list[tuple[float, float]]) -> dict[tuple[float, float], list[int]]:
-    front: dict[tuple[float, float], list[int]] = {}
-    for i, (gain, cost) in enumerate(points):
-        dominated = any(g >= gain and c <= cost and (g > gain or c < cost) for g, c in points)
+def brute(found: list[Key]) -> dict[Key, list[int]]:
+    """Point -> indices of it and its ties, by the definition of dominance."""
+    front: dict[Key, list[int]] = {}
+    for i, mine in enumerate(found):
+        losses = (-mine[0], *mine[1:])
+        dominated = any(
+            all(a <= b for a, b in zip((-its[0], *its[1:]), losses, strict=True)) and its != mine
+            for its in found
+        )
         if not dominated:
-            front.setdefault((gain, cost), []).append(i)
+            front.setdefault(mine, []).append(i)
     return front
 
 
-def as_dict(front: pareto.Front) -> dict[tuple[float, float], list[int]]:
+def as_dict(front: pareto.Front, objectives: int) -> dict[Key, list[int]]:
     assert [len(i) for i in front.indices] == front.ties.tolist()
-    return {
-        (g, c): i.tolist() for g, c, i in zip(front.gain, front.cost, front.indices, strict=True)
-    }
+    columns = [column.tolist() for column in (front.gain, front.cost, front.other)]
+    assert objectives == 3 or not front.other.any()
+    rows = list(zip(*columns[:objectives], strict=True))
+    assert [row[1:] for row in rows] == sorted(row[1:] for row in rows)  # by cost, then other
+    return {row: i.tolist() for row, i in zip(rows, front.indices, strict=True)}
 
 
-@given(pairs)
-def test_front_is_the_brute_force_front_with_all_ties(points: list[tuple[float, float]]) -> None:
-    gain, cost = np.array(points).T
-    assert as_dict(pareto.front_of(gain, cost, np.arange(len(points)))) == brute(points)
+def made(values: list[np.ndarray], index: np.ndarray) -> pareto.Front:
+    return pareto.front_of(values[0], values[1], index, *values[2:])
 
 
-@given(pairs, st.integers(1, 5))
-def test_merging_parts_gives_the_front_of_the_whole(
-    points: list[tuple[float, float]], parts: int
+@given(points)
+def test_front_is_the_brute_force_front_with_all_ties(found: list[Key]) -> None:
+    front = made(list(np.array(found).T), np.arange(len(found)))
+    assert as_dict(front, len(found[0])) == brute(found)
+
+
+@given(points, st.integers(1, 5), st.randoms())
+def test_merging_parts_in_any_order_gives_the_front_of_the_whole(
+    found: list[Key], parts: int, order: Random
 ) -> None:
-    gain, cost = np.array(points).T
-    index = np.arange(len(points))
-    split = [index[k::parts] for k in range(parts)]
-    fronts = [pareto.front_of(gain[i], cost[i], i) for i in split if len(i)]
-    assert as_dict(pareto.merge(fronts)) == brute(points)
+    values, index = np.array(found).T, np.arange(len(found))
+    fronts = [made(list(values[:, i]), i) for k in range(parts) if len(i := index[k::parts])]
+    order.shuffle(fronts)
+    assert as_dict(pareto.merge(fronts), len(found[0])) == brute(found)
 
 
-@settings(max_examples=200)
-@given(st.data())
-def test_grid_front_with_a_rival_merges_to_the_front_of_everything(data: st.DataObject) -> None:
+@given(triples, st.integers(0, 5))
+def test_an_objective_that_is_the_same_for_all_decides_nothing(
+    found: list[Key], which: int
+) -> None:
+    values = np.array(found).T
+    flat = np.full(len(found), float(which))
+    two = as_dict(made(list(values[:2]), np.arange(len(found))), 2)
+    three = as_dict(made([*values[:2], flat], np.arange(len(found))), 3)
+    assert {key[:2]: ties for key, ties in three.items()} == two
+
+
+@given(points, points.map(np.array), st.integers(1, 3))
+def test_only_what_a_rival_dominates_may_not_enter(
+    known: list[Key], asked: np.ndarray, lines: int
+) -> None:
+    width = min(len(known[0]), asked.shape[1])
+    known = [row[:width] for row in known]
+    rival = made(list(np.array(known).T), np.arange(len(known)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bar, "LINES", lines)  # so coarse a table that most is looked at one by one
+        found = pareto.may_enter(list(asked[:, :width].T), rival)
+    for row, enters in zip(asked[:, :width].tolist(), found.tolist(), strict=True):
+        assert enters == (tuple(row) in brute([*known, tuple(row)]))
+
+
+def test_zeros_of_either_sign_are_equal() -> None:
+    values = [np.ones(3), np.array([0.0, -0.0, 0.0]), np.array([-0.0, 0.0, 1.0])]
+    front = made(values, np.arange(3))
+    assert front.ties.tolist() == [2]
+    assert pareto.may_enter(values, front).tolist() == [True, True, False]
+
+
+@settings(max_examples=300)
+@given(st.data(), st.integers(2, 3))
+def test_grid_front_with_a_rival_merges_to_the_front_of_everything(
+    data: st.DataObject, objectives: int
+) -> None:
     shape = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(1, 4)))
-    cost_shape = tuple(n if data.draw(st.booleans()) else 1 for n in shape)
     seed = data.draw(st.integers(0, 10_000))
     rng = np.random.default_rng(seed)
-    gain = rng.integers(0, 5, shape).astype(float)
-    cost = rng.integers(0, 5, cost_shape).astype(float)
+    values = [rng.integers(0, 5, shape).astype(float)]
+    for _ in range(objectives - 1):
+        narrow = tuple(n if data.draw(st.booleans()) else 1 for n in shape)
+        values.append(rng.integers(0, 5, narrow).astype(float))
     mask = rng.random(shape) < 0.8
-    others = rng.integers(0, 5, (6, 2)).astype(float)
-    rival = pareto.front_of(others[:, 0], others[:, 1], np.arange(1000, 1006))
-    found = pareto.merge([rival, pareto.box_front(gain, cost, mask, lambda at: at + 100, rival)])
-    flat_gain = gain.ravel()[mask.ravel()]
-    flat_cost = np.broadcast_to(cost, shape).ravel()[mask.ravel()]
+    others = list(rng.integers(0, 5, (objectives, 6)).astype(float))
+    rival = made(others, np.arange(1000, 1006))
+    entered = pareto.box_front(values, mask, lambda at: at + 100, rival)
+    flat = [np.broadcast_to(column, shape)[mask] for column in values]
     where = np.flatnonzero(mask.ravel()) + 100
-    whole = pareto.front_of(
-        np.concatenate([flat_gain, others[:, 0]]),
-        np.concatenate([flat_cost, others[:, 1]]),
+    whole = made(
+        [np.concatenate(pair) for pair in zip(flat, others, strict=True)],
         np.concatenate([where, np.arange(1000, 1006)]),
     )
-    assert as_dict(found) == as_dict(whole)
+    found = pareto.merge([rival, entered])
+    assert as_dict(found, objectives) == as_dict(whole, objectives)
+
+
+@pytest.mark.parametrize("count", [50, 3000])
+@pytest.mark.parametrize("levels", [5, 40, 10**9])
+def test_the_bar_is_exact_where_it_is_reached(count: int, levels: int) -> None:
+    rng = np.random.default_rng(count)
+    known, asked = (rng.integers(0, levels, (3, n)).astype(float) for n in (count, 400))
+    asked[:, :50] = known[:, :50]
+    below = (known[1] <= asked[1, :, None]) & (known[2] <= asked[2, :, None])
+    exact = np.where(below, known[0], -np.inf).max(axis=1)
+    found = bar.Bar(*known)(*asked)
+    reached = asked[0] >= exact
+    assert 0 < np.count_nonzero(reached) < 400
+    assert found[reached].tolist() == exact[reached].tolist()
+    assert np.all((found <= exact) & ((found > asked[0]) | reached))
 
 
 def test_agrees_with_moocore_on_many_points() -> None:

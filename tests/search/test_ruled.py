@@ -13,7 +13,8 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.errors import StudyError
 from dse.model.selection import OpenMpi
-from dse.report import document, explain, provenance, words
+from dse.report import document, explain, provenance
+from dse.report.answer import answer
 from dse.report.points import describe
 from dse.search import ruled
 from dse.search.demand import demand
@@ -240,7 +241,7 @@ def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile
     (name,) = problem.profiles
     found = document.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
     assert all(point["chosen"]["chosen"] for point in found["front"])
-    assert "by Open MPI's fixed rules (coll/tuned) it is " in words.answer(found)[-1]
+    assert "by Open MPI's fixed rules (coll/tuned) it is " in answer(found)[-1]
 
 
 @pytest.mark.parametrize(

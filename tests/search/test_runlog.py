@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+import dse
 from dse import catalog
 from dse.errors import DseError
 from dse.search import exhaustive
-from dse.search.identity import identity
+from dse.search.identity import identity, version
 from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.run import Outcome, run
@@ -290,6 +291,30 @@ def test_many_differences_are_counted(problem: Problem, whole: Path) -> None:
         RunLog(whole, search, True)
 
 
+def test_every_unit_is_on_the_disk_before_it_counts(
+    problem: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is in the log when a unit is told as done has been synced, unit by unit."""
+    path, sync, synced = tmp_path / "run.log", os.fsync, list[int]()
+
+    def noted(file: int) -> None:
+        sync(file)
+        if os.path.samestat(os.fstat(file), path.stat()):
+            synced.append(path.stat().st_size)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    log = logged(problem, path, False)
+    told = list[int]()
+
+    def progress(*_: int) -> None:
+        assert path.stat().st_size == synced[-1]
+        told.append(synced[-1])
+
+    run(problem, "exhaustive", None, log, progress, 0, 0)
+    log.close()
+    assert len(set(told)) == len(synced) == 1 + exhaustive.units(problem.space)
+
+
 def test_every_line_is_json_under_its_checksum(problem: Problem, whole: Path) -> None:
     records = [json.loads(line) for line in whole.read_text().splitlines()]
     assert all(re.fullmatch("[0-9a-f]{8}", record["crc32"]) for record in records)
@@ -317,6 +342,20 @@ def test_repeated_units_are_remembered(problem: Problem, tmp_path: Path) -> None
     found = searched(problem, log)
     assert (found.resumed_units, found.repeated_units) == (3, 3)
     log.close()
+
+
+@pytest.mark.parametrize("name", ["units.py", "yaml_source.py", "model/step.py"])
+def test_code_that_decides_prices_is_part_of_the_version(tmp_path: Path, name: str) -> None:
+    package = Path(dse.__file__).parent
+    shutil.copytree(package, tmp_path / "dse", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "dse" / name).open("a") as file:
+        file.write("# changed\n")
+    asked = "from dse.search.identity import version; print(version())"
+    changed = subprocess.run(
+        [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert changed.stdout.strip() != version()
+    assert changed.stdout.startswith(f"{dse.__version__} (code ")
 
 
 def test_one_folder_has_one_run(problem: Problem, tmp_path: Path) -> None:

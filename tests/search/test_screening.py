@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from dse.search.load import load, shipped_studies
 from dse.search.problem import Problem
 from dse.search.tally import Tally, total
 from tests.search import studies
+from tests.search.priced import feasible
 
 WIDE = """\
 study: wide
@@ -92,14 +94,12 @@ def same(found: Tally, expected: Tally) -> None:
     assert found.rejected == expected.rejected
     assert found.front.gain.tolist() == expected.front.gain.tolist()
     assert found.front.cost.tolist() == expected.front.cost.tolist()
+    assert found.front.other.tolist() == expected.front.other.tolist()
     assert found.front.ties.tolist() == expected.front.ties.tolist()
     assert [i.tolist() for i in found.front.indices] == [i.tolist() for i in expected.front.indices]
 
 
-@pytest.mark.parametrize("least", ["capital", "tco", "power", "per_run", "time_to_target", "step"])
-def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str) -> None:
-    text = WIDE.replace("minimize: capital", f"minimize: {least}")
-    problem = load(studies.written(tmp_path, text))
+def fewer_are_priced_for_the_same(problem: Problem) -> None:
     expected = priced_whole(problem)
     for points in (1 << 21, 5000):
         found = screened(problem, points)
@@ -108,13 +108,71 @@ def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str)
     assert expected.priced == problem.space.size
 
 
+@pytest.mark.parametrize("least", ["capital", "tco", "power", "per_run", "time_to_target", "step"])
+def test_every_pair_of_objectives_has_the_same_front(tmp_path: Path, least: str) -> None:
+    text = WIDE.replace("minimize: capital", f"minimize: {least}")
+    problem = load(studies.written(tmp_path, text))
+    fewer_are_priced_for_the_same(problem)
+
+
+@pytest.mark.parametrize(
+    "least",
+    ["capital, power", "power, capital", "tco, step", "per_run, time_to_target", "energy, hourly",
+     "capital, energy", "step, time_to_target"],
+)  # fmt: skip
+def test_every_three_objectives_have_the_same_front(tmp_path: Path, least: str) -> None:
+    was, text = ("per_run", RENTED) if "hourly" in least else ("capital", WIDE)
+    text = text.replace(f"minimize: {was}", f"minimize: [{least}]")
+    problem = load(studies.written(tmp_path, text))
+    fewer_are_priced_for_the_same(problem)
+
+
+@pytest.mark.parametrize("least", ["capital, power", "energy, tco"])
+def test_the_front_of_three_is_that_of_a_plain_loop(tmp_path: Path, least: str) -> None:
+    text = studies.SMALL.replace("minimize: capital", f"minimize: [{least}]")
+    problem = load(studies.written(tmp_path, f"{text}target: {{samples: 1e7}}\n"))
+    rows: dict[tuple[float, ...], list[int]] = {}
+    for index, (gain, *costs) in feasible(problem):
+        rows.setdefault((-gain, *costs), []).append(index)
+    front = {
+        losses: sorted(indices)
+        for losses, indices in rows.items()
+        if not any(
+            its != losses and all(a <= b for a, b in zip(its, losses, strict=True)) for its in rows
+        )
+    }
+    found = screened(problem, 700).front
+    mine = zip(-found.gain, found.cost, found.other, strict=True)
+    assert {
+        tuple(map(float, losses)): (at.tolist(), ties)
+        for losses, at, ties in zip(mine, found.indices, found.ties.tolist(), strict=True)
+    } == {losses: (indices[: pareto.KEPT_TIES], len(indices)) for losses, indices in front.items()}
+    assert len(front) > 5
+
+
+def test_units_in_any_order_have_the_same_front(tmp_path: Path) -> None:
+    text = WIDE.replace("minimize: capital", "minimize: [capital, energy]")
+    problem = load(studies.written(tmp_path, text))
+    boxes = list(problem.space.boxes(3000))
+    expected = exhaustive.search(problem, boxes).front
+    order = Random(3)
+    for _ in range(3):
+        order.shuffle(boxes)
+        fronts = [exhaustive.search(problem, boxes[k::4]).front for k in range(4)]
+        found = pareto.merge(fronts)
+        assert [i.tolist() for i in found.indices] == [i.tolist() for i in expected.indices]
+        assert found.ties.tolist() == expected.ties.tolist()
+
+
 @pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET])
 def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
     problem = load(studies.written(tmp_path, text))
     same(screened(problem, 1 << 21), priced_whole(problem))
 
 
-@pytest.mark.parametrize("name", ["ethernet-upgrade", "gpu-generations", "ps-vs-allreduce"])
+@pytest.mark.parametrize(
+    "name", ["ethernet-upgrade", "gpu-generations", "ps-vs-allreduce", "speed-price-power"]
+)
 def test_shipped_studies_have_the_same_front(name: str) -> None:
     problem = load(str(shipped_studies() / f"{name}.yaml"))
     same(screened(problem, 1 << 21), priced_whole(problem))
@@ -143,14 +201,15 @@ def small_studies(draw: st.DrawFn) -> str:
         rows.append(f"  {name}: [{', '.join(map(str, chosen))}]")
     limits = ["fits_memory", '"capital <= 300 kUSD"', '"power <= 20 kW"', '"global_batch <= 512"']
     constraints = draw(st.lists(st.sampled_from(limits), unique=True))
-    least = draw(st.sampled_from(["capital", "tco", "power", "step", "hourly"]))
+    costs = ["capital", "tco", "power", "step", "hourly"]
+    least = draw(st.lists(st.sampled_from(costs), min_size=1, max_size=2, unique=True))
     return "\n".join([
         "study: random", "workload: resnet50", "space:", *rows,
         "baseline: {gpus_per_node: 1, nics_per_node: 1, gpus: 8, batch_per_gpu: 16,",
         "  accelerator: v100-sxm2-16gb, inter_node: 10gbe, precision: fp32,",
         "  aggregation: ring-mpi, bucket: 25 MiB, overlap: bucketed}",
         f"constraints: [{', '.join(constraints)}]",
-        f"objectives: {{maximize: speedup, minimize: {least}}}",
+        f"objectives: {{maximize: speedup, minimize: [{', '.join(least)}]}}",
     ]) + "\n"  # fmt: skip
 
 
@@ -177,7 +236,8 @@ def test_the_ideal_step_bounds_every_objective_in_floating_point(tmp_path: Path)
         ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
         for name in ("speedup", "throughput"):
             assert np.all((ideal[name] >= real[name]) | np.isnan(real[name]))
-        for name in ("capital", "hourly", "tco", "power", "per_run", "time_to_target", "step"):
+        for name in ("capital", "hourly", "tco", "power", "per_run", "time_to_target", "step",
+                     "energy"):  # fmt: skip
             assert np.all((ideal[name] <= real[name]) | np.isnan(real[name]))
 
 

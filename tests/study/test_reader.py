@@ -50,6 +50,19 @@ def test_valid_study(read: Reader) -> None:
     assert (study.search.engine, study.search.budget) == ("auto", 20000)
 
 
+@pytest.mark.parametrize(
+    ("written", "names"),
+    [("[capital]", ["capital"]), ("[power, capital]", ["power", "capital"]),
+     ("[energy, time_to_target]", ["energy", "time_to_target"])],
+)  # fmt: skip
+def test_one_or_two_are_minimised_in_the_order_of_the_file(
+    read: Reader, written: str, names: list[str]
+) -> None:
+    study = read(text=VALID.replace("minimize: capital", f"minimize: {written}"))
+    assert [o.name for o in study.objectives] == ["speedup", *names]
+    assert [o.goal for o in study.objectives[1:]] == ["minimize"] * len(names)
+
+
 def test_study_is_frozen_and_can_be_sent_to_a_worker(read: Reader) -> None:
     study = read()
     with pytest.raises(FrozenInstanceError):

@@ -40,7 +40,12 @@ def test_schema_describes_every_axis() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [VALID, re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)[0]]
+    "text",
+    [
+        VALID,
+        VALID.replace("minimize: capital", "minimize: [capital, power]"),
+        re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)[0],
+    ],
 )
 def test_schema_accepts_what_the_reader_accepts(text: str, read: Reader) -> None:
     jsonschema = pytest.importorskip("jsonschema")
@@ -56,6 +61,8 @@ def _broken() -> list[tuple[str, str]]:
         ("gpus_per_node", "gpu_per_node"),
         ("latency:", "latenci:"),
         ("maximize: speedup", "maximize: capital"),
+        ("minimize: capital", "minimize: [capital, power, tco]"),
+        ("minimize: capital", "minimize: [capital, capital]"),
         ("budget: 20000", "budget: 0"),
         ("[1, 4, 8]", "[]"),
         ("[1, 4, 8]", "[0]"),

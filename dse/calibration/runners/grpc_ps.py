@@ -121,7 +121,7 @@ def _require(hosts: Sequence[Host]) -> None:
         if host.prefix and shutil.which(host.prefix[0]) is None:
             raise MeasurementError(f"the command {host.prefix[0]!r} was not found")
     if importlib.util.find_spec("grpc") is None:
-        raise MeasurementError("grpcio is not installed; run: pip install 'cluster-dse[grpc]'")
+        raise MeasurementError("grpcio is not installed; in the clone, pip install -e '.[grpc]'")
 
 
 def _places(hosts: Sequence[Host], count: int) -> list[Host]:

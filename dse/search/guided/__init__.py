@@ -6,7 +6,7 @@ process; what was priced before is answered from a cache.
 
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.engine import Guide, Guided
-from dse.search.guided.points import Point, Points
+from dse.search.guided.points import Point, Points, continuous_numbers, number_name
 from dse.search.guided.samplers import NAMES, SAMPLERS, choose_sampler
 
 __all__ = [
@@ -19,4 +19,6 @@ __all__ = [
     "Point",
     "Points",
     "choose_sampler",
+    "continuous_numbers",
+    "number_name",
 ]

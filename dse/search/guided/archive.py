@@ -20,14 +20,15 @@ LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
 
 @dataclass(frozen=True)
 class Block:
-    """Points priced together. gain, cost, violation (0: feasible): shape (points,).
+    """Points priced together.
 
-    rejected: reason -> how many of them it rejects.
+    values: their objectives in the order of :func:`.objectives.by_goal`, shape (points,
+    objectives). violation (0: feasible): shape (points,). rejected: reason -> how many of the
+    points it rejects.
     """
 
     points: Sequence[Point]
-    gain: Array
-    cost: Array
+    values: Array
     violation: Array
     rejected: dict[str, int]
 
@@ -36,18 +37,20 @@ class Block:
 class Archive:
     """Every point priced, in the order of pricing; each of them once.
 
-    told: is given every new block. priced: how many points this run priced; the others came from
-    the log of an earlier one. position: a point's index -> its place here.
+    told: is given every new block. logged: blocks that an earlier run priced, by their points: a
+    search that goes on makes the same choices and finds their numbers here. priced: how many points
+    this run priced. position: a point's index -> its place here.
     """
 
     problem: Problem
     space: Points
     told: Callable[[Block], None] = lambda _: None
+    logged: dict[tuple[Point, ...], Block] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
     position: dict[int, int] = field(default_factory=dict)
     priced: int = 0
-    _numbers: list[tuple[float, float, float]] = field(default_factory=list)
+    _numbers: list[list[float]] = field(default_factory=list)
     _index: list[int] = field(default_factory=list)
     _known: dict[Point, int] = field(default_factory=dict)
 
@@ -59,35 +62,35 @@ class Archive:
 
     @property
     def numbers(self) -> Array:
-        """Shape (points, 3): gain, cost, violation."""
-        return np.array(self._numbers, dtype=np.float64).reshape(-1, 3)
+        """Shape (points, objectives + 1): the objectives, then the violation."""
+        columns = len(self.problem.study.objectives) + 1
+        return np.array(self._numbers, dtype=np.float64).reshape(-1, columns)
 
     @property
     def feasible(self) -> int:
         """Number of points that meet every constraint."""
-        return int(np.count_nonzero(self.numbers[:, 2] == 0))
+        return int(np.count_nonzero(self.numbers[:, -1] == 0))
 
     def price(self, points: Sequence[Point]) -> list[int]:
         """Positions of the points after pricing those not seen before, all in one block."""
         fresh = [p for p in dict.fromkeys(points) if p not in self._known]
         if fresh:
-            block = evaluated(self.problem, self.space, fresh)
-            self.take(block)
-            self.priced += len(fresh)
-            self.told(block)
+            logged = self.logged.get(tuple(fresh))
+            block = logged or evaluated(self.problem, self.space, fresh)
+            self._take(block)
+            if logged is None:
+                self.priced += len(fresh)
+                self.told(block)
         return [self._known[point] for point in points]
 
-    def take(self, block: Block) -> None:
-        """Add points that are already priced; those known are passed over."""
+    def _take(self, block: Block) -> None:
         finite = self.problem.points is not None and self.problem.points < LARGEST_INDEX
-        rows = zip(block.points, block.gain, block.cost, block.violation, strict=True)
-        for point, gain, cost, violation in rows:
-            if point in self._known:
-                continue
+        rows = np.column_stack([block.values, block.violation]).tolist()
+        for point, numbers in zip(block.points, rows, strict=True):
             at = len(self.points)
             self._known[point] = at
             self.points.append(point)
-            self._numbers.append((float(gain), float(cost), float(violation)))
+            self._numbers.append(numbers)
             index = self.problem.space.index(self.space.values(point)) if finite else at
             self._index.append(index)
             self.position[index] = at
@@ -101,25 +104,26 @@ class Archive:
         ``position`` leads back to ``points``. In a space without indices they are positions.
         """
         numbers = self.numbers
-        feasible = np.flatnonzero(numbers[:, 2] == 0)
+        feasible = np.flatnonzero(numbers[:, -1] == 0)
         if len(feasible) == 0:
             return pareto.empty_front()
         index: Indices = np.array(self._index, dtype=np.int64)[feasible]
-        return pareto.front_of(numbers[feasible, 0], numbers[feasible, 1], index)
+        gain, cost, *other = numbers[feasible, :-1].T
+        return pareto.front_of(gain, cost, index, *other)
 
     def best(self) -> list[int]:
         """Positions of the front's points by rising cost, else of the one nearest to feasible."""
         found = [self.position[int(index)] for index in self.front().best]
         if found or not self.points:
             return found
-        return [int(np.argmin(self.numbers[:, 2]))]
+        return [int(np.argmin(self.numbers[:, -1]))]
 
 
 def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block:
     """Price points in one block."""
     study = problem.study
-    most, least = by_goal(study.objectives)
-    numbers = np.zeros((3, len(points)))
+    names = [objective.name for objective in by_goal(study.objectives)]
+    values, violation = np.zeros((len(points), len(names))), np.zeros(len(points))
     rejected: dict[str, int] = {}
     for where, evaluation in problem.rows([space.values(point) for point in points]):
         passed = np.ones(len(where), dtype=bool)
@@ -129,8 +133,7 @@ def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block
             if failed:
                 rejected[reason] = rejected.get(reason, 0) + failed
         past = np.nan_to_num(feasibility.violation(evaluation, study), nan=UNKNOWN, posinf=UNKNOWN)
-        past = np.where(passed, 0.0, np.maximum(past, 1e-9))
-        numbers[0, where] = evaluation[most.name]
-        numbers[1, where] = evaluation[least.name]
-        numbers[2, where] = past
-    return Block(points, numbers[0], numbers[1], numbers[2], rejected)
+        violation[where] = np.where(passed, 0.0, np.maximum(past, 1e-9))
+        for column, name in enumerate(names):
+            values[where, column] = evaluation[name]
+    return Block(points, values, violation, rejected)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.search.guided.archive import Archive, Block
+from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point, Points, size
 from dse.search.guided.polish import polish, sweep_rest
 from dse.search.guided.proposals import propose
@@ -19,7 +20,7 @@ from dse.study import Axis, Value
 
 MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each
 FIRST = 0.05  # of the budget: points spread over the space, before anything is learned
-PROPOSED = 0.1  # of the budget, proposed by Optuna's sampler
+PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Guided:
     """One guided search, from corners of the space to the neighbourhood of its front.
 
     progress: called with the number of points known. told: is given every block that is priced.
-    before: blocks from the log of a run that was stopped; their points are not priced again, and
-    count towards the budget. blocks: how many were priced since.
+    before: blocks from the log of a run that was stopped. The search makes the same choices again,
+    takes their numbers from there, and ends as it would have. blocks: how many were priced since.
     """
 
     problem: Problem
@@ -52,11 +53,12 @@ class Guided:
     before: Sequence[Block] = ()
     blocks: int = 0
     archive: Archive = field(init=False)
+    coded: Coded = field(init=False)
 
     def __post_init__(self) -> None:
         self.archive = Archive(self.problem, Points(self.problem.study), self._told)
-        for block in self.before:
-            self.archive.take(block)
+        self.coded = Coded(self.problem)
+        self.archive.logged = {tuple(block.points): block for block in self.before}
 
     def _told(self, block: Block) -> None:
         self.told(block)
@@ -65,17 +67,26 @@ class Guided:
 
     def run(self) -> Front:
         """Search until the budget is spent or nothing is left."""
+        import scipy.linalg  # noqa: F401  loaded now, so that the limit holds for its BLAS too
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        # The matrices are small: more threads cost time, and on a busy machine much of it.
+        with threadpool_limits(1, user_api="blas"):
+            return self._run()
+
+    def _run(self) -> Front:
         archive, size = self.archive, self.problem.points
-        rng = np.random.default_rng([self.seed, len(archive)])
+        rng = np.random.default_rng(self.seed)
         sweeps = size is not None and size <= self.budget
         if not sweeps:
             self._first(rng)
-            sampler, _ = choose_sampler(self.guide.sampler, self.budget, 2)
+            objectives = len(self.problem.study.objectives)
+            sampler, _ = choose_sampler(self.guide.sampler, self.budget, objectives)
             due = int((FIRST + PROPOSED) * self.budget) - len(archive)
-            propose(archive, sampler, self.seed, min(due, MOST_PROPOSALS))
-            screen = Screen(archive, rng)
+            propose(archive, self.coded, sampler, self.seed, min(due, MOST_PROPOSALS))
+            screen = Screen(archive, self.coded, rng)
             screen.run(self.budget)
-            polish(archive, self.budget)
+            polish(archive, self.coded, self.budget)
             screen.run(self.budget)
         sweep_rest(archive, self.budget)
         return archive.front()
@@ -85,16 +96,17 @@ class Guided:
         space = self.archive.space
         baseline = dict(self.problem.study.baseline.values)
         chosen = space.on_axes({name: baseline.get(name) for name in space.names})
-        known = [space.completed(chosen, rng)] if _inside(space, chosen) else []
+        known = [next(space.completions(chosen))] if _inside(space, chosen) else []
         self.archive.price([*known, *self.guide.begin_with][: self.budget])
         count = int(FIRST * self.budget) - len(self.archive)
         if count <= 0:
             return
-        corners = list(dict.fromkeys(space.corners()))
+        corners = self.coded.completed(self.coded.of(list(dict.fromkeys(space.corners()))), rng)
+        corners = corners[self.coded.buildable(corners)]
         if len(corners) > count // 2:
-            kept = rng.choice(len(corners), count // 2, replace=False)
-            corners = [corners[int(at)] for at in kept]
-        self.archive.price([*corners, *space.spread(count - len(corners), rng)])
+            corners = corners[rng.choice(len(corners), count // 2, replace=False)]
+        spread = self.coded.spread_buildable(count - len(corners), rng)
+        self.archive.price(self.coded.points(np.vstack([corners, spread])))
 
     # -- the answer --------------------------------------------------------------------------
 

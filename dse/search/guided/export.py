@@ -9,24 +9,32 @@ import csv
 import io
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from dse.errors import DseError
+from dse.search.guided.proposals import directions
 from dse.search.guided.table import VIOLATION
 
 _WHOLE = re.compile(r"[0-9]{1,15}")
+_SCHEME = re.compile(r"(sqlite|postgresql|postgres)(\+\w+)?://")
+_FILE = re.compile(r"sqlite(\+\w+)?:///(?!:memory:).")
+_FILES = "name an Optuna storage, or a new file in a folder that you may write to"
+FORMS = "write sqlite:///FILE.db or postgresql://USER@HOST/DATABASE"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A point: axis -> label (without those that do not apply), objectives (NaN: unknown),
-    violation (0: feasible)."""
+    """A point: axis -> label (without those that do not apply), the exact numbers of continuous
+    axes, objectives (NaN: unknown), violation (0: feasible)."""
 
     config: Mapping[str, str]
-    values: tuple[float, float]
+    numbers: Mapping[str, float]
+    values: tuple[float, ...]
     violation: float
 
 
@@ -34,14 +42,16 @@ def read_rows(text: str, document: Mapping[str, Any]) -> list[Row]:
     """The rows of a table of points; raises ValueError if it is of another run."""
     reader = csv.DictReader(io.StringIO(text))
     goals = _goals(document)
-    columns = set(reader.fieldnames or ())
-    if not columns >= {*goals, VIOLATION}:
+    spans = [span["name"] for span in _spans(document).values()]
+    others = (*spans, *goals, VIOLATION)
+    if not set(reader.fieldnames or ()) >= set(others):
         raise ValueError("columns are missing")
-    axes = [name for name in reader.fieldnames or () if name not in (*goals, VIOLATION)]
+    axes = [name for name in reader.fieldnames or () if name not in others]
     return [
         Row(
             {name: row[name] for name in axes if row[name]},
-            (float(row[goals[0]] or "nan"), float(row[goals[1]] or "nan")),
+            {name: float(row[name]) for name in spans},
+            tuple(float(row[goal] or "nan") for goal in goals),
             float(row[VIOLATION]),
         )
         for row in reader
@@ -59,30 +69,55 @@ def export(
     import optuna
     from sqlalchemy.exc import SQLAlchemyError
 
+    _check_place(storage)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     front = list(_front_rows(document))
     chosen = front if rows is None else list(rows)
-    described = {
-        _key(row.config): point for row, point in zip(front, document["front"], strict=True)
-    }
+    described = {_key(row): point for row, point in zip(front, document["front"], strict=True)}
     try:
         with _opened(optuna, storage) as place:
-            study = _new_study(optuna, place, str(document["study"]["name"]))
+            study = _new_study(optuna, place, str(document["study"]["name"]), _goals(document))
             study.set_user_attr("objectives", _goals(document))
             for key in ("command", "engine", "engine_reason", "seed", "created"):
                 study.set_user_attr(key, document[key])
-            spaces = _distributions(optuna, chosen)
+            spans = _spans(document)
+            spaces = _distributions(optuna, chosen, spans)
             study.add_trials(
-                [_trial(optuna, row, spaces, described.get(_key(row.config))) for row in chosen]
+                [_trial(optuna, row, spaces, spans, described.get(_key(row))) for row in chosen]
             )
             name = str(study.study_name)
-    except (SQLAlchemyError, ImportError, ValueError, OSError) as cause:
-        why = " ".join(str(cause).split())[:200]
+    except (
+        SQLAlchemyError, optuna.exceptions.OptunaError, ImportError, ValueError, OSError,
+        RuntimeError,
+    ) as cause:  # fmt: skip
         raise DseError(
-            f"{without_password(storage)}: cannot be used as an Optuna storage: {why}; "
-            "write sqlite:///FILE.db or postgresql://USER@HOST/DATABASE"
+            f"{without_password(storage)}: cannot be used as an Optuna storage: {_said(cause)}; "
+            + (_FILES if _FILE.match(storage) else FORMS)
         ) from cause
     return name, len(chosen)
+
+
+def _check_place(storage: str) -> None:
+    """Raise :class:`DseError` where nothing can be kept there, before anything is tried."""
+    shown = without_password(storage)
+    known = _SCHEME.match(storage)
+    if known is None:
+        raise DseError(f"{shown}: only SQLite and PostgreSQL are supported; {FORMS}")
+    if known[1] == "sqlite" and not _FILE.match(storage):
+        raise DseError(f"{shown}: names no file to keep the study in; {FORMS}")
+    if known[1] != "sqlite" and not known[2] and find_spec("psycopg") is None:
+        raise DseError(
+            "PostgreSQL needs psycopg, which is not installed; in the clone, "
+            "pip install -e '.[postgresql]'"
+        )
+
+
+def _said(cause: BaseException) -> str:
+    """What the database said itself, in one line, without what the layers above it add."""
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    text = " ".join(str(getattr(cause, "orig", None) or cause).split())
+    return text.partition(" (Background on this error")[0][:200]
 
 
 @contextmanager
@@ -109,41 +144,62 @@ def _driver(storage: str) -> str:
     return storage
 
 
-def _new_study(optuna: Any, storage: Any, name: str) -> Any:
+def _new_study(optuna: Any, storage: Any, name: str, goals: list[str]) -> Any:
     taken = {summary.study_name for summary in optuna.get_all_study_summaries(storage)}
     free, number = name, 1
     while free in taken:
         number += 1
         free = f"{name}-{number}"
-    return optuna.create_study(
-        storage=storage, study_name=free, directions=["maximize", "minimize"]
-    )
+    study = optuna.create_study(storage=storage, study_name=free, directions=directions(len(goals)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.set_metric_names(goals)
+    return study
 
 
 def _goals(document: Mapping[str, Any]) -> list[str]:
-    return [document["objectives"]["maximize"], document["objectives"]["minimize"]]
+    """The maximised objective, then the minimised."""
+    return [str(name) for name in document["objectives"].values()]
 
 
 def _front_rows(document: Mapping[str, Any]) -> Iterator[Row]:
-    most, least = _goals(document)
+    goals = _goals(document)
     for point in document["front"]:
         config = {name: label for name, label in point["config"].items() if label}
         costs = {**point["costs"], **point}
-        yield Row(config, (float(costs[most]), float(costs[least])), 0.0)
+        yield Row(
+            config, point.get("numbers", {}), tuple(float(costs[goal]) for goal in goals), 0.0
+        )
 
 
-def _key(config: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, label) for name, label in config.items() if label))
+def _key(row: Row) -> tuple[tuple[str, str | float], ...]:
+    return (*sorted(row.config.items()), *sorted(row.numbers.items()))
 
 
-def _distributions(optuna: Any, rows: Sequence[Row]) -> dict[str, Any]:
-    """Per axis: whole numbers as such, so that plots are drawn to scale; others as categories."""
+def _spans(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Continuous axis -> name of its numbers and their limits."""
+    return {str(axis["name"]): axis["range"] for axis in document["axes"] if axis.get("range")}
+
+
+def _distributions(
+    optuna: Any, rows: Sequence[Row], spans: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Per axis: a continuous one in SI units, whole numbers as such, so that plots are drawn to
+    scale; others as categories, by their labels.
+    """
     labels: dict[str, dict[str, None]] = {}
     for row in rows:
         for name, label in row.config.items():
             labels.setdefault(name, {})[label] = None
-    found = {}
+    found = {
+        span["name"]: optuna.distributions.FloatDistribution(
+            span["low"], span["high"], log=span["low"] > 0
+        )
+        for span in spans.values()
+    }
     for name, values in labels.items():
+        if name in spans:
+            continue
         if all(_WHOLE.fullmatch(label) for label in values):
             numbers = [int(label) for label in values]
             found[name] = optuna.distributions.IntDistribution(min(numbers), max(numbers))
@@ -153,13 +209,19 @@ def _distributions(optuna: Any, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _trial(
-    optuna: Any, row: Row, spaces: Mapping[str, Any], point: Mapping[str, Any] | None
+    optuna: Any,
+    row: Row,
+    spaces: Mapping[str, Any],
+    spans: Mapping[str, Any],
+    point: Mapping[str, Any] | None,
 ) -> Any:
     whole = optuna.distributions.IntDistribution
-    params = {
+    params: dict[str, Any] = {
         name: int(label) if isinstance(spaces[name], whole) else label
         for name, label in row.config.items()
+        if name not in spans
     }
+    params |= row.numbers
     known = all(math.isfinite(value) for value in row.values)
     notes: dict[str, Any] = {"on_front": point is not None, "feasible": row.violation == 0}
     if point is not None:

@@ -1,4 +1,4 @@
-"""Design points of a guided search: their form, their neighbours, and their kin at random."""
+"""Design points of a guided search: their form, and the corners of their space."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-import numpy as np
-
 from dse.study import Axis, Study, Value
 from dse.study.definition import Wire
 
 Point: TypeAlias = tuple[Value | None, ...]  # one value per axis, in the order of Points.names
 Code: TypeAlias = int | float | None  # of a value: its position, or itself where continuous
 
-ALL_VALUES = 64  # an axis with more has only some of its values as neighbours
-NUDGES = (-0.1, -0.01, -0.001, 0.001, 0.01, 0.1)  # of a continuous axis' range
-STEPS = (0.0, 0.0, 0.05, 0.3)  # how far a random step goes on an ordered axis, of its length
+MOST_CORNERS = 64  # values of an axis
 
 
 class Points:
     """The axes of a study as a guided search sees them.
 
-    axes: given and default ones, without the conditional. names: of all of them, in the order of a
-    point. A conditional axis has None where no condition on it holds; of several conditions the
-    first that holds counts.
+    axes: given and default ones, without the conditional. continuous: those of them that are.
+    names: of all of them, in the order of a point. A conditional axis has None where no condition
+    on it holds; of several conditions the first that holds counts.
     """
 
     def __init__(self, study: Study) -> None:
@@ -33,6 +29,7 @@ class Points:
         self.axes: tuple[Axis, ...] = (*study.axes, *study.defaults)
         self.conditional = tuple(dict.fromkeys(c.axis for c in study.conditions))
         self.names = (*(axis.name for axis in self.axes), *self.conditional)
+        self.continuous = tuple(a for a in self.axes if a.continuous)
         self.free = tuple(a for a in self.axes if a.continuous or len(a.values) > 1)
         self.levels: dict[str, dict[Value, int]] = {
             axis.name: {value: at for at, value in enumerate(axis.values)} for axis in self.axes
@@ -78,28 +75,7 @@ class Points:
         for option in options:
             yield tuple(option[name] for name in self.names)
 
-    def completed(self, chosen: Mapping[str, Value | None], rng: np.random.Generator) -> Point:
-        """The point with these values; a conditional axis without a fitting one gets any."""
-        whole = dict(chosen)
-        for name in self.conditional:
-            values = self.applicable(name, whole)[1]
-            if not values:
-                whole[name] = None
-            elif whole.get(name) not in values:
-                whole[name] = values[int(rng.integers(len(values)))]
-        return tuple(whole[name] for name in self.names)
-
     # -- systematic --------------------------------------------------------------------------
-
-    def neighbours(self, point: Point) -> Iterator[Point]:
-        """Every change of one axis; where a conditional axis newly applies, each of its values."""
-        chosen = self.values(point)
-        for axis in self.free:
-            for value in _alternatives(axis, chosen[axis.name]):
-                yield from self.completions({**chosen, axis.name: value})
-        for name in self.conditional:
-            for value in self.applicable(name, chosen)[1]:
-                yield from self.completions({**chosen, name: value})
 
     def corners(self) -> Iterator[Point]:
         """For every value of every unordered axis, the lowest and the highest of the ordered."""
@@ -107,41 +83,8 @@ class Points:
         for low_high in ends:
             yield from self.completions(low_high)
             for axis in self.free:
-                for value in () if axis.continuous else axis.values[:ALL_VALUES]:
+                for value in () if axis.continuous else axis.values[:MOST_CORNERS]:
                     yield next(self.completions({**low_high, axis.name: value}))
-
-    # -- at random ---------------------------------------------------------------------------
-
-    def any(self, rng: np.random.Generator) -> Point:
-        """A point at random."""
-        return self.completed({axis.name: _any(axis, rng) for axis in self.axes}, rng)
-
-    def spread(self, count: int, rng: np.random.Generator) -> list[Point]:
-        """Points whose values on every axis are spread evenly (a Latin hypercube)."""
-        at = (rng.permuted(np.tile(np.arange(count), (len(self.axes), 1)), axis=1)
-              + rng.random((len(self.axes), count))) / count  # fmt: skip
-        return [
-            self.completed({a.name: at_fraction(a, at[k, n]) for k, a in enumerate(self.axes)}, rng)
-            for n in range(count)
-        ]
-
-    def mutant(self, point: Point, rng: np.random.Generator, changes: int) -> Point:
-        """The point with that many axes changed; steps on ordered axes are mostly short."""
-        chosen = self.values(point)
-        for at in rng.permutation(len(self.free))[:changes]:
-            axis = self.free[int(at)]
-            chosen[axis.name] = _step(axis, chosen[axis.name], rng)
-        if self.conditional and rng.random() < 0.3:
-            name = self.conditional[int(rng.integers(len(self.conditional)))]
-            chosen[name] = None  # drawn anew where it applies
-        return self.completed(chosen, rng)
-
-    def child(self, one: Point, other: Point, rng: np.random.Generator) -> Point:
-        """A point with every value from one of two."""
-        left, right = self.values(one), self.values(other)
-        return self.completed(
-            {name: (left if rng.random() < 0.5 else right)[name] for name in self.names}, rng
-        )
 
     # -- as numbers --------------------------------------------------------------------------
 
@@ -177,6 +120,22 @@ def size(value: Value) -> float:
     return value.bytes_per_s if isinstance(value, Wire) else float(value)
 
 
+def number_name(axis: Axis) -> str:
+    """What the numbers of a continuous axis are called: its name and their unit."""
+    return f"{axis.name}_{'bytes' if axis.wire is None else 'bytes_per_s'}"
+
+
+def continuous_numbers(study: Study, values: Mapping[str, Value | None]) -> dict[str, float]:
+    """Values on the continuous axes, exactly, where labels are rounded."""
+    return {
+        number_name(axis): size(value)
+        for axis in study.axes
+        if axis.continuous
+        and (value := values.get(axis.name)) is not None
+        and not isinstance(value, str)  # a fabric by its name
+    }
+
+
 def continuous_value(axis: Axis, number: float) -> Value:
     """A value of a continuous axis."""
     number = float(number)
@@ -210,38 +169,3 @@ def at_fraction(axis: Axis, where: float) -> Value:
         return continuous_value(axis, high if where else low)
     number = low * (high / low) ** where if low > 0 else low + where * (high - low)
     return continuous_value(axis, min(max(number, low), high))
-
-
-def _any(axis: Axis, rng: np.random.Generator) -> Value:
-    return at_fraction(axis, float(rng.random()))
-
-
-def _step(axis: Axis, value: Value | None, rng: np.random.Generator) -> Value:
-    if not axis.ordered or rng.random() < 0.2:
-        return _any(axis, rng)
-    assert value is not None
-    reach = STEPS[int(rng.integers(len(STEPS)))]
-    if axis.continuous:
-        moved = fraction(axis, value) + rng.normal() * max(reach, 0.01)
-        return at_fraction(axis, min(max(moved, 0.0), 1.0))
-    count = len(axis.values)
-    step = int(rng.integers(1, 2 + max(1, int(reach * count)))) * (1 if rng.random() < 0.5 else -1)
-    return axis.values[min(max(axis.values.index(value) + step, 0), count - 1)]
-
-
-def _alternatives(axis: Axis, value: Value | None) -> Iterator[Value]:
-    assert value is not None
-    if axis.continuous:
-        here = fraction(axis, value)
-        for where in (0.0, 1.0, *(here + nudge for nudge in NUDGES)):
-            if 0 <= where <= 1:
-                yield at_fraction(axis, where)
-        return
-    if len(axis.values) <= ALL_VALUES or not axis.ordered:
-        yield from (other for other in axis.values if other != value)
-        return
-    here = axis.values.index(value)
-    count = len(axis.values)
-    steps = [1 << power for power in range(count.bit_length())]
-    near = {here + sign * step for step in steps for sign in (1, -1)} | {0, count - 1}
-    yield from (axis.values[at] for at in sorted(near - {here}) if 0 <= at < count)

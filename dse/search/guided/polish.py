@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dse.search.guided.archive import Archive
+from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point
 
 BLOCK = 1024
 
 
-def polish(archive: Archive, budget: int) -> None:
+def polish(archive: Archive, coded: Coded, budget: int) -> None:
     """Price every single-axis change of every front point until the front stays."""
     tried: set[Point] = set()
     while len(archive) < budget:
@@ -17,13 +20,13 @@ def polish(archive: Archive, budget: int) -> None:
         if not centres:
             return
         tried.update(centres)
-        near = (p for centre in centres for p in archive.space.neighbours(centre))
-        fresh = [p for p in dict.fromkeys(near) if p not in archive]
+        near = np.vstack([coded.neighbours(row) for row in coded.of(centres)])
+        fresh = [p for p in dict.fromkeys(coded.points(near)) if p not in archive]
         archive.price(fresh[: budget - len(archive)])
 
 
 def sweep_rest(archive: Archive, budget: int) -> None:
-    """If what is left of the budget covers all points not seen, see them."""
+    """If the budget covers the whole space, price the points not seen."""
     size = archive.problem.points
     if size is None or size > budget:
         return

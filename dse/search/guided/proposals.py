@@ -7,71 +7,91 @@ many points are known, so that a search that goes on does not repeat its first c
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dse.model.arrays import Array
 from dse.search.guided.archive import Archive
+from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point, Points, continuous_value, size
-from dse.search.guided.samplers import POPULATION, make_sampler
+from dse.search.guided.samplers import GENETIC, POPULATION, make_sampler
 from dse.study import Axis, Value
 
+Direction: TypeAlias = Literal["maximize", "minimize"]
+
+GENERATION_GP = 4  # it takes seconds for each proposal
+MOST_GP = 32
 MOST_TRIALS = 1024
 STALE = 4  # generations without a new point: the sampler has converged
 
 
-def propose(archive: Archive, sampler: str, seed: int, count: int) -> None:
+def propose(archive: Archive, coded: Coded, sampler: str, seed: int, count: int) -> None:
     """Price up to ``count`` new points that the sampler proposes."""
-    goal = len(archive) + count
+    goal = len(archive) + (min(count, MOST_GP) if sampler == "gp" else count)
     while len(archive) < goal:
         before = len(archive)
-        _one_study(archive, sampler, (seed + len(archive)) % 2**32, goal)
+        _one_study(archive, coded, sampler, (seed + len(archive)) % 2**32, goal)
         if len(archive) == before:
             return
 
 
-def _one_study(archive: Archive, sampler: str, seed: int, goal: int) -> None:
+def _one_study(archive: Archive, coded: Coded, sampler: str, seed: int, goal: int) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        directions=["maximize", "minimize"], sampler=make_sampler(sampler, seed)
-    )
-    _enqueue_best(study, archive, np.random.default_rng(seed))
-    stale = asked = 0
-    generation = 8 if sampler == "gp" else POPULATION
+    chosen = make_sampler(sampler, seed)
+    # A genetic sampler takes trials as parents that it asked for; others need not be asked.
+    first = chosen if sampler in GENETIC else make_sampler("random", seed)
+    objectives = len(archive.problem.study.objectives)
+    study = optuna.create_study(directions=directions(objectives), sampler=first)
+    known = _enqueue_best(study, archive, np.random.default_rng(seed))
+    _generation(study, archive, coded, known, goal)
+    study.sampler = chosen
+    stale, asked, size = 0, known, GENERATION_GP if sampler == "gp" else POPULATION
     while len(archive) < goal and stale < STALE and asked < MOST_TRIALS:
-        trials = [study.ask() for _ in range(generation)]
-        points = [suggested(trial, archive.space) for trial in trials]
         before = len(archive)
-        fresh = [p for p in dict.fromkeys(points) if p not in archive][: goal - before]
-        archive.price(fresh)
-        numbers = archive.numbers
-        for trial, point in zip(trials, points, strict=True):
-            if point not in archive:  # beyond the budget
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-                continue
-            gain, cost, violation = numbers[archive.price([point])[0]]
-            trial.set_constraint("violation", float(violation))
-            study.tell(trial, [bounded(gain, -1.0), bounded(cost, 1.0)])
-        asked += generation
+        _generation(study, archive, coded, size, goal)
+        asked += size
         stale = stale + 1 if len(archive) == before else 0
 
 
-def _enqueue_best(study: Any, archive: Archive, rng: np.random.Generator) -> None:
-    """Begin with the front, and others at random: histories are not taken as parents, trials are.
+def _generation(study: Any, archive: Archive, coded: Coded, count: int, goal: int) -> None:
+    """Ask for points, price those that are new in one block, and tell all."""
+    from optuna.trial import TrialState
+
+    trials = [study.ask() for _ in range(count)]
+    points = [suggested(trial, archive.space) for trial in trials]
+    built = dict(zip(points, coded.buildable(coded.of(points)), strict=True))
+    fresh = [point for point in built if built[point] and point not in archive]
+    archive.price(fresh[: goal - len(archive)])
+    numbers = archive.numbers
+    unknown = np.full(numbers.shape[1] - 1, np.nan)
+    for trial, point in zip(trials, points, strict=True):
+        if point in archive:
+            told = numbers[archive.price([point])[0]]
+            trial.set_constraint("violation", float(told[-1]))
+            study.tell(trial, bounded(told[:-1], numbers[:, :-1]))
+        elif not built[point]:  # known without a price
+            trial.set_constraint("violation", 1.0)
+            study.tell(trial, bounded(unknown, numbers[:, :-1]))
+        else:  # beyond the budget
+            study.tell(trial, state=TrialState.FAIL)
+
+
+def _enqueue_best(study: Any, archive: Archive, rng: np.random.Generator) -> int:
+    """Begin with the front, and others at random; returns how many.
 
     All are known, so that asking for them again prices nothing.
     """
-    if not len(archive):
-        return
     best = archive.best()
     if len(best) > POPULATION // 2:
         best = sorted(rng.choice(best, POPULATION // 2, replace=False).tolist())
     others = rng.choice(len(archive), min(len(archive), POPULATION - len(best)), replace=False)
-    for at in dict.fromkeys([*best, *others.tolist()]):
+    chosen = dict.fromkeys([*best, *others.tolist()])
+    for at in chosen:
         study.enqueue_trial(parameters(archive.points[at], archive.space))
+    return len(chosen)
 
 
 def suggested(trial: Any, space: Points) -> Point:
@@ -113,6 +133,21 @@ def parameters(point: Point, space: Points) -> dict[str, int | float]:
     return found
 
 
-def bounded(number: float, worst: float) -> float:
-    """Optuna takes no NaN: what cannot be computed is as bad as can be."""
-    return float(number) if math.isfinite(number) else worst * 1e300
+def directions(objectives: int) -> list[Direction]:
+    """Which way is better, in the order of :func:`.objectives.by_goal`."""
+    more: list[Direction] = ["minimize"] * (objectives - 1)
+    return ["maximize", *more]
+
+
+def bounded(values: Array, known: Array) -> list[float]:
+    """Optuna takes no NaN: what cannot be computed is as bad as the worst that is known.
+
+    values: shape (objectives,). known: shape (points, objectives).
+    """
+    finite = np.where(np.isfinite(known), known, np.nan)
+    found = np.isfinite(finite).any(axis=0)
+    worst = np.where(found, 0.0, [-1.0, *[1.0] * (len(values) - 1)])
+    worst[found] = np.nanmax(finite[:, found], axis=0)
+    if np.isfinite(finite[:, 0]).any():
+        worst[0] = np.nanmin(finite[:, 0])
+    return [float(x) for x in np.where(np.isfinite(values), values, worst)]

@@ -18,8 +18,7 @@ def block_record(block: Block, space: Points) -> dict[str, Any]:
     """Every point of the block with its numbers; floats survive unchanged, NaN is null."""
     return {
         "points": [space.codes(point) for point in block.points],
-        "gain": [_finite(x) for x in block.gain],
-        "cost": [_finite(x) for x in block.cost],
+        "values": [[_finite(x) for x in row] for row in block.values],
         "violation": block.violation.tolist(),
         "rejected": dict(block.rejected),
     }
@@ -28,14 +27,14 @@ def block_record(block: Block, space: Points) -> dict[str, Any]:
 def block_from(record: Mapping[str, Any], space: Points) -> Block:
     """The inverse; raises KeyError, TypeError, ValueError or IndexError on nonsense."""
     points = [space.decoded(codes) for codes in record["points"]]
-    gain, cost, violation = (
-        np.array([np.nan if x is None else float(x) for x in record[name]], dtype=np.float64)
-        for name in ("gain", "cost", "violation")
+    values = np.array(
+        [[math.nan if x is None else float(x) for x in row] for row in record["values"]]
     )
-    if not len(points) == len(gain) == len(cost) == len(violation):
+    violation = np.array([float(x) for x in record["violation"]])
+    if values.shape != (len(points), len(space.study.objectives)) or len(violation) != len(points):
         raise ValueError("a block of points has numbers for others")
     rejected = {str(reason): int(count) for reason, count in record["rejected"].items()}
-    return Block(points, gain, cost, violation, rejected)
+    return Block(points, values, violation, rejected)
 
 
 def block_tally(block: Block) -> Tally:

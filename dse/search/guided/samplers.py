@@ -17,6 +17,7 @@ NAMES = {
     "gp": "GP",
     "random": "random",
 }
+GENETIC = ("nsga2", "nsga3")
 POPULATION = 64  # of a genetic sampler, and the points of one block
 FEW_TRIALS = 200  # below, TPE learns more from a trial than two generations of NSGA-II would
 
@@ -27,7 +28,9 @@ def choose_sampler(wanted: str, budget: int, objectives: int) -> tuple[str, str]
     Raises :class:`DseError` where the GP sampler is asked for and its packages are not installed.
     """
     if wanted == "gp" and not (find_spec("torch") and find_spec("scipy")):
-        raise DseError("sampler gp needs torch: pip install 'cluster-dse[torch]', or use tpe")
+        raise DseError(
+            "sampler gp needs torch: in the clone, pip install -e '.[torch]'; or use tpe"
+        )
     if wanted != "auto":
         return wanted, "as asked"
     if budget < FEW_TRIALS:
@@ -51,5 +54,5 @@ def make_sampler(name: str, seed: int) -> Any:
         if name == "tpe":
             return samplers.TPESampler(seed=seed, n_startup_trials=20, constant_liar=True)
         if name == "gp":
-            return samplers.GPSampler(seed=seed)
+            return samplers.GPSampler(seed=seed, warn_independent_sampling=False)
         return samplers.RandomSampler(seed=seed)

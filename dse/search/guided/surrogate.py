@@ -1,27 +1,31 @@
 """What a point is likely to be worth, learned from the points that are priced.
 
 A Gaussian process (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, chapters
-2 and 5) with the squared exponential kernel and one length scale per axis:
+2, 4 and 5) with the Matern kernel of order 3/2, which allows for kinks, and one length scale per
+axis:
 
-    k(x, y) = exp(-sum_a w_a^2 |x_a - y_a|^2 / 2) + noise,     mean(x) = k(x, X) K^-1 y
+    k(x, y) = (1 + d) exp(-d) + noise,  d^2 = 3 sum_a w_a^2 |x_a - y_a|^2,  mean(x) = k(x, X) K^-1 y
 
-Its scales maximise the marginal likelihood of a sample. Only the mean is used, to rank points
-before the model prices them.
+Its scales maximise the marginal likelihood of a sample. It ranks points before the model prices
+them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array
-from dse.search.guided.points import Point, Points, fraction, size
+from dse.search.guided.points import Points, size
+from dse.study import Value
 
 Groups = NDArray[np.int64]
 
-FITTED = 200  # points that the length scales are fitted to
+FITTED = 300  # points that the length scales are fitted to
+CHUNK = 256  # points predicted at once: their kernel stays in the cache
 _FIRST_NOISE = 1e-4
 _BOUNDS = (-5.0, 3.0)  # of ln w
 _NOISE_BOUNDS = (np.log(1e-8), np.log(1e-1))
@@ -29,57 +33,49 @@ _PRIOR = 0.05  # pulls ln w to 0 where the sample says nothing
 
 
 class Features:
-    """Points as numbers: one column per ordered axis, one per value of the others.
+    """Codes as what distances are taken of: a column per ordered axis, one per value of others.
 
     groups: shape (columns,), which length scale a column has.
     """
 
     def __init__(self, space: Points) -> None:
-        self._space = space
-        self._tables: list[tuple[int, dict[object, Array]]] = []
+        self._tables: list[tuple[int, Array]] = []
         self._continuous: list[int] = []
         groups: list[int] = []
         for at, name in enumerate(space.names):
             axis = next((a for a in space.axes if a.name == name), None)
+            first = max(groups, default=-1) + 1
             if axis is not None and axis.continuous:
                 self._continuous.append(at)
                 continue
-            levels = space.levels[name]
-            ordered = not any(isinstance(v, str) for v in levels)
-            ordered = ordered and (axis is None or axis.ordered)
+            levels = list(space.levels[name])
             if len(levels) < 2:
                 continue
-            self._tables.append((at, _table(list(levels), ordered, axis is None)))
-            first = max(groups, default=-1) + 1
-            width = len(next(iter(self._tables[-1][1].values())))
+            ordered = not any(isinstance(v, str) for v in levels)
+            ordered = ordered and (axis is None or axis.ordered)
+            self._tables.append((at, _table(levels, ordered, axis is None)))
+            width = self._tables[-1][1].shape[1]
             groups += list(range(first, first + width)) if ordered else [first] * width
         first = max(groups, default=-1) + 1
         groups += list(range(first, first + len(self._continuous)))
         self.groups: Groups = np.array(groups, dtype=np.int64)
 
-    def __call__(self, points: list[Point]) -> Array:
+    def __call__(self, codes: Array) -> Array:
         """Shape (points, columns)."""
-        columns = [np.array([table[p[at]] for p in points]) for at, table in self._tables]
-        for at in self._continuous:
-            axis = self._space.axes[at]
-            columns.append(np.array([[fraction(axis, p[at])] for p in points]))  # type: ignore[arg-type]
-        return np.hstack(columns) if columns else np.zeros((len(points), 0))
+        columns = [table[codes[:, at].astype(np.int64)] for at, table in self._tables]
+        return np.hstack([*columns, codes[:, self._continuous]])
 
 
-def _table(levels: list[object], ordered: bool, conditional: bool) -> dict[object, Array]:
-    """Value -> its columns; None (does not apply) has a column of its own."""
-    found: dict[object, Array] = {}
+def _table(levels: Sequence[Value], ordered: bool, conditional: bool) -> Array:
+    """Position of a value -> its columns; the last row is of an axis that does not apply."""
     if not ordered:
-        found = {v: np.eye(len(levels))[at] * np.sqrt(0.5) for at, v in enumerate(levels)}
-        return {**found, None: np.zeros(len(levels))} if conditional else found
-    sizes = np.array([size(v) for v in levels])  # type: ignore[arg-type]
+        return np.vstack([np.eye(len(levels)) * np.sqrt(0.5), np.zeros(len(levels))])
+    sizes = np.array([size(v) for v in levels])
     place = np.log(sizes) if sizes.min() > 0 else sizes
     place = (place - place.min()) / max(float(np.ptp(place)), 1e-12)
     if not conditional:
-        return {v: np.array([p]) for v, p in zip(levels, place, strict=True)}
-    found = {v: np.array([p, 0.0]) for v, p in zip(levels, place, strict=True)}
-    found[None] = np.array([0.5, 1.0])
-    return found
+        return np.append(place, 0.5)[:, None]
+    return np.column_stack([np.append(place, 0.5), np.append(np.zeros(len(levels)), 1.0)])
 
 
 @dataclass(frozen=True)
@@ -106,13 +102,14 @@ def fitted(features: Array, target: Array, groups: Groups, start: Scales | None)
 
     def loss(parameters: Array) -> tuple[float, Array]:
         weights, noise = np.exp(2 * parameters[:width]), np.exp(parameters[width])
-        alike = np.exp(-0.5 * np.tensordot(weights, apart, 1))
-        factor = cholesky(alike + unit * noise, lower=True)
+        far = np.sqrt(3 * np.tensordot(weights, apart, 1))
+        fading = np.exp(-far)
+        factor = cholesky((1 + far) * fading + unit * noise, lower=True)
         solved = cho_solve((factor, True), target)
         variance = max(float(target @ solved) / count, 1e-300)
         value = 0.5 * count * np.log(variance) + float(np.log(np.diag(factor)).sum())
         slope = cho_solve((factor, True), unit) - np.outer(solved, solved) / variance
-        by_weight = -0.5 * np.tensordot(apart, slope * alike, 2) * weights
+        by_weight = -1.5 * np.tensordot(apart, slope * fading, 2) * weights
         by_noise = 0.5 * float(np.trace(slope)) * noise
         pulled = parameters[:width]
         return (
@@ -133,17 +130,27 @@ def fitted(features: Array, target: Array, groups: Groups, start: Scales | None)
 
 @dataclass(frozen=True)
 class Regression:
-    """A Gaussian process given its data; call it with features of shape (points, columns)."""
+    """A Gaussian process given its data; call it with features of shape (points, columns).
+
+    It returns (mean, deviation), each of shape (points,). The deviation is that which follows from
+    the nearest known point alone, a bound that costs nothing: s sqrt(1 - max k(x, X)^2).
+    """
 
     weights: Array
     known: Array
     solved: Array
     mean: float
     deviation: float
+    signal: float
 
-    def __call__(self, features: Array) -> Array:
-        alike = np.exp(-0.5 * _apart(features * self.weights, self.known))
-        return np.asarray(alike @ self.solved * self.deviation + self.mean)
+    def __call__(self, features: Array) -> tuple[Array, Array]:
+        means, nearest = np.empty(len(features)), np.empty(len(features))
+        for first in range(0, len(features), CHUNK):
+            some = slice(first, first + CHUNK)
+            alike = _alike(_apart(features[some] * self.weights, self.known))
+            means[some], nearest[some] = alike @ self.solved, alike.max(axis=1)
+        unlike = np.sqrt(np.maximum(1.0 - nearest**2, 0.0))
+        return means * self.deviation + self.mean, unlike * self.deviation * self.signal
 
 
 def regression(
@@ -160,16 +167,24 @@ def regression(
     mean, deviation = float(target.mean()), float(target.std())
     if deviation < 1e-9 * max(abs(mean), 1.0) or not len(groups):
         nothing = np.zeros((1, features.shape[1]))
-        return Regression(nothing[0], nothing, np.zeros(1), mean, 0.0), start
+        return Regression(nothing[0], nothing, np.zeros(1), mean, 0.0, 0.0), start
     scaled = (target - mean) / deviation
     if start is None or refit:
         start = fitted(features[sample], scaled[sample], groups, start)
     weights = np.exp(start.log_weights)[groups]
     known = features * weights
-    alike = np.exp(-0.5 * _apart(known, known))
+    alike = _alike(_apart(known, known))
     alike[np.diag_indices_from(alike)] += np.exp(start.log_noise)
     solved = cho_solve(cho_factor(alike, lower=True), scaled)
-    return Regression(weights, known, np.asarray(solved), mean, deviation), start
+    signal = float(np.sqrt(max(float(scaled @ solved), 0.0) / len(scaled)))
+    return Regression(weights, known, np.asarray(solved), mean, deviation, signal), start
+
+
+def _alike(squares: Array) -> Array:
+    far = np.sqrt(3 * squares)
+    fading = np.exp(-far)
+    far += 1
+    return np.asarray(np.multiply(far, fading, out=far))
 
 
 def _apart(one: Array, other: Array) -> Array:

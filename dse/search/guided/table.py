@@ -6,23 +6,26 @@ import csv
 import io
 
 from dse.search.guided.archive import Archive
+from dse.search.guided.points import continuous_numbers, number_name
 from dse.search.objectives import by_goal
 
 VIOLATION = "violation"  # 0 where the point meets every constraint
 
 
 def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
-    """A column per axis, then the objectives and how far a point is from feasible.
+    """A column per axis, then the exact numbers of continuous ones, the objectives, the violation.
 
     labels: of every point of the archive, axis -> its value as text. Rows are in the order of
     pricing; an objective that cannot be computed is empty.
     """
-    most, least = by_goal(archive.problem.study.objectives)
+    goals = [objective.name for objective in by_goal(archive.problem.study.objectives)]
     names = archive.space.names
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*names, most.name, least.name, VIOLATION])
-    for row, numbers in zip(labels, archive.numbers.tolist(), strict=True):
+    space = archive.space
+    writer.writerow([*names, *map(number_name, space.continuous), *goals, VIOLATION])
+    for point, row, numbers in zip(archive.points, labels, archive.numbers.tolist(), strict=True):
+        exact = continuous_numbers(space.study, space.values(point)).values()
         shown = ["" if number != number else repr(number) for number in numbers]
-        writer.writerow([*(row[name] for name in names), *shown])
+        writer.writerow([*(row[name] for name in names), *map(repr, exact), *shown])
     return out.getvalue()

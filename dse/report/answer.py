@@ -1,0 +1,145 @@
+"""The study's answer in a few sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dse.report.words import (
+    INTERVAL,
+    Document,
+    Point,
+    aim,
+    choice,
+    cost,
+    count,
+    describe,
+    gain_interval,
+    interval,
+    minimized,
+    percent,
+    says_who,
+    show_cost,
+    show_gain,
+    shown,
+    significant,
+)
+
+
+def answer(document: Document) -> list[str]:
+    """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
+    best, base = document["recommended"], document["baseline"]
+    joint, *others = (_against(document, best, base, sense) for sense in minimized(document))
+    worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
+    if best["config"] == base["config"]:
+        worth = f"That is the baseline itself, which {_costs(document, best)}."
+    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
+             f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
+    if document["engine"] == "guided":
+        lines.append(_how_far(document["counts"]))
+    if near := document.get("near"):
+        share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
+        lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
+    lines += [f"Mind: {caution}" for caution in document.get("cautions", ())]
+    missed = base.get("misses") or []
+    if missed:
+        lines.append(f"Mind the baseline: {' and '.join(missed)}.")
+    return lines
+
+
+def _costs(document: Document, point: Point) -> str:
+    return " and ".join(_cost(document, point, sense) for sense in minimized(document))
+
+
+def _reached(document: Document, point: Point) -> str:
+    """``3x and costs USD 1 M to buy``, with a second cost ``3x, costs .. and draws 5 kW``."""
+    first, *more = (_cost(document, point, sense) for sense in minimized(document))
+    gain = show_gain(document, point)
+    return f"{gain}, {first} and {more[0]}" if more else f"{gain} and {first}"
+
+
+def _cost(document: Document, point: Point, sense: str) -> str:
+    how = aim(document, sense)
+    return f"{how.verb} {show_cost(document, point, sense)} {how.tail}".strip()
+
+
+def _gains(document: Document, point: Point) -> str:
+    base, times = describe(document["baseline"]), shown(point["speedup"], "x")
+    if document["objectives"]["maximize"] == "throughput":
+        return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
+    return f"It runs {times} as fast as the baseline ({base})"
+
+
+def _against(document: Document, point: Point, base: Point, sense: str) -> str:
+    mine, theirs = cost(document, point, sense), cost(document, base, sense)
+    if mine is None or not theirs:
+        return f"{_cost(document, point, sense)}; that of the baseline is unknown"
+    ratio = mine / theirs
+    change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+    if ratio >= 1.995:
+        change = f"{significant(ratio, 2)} times as much"
+    elif abs(ratio - 1) < 0.005:
+        change = "the same"
+    return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}, {change}"
+
+
+def _nearly(document: Document) -> str:
+    cheap, fast = document["cheapest_within_5_percent"], document["fastest"]
+    least = aim(document, "minimize").least
+    if cheap["config"] == fast["config"]:
+        if fast["config"] == document["recommended"]["config"]:
+            return "It is also the fastest point, and nothing for less comes within 5 % of it."
+        return (
+            f"The fastest point reaches {_reached(document, fast)}: "
+            f"{describe(fast)}; nothing for less comes within 5 % of it."
+        )
+    price, whole, less = cost(document, cheap), cost(document, fast), ""
+    if price is not None and whole:
+        saved = percent(1 - price / whole)
+        less = f", which is {saved} cheaper than the fastest ({show_gain(document, fast)})"
+    if cheap["config"] == document["recommended"]["config"]:
+        also = "" if document["recommended"]["rule"] == "cheapest-within-5%" else "also "
+        return f"It is {also}the {least} point within 5 % of the fastest{less}."
+    return (
+        f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"
+        f"{less}: {describe(cheap)}."
+    )
+
+
+def _chosen(point: Point) -> str:
+    """That the algorithm follows from rules, where it does."""
+    taken = choice(point)
+    if not taken:
+        return ""
+    return f" Its algorithm was not measured; by {point['chosen']['rules']} it is {taken}."
+
+
+def _how_far(counts: Mapping[str, Any]) -> str:
+    """How much of the space a guided search saw, and why it ended."""
+    points, space, budget = counts["points"], counts.get("space"), counts.get("budget")
+    priced = f"The search was guided: it priced {count(points)} points"
+    if points == space:
+        return f"{priced}, which are all there are, so the front is exact."
+    if budget and points < budget:
+        return (
+            f"{priced} of the {count(budget)} it might and ended, as it gained nothing any more; "
+            "others may be better."
+        )
+    return f"{priced}, and others may be better."
+
+
+def _how_sure(document: Document) -> str:
+    point, base = document["recommended"], document["baseline"]
+    name, sentence = says_who(point)
+    bounds = gain_interval(document, point)
+    if bounds is None or name == "no communication":
+        return f"How sure: no interval can be given. {sentence}"
+    ends = interval(bounds, aim(document, "maximize").unit)
+    text = f"How sure: {ends}, a {INTERVAL} of the calibration and of the computing model's error"
+    own = base.get("interval")
+    if own:
+        mine, theirs = (interval(i["step_s"], "s") for i in (point["interval"], own))
+        text += f" (a step takes {mine}, the baseline's {theirs})"
+    if name == "extrapolated":
+        text += "; it lies outside the measured range, where that is only a guide"
+    return f"{text}. Prices carry no interval."

@@ -1,0 +1,50 @@
+"""What the commands say of a study without searching it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dse.errors import StudyError
+
+if TYPE_CHECKING:
+    from dse.study import Value
+
+
+def check_study(study: str, as_json: bool) -> None:
+    """Print what a study would search, without searching."""
+    from dse.report import check
+    from dse.search import load
+
+    problem = load.load(study)
+    print(json.dumps(check.checked(problem)) if as_json else "\n".join(check.lines(problem)))
+
+
+def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
+    """Print every term of one point: the baseline with some axes set otherwise."""
+    from dse.report.points import describe
+    from dse.search import feasibility, load
+    from dse.search.cautions import why_unpriced
+    from dse.study.assign import assigned
+
+    problem = load.load(study)
+    values: dict[str, Value | None] = dict(problem.study.baseline.values)
+    given = set[str]()
+    for text in assignments:
+        axis, value = assigned(problem.study, text, load.known_names())
+        if axis in given:
+            raise StudyError("--set", 0, 0, f"'{axis}' is set twice", "give it once")
+        given.add(axis)
+        values[axis] = value
+    values = problem.applicable(values)
+    point = describe(problem, values)
+    checks = feasibility.checks(problem.point(values), problem.study)
+    point["why_unpriced"] = why_unpriced(problem, values)
+    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
+    if as_json:
+        print(json.dumps(point, indent=1))
+        return
+    from dse.report.explain import lines
+
+    print("\n".join(lines(point)))
