@@ -229,12 +229,10 @@ def fleet(
 
 @app.command()
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")]) -> None:
-    """Rebuild the report of a finished run from its run.json."""
-    from dse.report.write import read_document, write_report
+    """Rebuild the report of a finished run, or of a fleet, from its run.json or fleet.json."""
+    from dse.session_fleet import rebuilt
 
-    print(
-        f"wrote {write_report(read_document(folder), folder if folder.is_dir() else folder.parent)}"
-    )
+    print(f"wrote {rebuilt(folder)}")
 
 
 @app.command()
@@ -278,11 +276,14 @@ def catalog(
 
 
 @app.command()
-def schema() -> None:
+def schema(
+    fleet: Annotated[bool, typer.Option("--fleet", help="Of a fleet study.")] = False,
+) -> None:
     """Print the JSON Schema of a study file."""
+    from dse.session_fleet import fleet_schema
     from dse.study import study_schema
 
-    print_json(study_schema())
+    print_json(fleet_schema() if fleet else study_schema())
 
 
 def _command() -> str:

@@ -24,7 +24,7 @@ def check_study(study: str, as_json: bool) -> None:
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.report.points import describe
-    from dse.search import feasibility, load
+    from dse.search import approached, feasibility, load
     from dse.search.cautions import why_unpriced
     from dse.study.assign import assigned
 
@@ -40,6 +40,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     values = problem.applicable(values)
     point = describe(problem, values)
     checks = feasibility.checks(problem.point(values), problem.study)
+    point["approach"] = approached.described(problem.setting(values))
     point["why_unpriced"] = why_unpriced(problem, values)
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
     if as_json:

@@ -39,6 +39,13 @@ def is_fleet(path: Path) -> bool:
     return any(line.startswith("fleet:") for line in lines)
 
 
+def fleet_schema() -> dict[str, Any]:
+    """The JSON Schema of a fleet study."""
+    from dse.fleet.schema import fleet_schema as schema
+
+    return schema()
+
+
 def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
     """Answer a fleet study, write its report, print the answer."""
     from dse.fleet.answers import answer
@@ -77,6 +84,22 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     print(f"Report: {page}")
 
 
+def rebuilt(folder: Path) -> Path:
+    """Write a report again, a fleet's or another, from its document in ``folder``.
+
+    Returns the path of its page. ``folder`` may also be the document itself.
+    """
+    from dse.report.fleet_write import is_fleet_report, read_fleet_document, write_fleet
+    from dse.report.write import read_document, write_report
+
+    place = folder if folder.is_dir() else folder.parent
+    if not is_fleet_report(folder):
+        return write_report(read_document(folder), place)
+    from dse.fleet.answers import FORMAT
+
+    return write_fleet(read_fleet_document(folder, FORMAT), place)
+
+
 def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -96,8 +119,9 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
         recipe = read_recipe(study.population)
         rows = assumptions(recipe, min(study.jobs, MOST_ASSUMED), study.seed)
     published = [fact.plain() for fact in found]
-    if study.population not in map(population_path, population_names()):
-        # Other jobs than the paper's: put beside it, but neither fitted to it nor a check of it.
+    ships = study.population in map(population_path, population_names())
+    if not (study.drawn and ships and hardware == population.base):
+        # Not the paper's jobs on its hardware: beside it, but neither fitted to it nor a check.
         published = [fact | {"role": "", "ok": None} for fact in published]
     return {
         "facts": published,

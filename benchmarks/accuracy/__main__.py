@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import choice, lab, public_logs, scaling, single_accelerator
+from benchmarks.accuracy import approaches, choice, lab, public_logs, scaling, single_accelerator
 from benchmarks.accuracy.board import Line, table
+from benchmarks.accuracy.published import checks_table
+from benchmarks.papers import published
 from dse.calibration import Profile, read_profile
 
 PROFILE = Path("calibrations/this-machine.yaml")
@@ -48,16 +50,18 @@ def main() -> None:
         *public_logs.lines(),
         *lab.lines(),
         *choice.lines(),
+        *approaches.lines(),
         *single_accelerator.lines(),
         *scaling.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
-    text = f"{table(lines)}\n\n{overall(lines)} here = {note}"
+    facts = published.facts()
+    text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{checks_table(facts)}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    record = {"lines": [line.record() for line in lines], "here": note}
+    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     content = README.read_text(encoding="utf-8")
     if BEGIN in content:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from benchmarks.papers import pai, tf_aggregation
+from benchmarks.papers import published
 
-PAPERS: tuple[Callable[[], list[dict[str, Any]]], ...] = (pai.rows, tf_aggregation.rows)
 OUT = Path("reports") / "papers" / "facts.json"
 
 
 def main() -> int:
     """Write the list and print it."""
-    facts = [fact for rows in PAPERS for fact in rows()]
+    facts = published.facts()
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(facts, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     for fact in facts:

@@ -9,12 +9,11 @@ import numpy as np
 from dse import catalog
 from dse.model import approach, compute
 from dse.model.arrays import Array
-from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
-from dse.model.fusion import Fusion
-from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.links import Link
 from dse.model.precision import PRECISIONS
 from dse.model.tensor_servers import Servers
 from dse.model.waiting import waiting_factor
+from dse.search.approached import Around, built
 from dse.search.efficiency import DEFAULT_EFFICIENCY
 from dse.search.problem import model_layers
 
@@ -40,33 +39,14 @@ TOGETHER, SPREAD = 0.021, 0.019
 
 def on(machine: Machine, facts: catalog.Approach, servers: int = 1) -> approach.Approach:
     """The approach there; servers only matter where it has them, on the workers' nodes."""
-    software = StepCost(facts.message_s, (facts.copy_s_per_byte,))
-    wire = Link(machine.latency_s, machine.link_bytes_per_s * facts.link_efficiency)
-    summing = _summing(catalog.accelerator(machine.accelerator), facts)
-    network = with_terms(
-        Network(software, software, NO_WIRE, wire),
-        PointerQueries(facts.queries, facts.query_s),
-        summing,
+    device = catalog.accelerator(machine.accelerator)
+    host = catalog.fabric(device.host_link).bytes_per_s if device.host_link else None
+    around = Around(
+        Link(machine.latency_s, machine.link_bytes_per_s * facts.link_efficiency),
+        (device.memory_bytes_per_s or np.inf) * DEFAULT_EFFICIENCY,
+        host or np.inf,
     )
-    return approach.Approach(
-        facts.algorithm,
-        network,
-        Servers(servers, True, facts.streams) if facts.algorithm == "ps" else None,
-        None if facts.buffer_bytes is None else Fusion(facts.buffer_bytes, facts.cycle_s),
-        summing.start_s,
-    )
-
-
-def _summing(device: catalog.Accelerator, facts: catalog.Approach) -> Summing:
-    """Where the approach sums; servers do it in host memory, where the message lies."""
-    if facts.sum_s_per_byte is None:
-        if facts.sum_start_s == 0:
-            return Summing()  # contained in the efficiency of the link
-        memory = device.memory_bytes_per_s or np.inf
-        return on_device(memory * DEFAULT_EFFICIENCY, facts.sum_start_s)
-    crossed = facts.algorithm != "ps" and facts.reaches_device and device.host_link is not None
-    host = catalog.fabric(device.host_link or "").bytes_per_s if crossed else np.inf
-    return on_host(facts.sum_s_per_byte, host or np.inf, facts.sum_start_s)
+    return built(facts, around, Servers(servers, True, facts.streams))
 
 
 def samples_per_s(

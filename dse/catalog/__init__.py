@@ -5,6 +5,7 @@ from dse.catalog.approaches import Approach, approach, read_approach
 from dse.catalog.fabrics import Fabric, fabric, read_fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node, read_node
+from dse.catalog.populations import Population, population
 from dse.catalog.prices import PriceList, default_prices, read_prices
 from dse.catalog.store import (
     KINDS,
@@ -26,6 +27,7 @@ __all__ = [
     "Fabric",
     "Fact",
     "Node",
+    "Population",
     "PriceList",
     "SoftwareCost",
     "Source",
@@ -42,6 +44,7 @@ __all__ = [
     "models_dir",
     "names",
     "node",
+    "population",
     "read_accelerator",
     "read_approach",
     "read_fabric",

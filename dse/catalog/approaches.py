@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
+from dse.catalog.transports import SoftwareCost, Transport
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,11 +18,11 @@ class Approach:
 
     algorithm: ``ps``, one of the model's allreduce algorithms, or ``best``: the faster of recursive
     doubling and halving-doubling, as an MPI library chooses. reaches_device: messages start in
-    accelerator memory. message_s, copy_s_per_byte: software of one message. streams: messages that
-    one process handles at once. buffer_bytes, cycle_s: tensor fusion; None where every tensor is a
-    message of its own. queries, query_s: driver queries of one message, and what one takes.
-    sum_s_per_byte: where the host sums; None where the accelerator does. sum_start_s: to start one
-    addition, with the copies it needs.
+    accelerator memory. multirail: one message uses all network cards of a node. message_s,
+    copy_s_per_byte: software of one message. streams: messages that one process handles at once.
+    buffer_bytes, cycle_s: tensor fusion; None where every tensor is a message of its own. queries,
+    query_s: driver queries of one message, and what one takes. sum_s_per_byte: where the host sums;
+    None where the accelerator does. sum_start_s: to start one addition, with the copies it needs.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Approach:
     algorithm: str
     protocol: str
     reaches_device: bool
+    multirail: bool
     link_efficiency: float
     message_s: float
     copy_s_per_byte: float
@@ -40,6 +42,20 @@ class Approach:
     sum_s_per_byte: float | None
     sum_start_s: float
     facts: tuple[Fact, ...]
+
+    @property
+    def fuses(self) -> bool:
+        """Whether tensors wait for one another in a buffer."""
+        return self.buffer_bytes is not None
+
+    @cached_property
+    def transport(self) -> Transport:
+        """What carries its messages."""
+        software = SoftwareCost(self.message_s, self.copy_s_per_byte)
+        return Transport(
+            self.name, self.title, self.protocol, self.reaches_device, self.multirail,
+            self.link_efficiency, software, software, self.sum_s_per_byte or 0.0, self.facts,
+        )  # fmt: skip
 
 
 ALGORITHMS = ("ps", "ring", "best")
@@ -62,6 +78,7 @@ def read_approach(path: Path) -> Approach:
         algorithm=_choice(entry, "algorithm", *ALGORITHMS),
         protocol=_choice(entry, "protocol", "rdma", "tcp"),
         reaches_device=_choice(entry, "reaches", "device", "host") == "device",
+        multirail=_choice(entry, "multirail", "yes", "no", default="no") == "yes",
         link_efficiency=_known(entry, "link_efficiency", "count"),
         message_s=_known(message, "latency", "seconds"),
         copy_s_per_byte=_inverse(message, "copy") or 0.0,
@@ -79,8 +96,8 @@ def read_approach(path: Path) -> Approach:
     return found
 
 
-def _choice(entry: Entry, key: str, *allowed: str) -> str:
-    value = entry.text(key)
+def _choice(entry: Entry, key: str, *allowed: str, default: str | None = None) -> str:
+    value = entry.text(key, default)
     if value not in allowed:
         raise entry.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
     return value

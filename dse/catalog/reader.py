@@ -13,7 +13,7 @@ from dse.catalog.store import Source, models_dir, place, read_yaml, sources
 from dse.errors import StudyError
 
 _NAME = "name"  # the value is the name of another entry
-_ANY = "any"  # the unit of the value tells its dimension
+ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
 
@@ -95,7 +95,7 @@ class Entry:
             raise self.wrong(f"{key} is not a mapping", f"write {key}: {{name: ...}}", key)
         return Entry(self.path, value, (*self.trail, key), self.facts)
 
-    def numbers(self, key: str, dimension: str = _ANY) -> dict[str, Fact]:
+    def numbers(self, key: str, dimension: str = ANY) -> dict[str, Fact]:
         """All numbers of a section by name; without ``dimension`` each unit tells its own.
 
         A section that is itself ``{value: unknown}`` has none.
@@ -163,7 +163,7 @@ class Entry:
         if value == "unknown" or dimension == _NAME:
             return None, UNITS.get(dimension, "")
         try:
-            if dimension == _ANY:
+            if dimension == ANY:
                 number, unit = _any_dimension(value)
             else:
                 number, unit = units.parse(value, dimension), UNITS[dimension]

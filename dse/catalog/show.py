@@ -10,6 +10,7 @@ from dse.catalog.approaches import approach
 from dse.catalog.fabrics import fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import node
+from dse.catalog.populations import population
 from dse.catalog.prices import PriceList, default_prices, read_prices
 from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
@@ -71,6 +72,16 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("activations", "activation_bytes"),
         ("input", "input_bytes"),
         ("gradients", "gradient_tensors"),
+    ),
+    "populations": (
+        ("GPU", "base.gpu"),
+        ("memory", "base.memory"),
+        ("PCIe", "base.pcie"),
+        ("Ethernet", "base.ethernet"),
+        ("NVLink", "base.nvlink"),
+        ("step", "step.median"),
+        ("PS/Worker jobs", "classes.ps-worker.job_share"),
+        ("its weights", "classes.ps-worker.mean_shares.weights"),
     ),
     "prices": (
         ("host", "host"),
@@ -189,6 +200,7 @@ def _entry_or_list(kind: str, name: str) -> Any:
         "transports": transport,
         "approaches": approach,
         "workloads": workload,
+        "populations": population,
     }
     return readers[kind](name)
 

@@ -22,8 +22,10 @@ KINDS = {
     "transports": "transport",
     "approaches": "approach to aggregation",
     "workloads": "workload",
+    "populations": "population of jobs",
     "prices": "price list",
 }
+_ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
 
 class UnknownName(DseError):
@@ -76,12 +78,15 @@ def names(kind: str) -> tuple[str, ...]:
     if kind not in KINDS:
         near = alike(kind, KINDS)
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
-    return _names(models_dir() / kind)
+    return tuple(_entries(models_dir() / kind))
 
 
 @cache
-def _names(folder: Path) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in folder.glob("*.yaml")))
+def _entries(folder: Path) -> Mapping[str, Path]:
+    """The file of each entry, by name in order."""
+    endings = _ENDINGS.get(folder.name, (".yaml",))
+    return {path.stem: path for path in sorted(folder.glob("*.*"), key=lambda path: path.stem)
+            if path.suffix in endings}  # fmt: skip
 
 
 def find(kind: str, name: str) -> Path:
@@ -89,7 +94,7 @@ def find(kind: str, name: str) -> Path:
     known = names(kind)
     if name not in known:
         raise UnknownName(kind, name, alike(name, known))
-    return models_dir() / kind / f"{name}.yaml"
+    return _entries(models_dir() / kind)[name]
 
 
 def sources() -> Mapping[str, Source]:

@@ -12,6 +12,7 @@ from dse.fleet.facts import PaperFact, facts
 from dse.fleet.population import Group, Population
 from dse.fleet.question import FleetStudy
 from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
+from dse.fleet.schema import fleet_schema
 from dse.fleet.study import read_fleet
 from dse.fleet.table import read_table
 
@@ -30,6 +31,7 @@ __all__ = [
     "breakdown",
     "draw",
     "facts",
+    "fleet_schema",
     "load_population",
     "population_names",
     "population_path",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.fleet.beside import Effects, step_s
+from dse.fleet.beside import Effects, aggregation_s, step_s
 from dse.fleet.breakdown import ALL, Priced, breakdown, priced
 from dse.fleet.drawing import draw
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import ports
 from dse.fleet.question import FleetStudy
-from dse.fleet.recipe import read_recipe
+from dse.fleet.recipe import population_names, population_path, read_recipe
 from dse.fleet.table import read_table
 from dse.fleet.whatif import most_sensitive, sensitivity, what_if
+from dse.model.arrays import Array
 from dse.model.pai import Hardware
 
 FORMAT = "dse-fleet-1"
@@ -89,13 +91,12 @@ def answer(study: FleetStudy) -> dict[str, Any]:
 def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:
     """Seconds of each component of the jobs that have names, where they are few.
 
-    own_model: the step, and the communication in it that nothing hides, by :mod:`dse.fleet.beside`.
+    own_model: the step, all communication, and that which nothing hides, by
+    :mod:`dse.fleet.beside`.
     """
     if sum(len(entry.group.names) for entry in found) > MOST_NAMED:
         return []
-    own = [
-        step_s(entry.group.architecture, entry.group.jobs, hardware, OWN_MODEL) for entry in found
-    ]
+    own = [_own_model(entry, hardware) for entry in found]
     return [
         {
             "name": name,
@@ -106,11 +107,18 @@ def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:
             "memory_s": _at(entry.times.memory_s, at),
             "weights_s": _at(entry.times.weights_s, at),
             "step_s": _at(entry.total_s, at),
-            "own_model": {"step_s": _at(step, at), "exposed_s": _at(exposed, at)},
+            "own_model": {key: _at(seconds, at) for key, seconds in terms.items()},
         }
-        for entry, (step, exposed) in zip(found, own, strict=True)
+        for entry, terms in zip(found, own, strict=True)
         for at, name in enumerate(entry.group.names)
     ]
+
+
+def _own_model(entry: Priced, hardware: Hardware) -> dict[str, Array]:
+    """Seconds of every job of a class by dse's own model; step, aggregation, what shows of it."""
+    asked = (entry.group.architecture, entry.group.jobs, hardware, OWN_MODEL)
+    step, exposed = step_s(*asked)
+    return {"step_s": step, "comm_s": aggregation_s(*asked), "exposed_s": exposed}
 
 
 def _at(values: Any, index: int) -> float:
@@ -118,7 +126,12 @@ def _at(values: Any, index: int) -> float:
 
 
 def _facts(population: Population, priced_by: list[tuple[str, Fact]]) -> list[tuple[str, Fact]]:
-    return [(population.name, fact) for fact in population.facts] + priced_by
+    """Of the population, also of a table that ships, and of prices."""
+    own = population.facts
+    ships = population.name in population_names()
+    if not own and ships and Path(population.path) == population_path(population.name):
+        own = catalog.population(population.name).facts
+    return [(population.name, fact) for fact in own] + priced_by
 
 
 def _source(item: str, fact: Fact) -> dict[str, str]:

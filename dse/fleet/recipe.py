@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.catalog import Fact, models_dir
+from dse.catalog import Fact, names
 from dse.catalog.reader import Entry
+from dse.catalog.store import find
 from dse.model.pai import ARCHITECTURES, Hardware
 from dse.spelling import alternatives, meant
 
@@ -81,14 +82,12 @@ class Recipe:
 
 def population_names() -> tuple[str, ...]:
     """The populations that ship."""
-    folder = models_dir() / FOLDER
-    return tuple(sorted(path.stem for path in folder.glob("*.*") if path.suffix != ".md"))
+    return names(FOLDER)
 
 
 def population_path(name: str) -> Path:
     """The file of a population that ships; it must be among :func:`population_names`."""
-    folder = models_dir() / FOLDER
-    return next(path for path in sorted(folder.glob(f"{name}.*")) if path.stem == name)
+    return find(FOLDER, name)
 
 
 def read_recipe(path: Path) -> Recipe:

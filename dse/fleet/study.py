@@ -27,7 +27,9 @@ OVERLAPS = ("none", "ideal")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-SHARED = "shared_pcie"
+SHARED, GPU_MEMORY = "shared_pcie", "gpu_memory"
+HARDWARE_BESIDES = (SHARED, GPU_MEMORY)
+MONEY = ("gpus", "busy", "gpu_hour", "accelerator", "amortisation_years", "gpus_per_nic", "prices")
 _HIGHEST = 1e18  # FLOP/s and bytes/s of one accelerator
 
 
@@ -49,8 +51,8 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
             raise top.at(key).wrong(problem, "leave it out", key=True)
     hardware, labels, fabric = _hardware(top)
     memory = None
-    if top.has("hardware") and top.at("hardware").has("gpu_memory"):
-        memory = top.at("hardware", "gpu_memory").quantity("bytes", _HIGHEST)
+    if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
+        memory = top.at("hardware", GPU_MEMORY).quantity("bytes", _HIGHEST)
     if not drawn:
         for key, (field, _) in HARDWARE.items():
             if field not in hardware:
@@ -101,8 +103,8 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
     if not top.has("hardware"):
         return values, labels, fabric
     at = top.at("hardware")
-    for key in at.keys((*HARDWARE, SHARED, "gpu_memory")):
-        if key == "gpu_memory":
+    for key in at.keys((*HARDWARE, *HARDWARE_BESIDES)):
+        if key == GPU_MEMORY:
             continue
         if key == SHARED:
             if not isinstance(at.value[key], bool):
@@ -184,9 +186,7 @@ def _ports(top: Cursor) -> tuple[str, ...]:
 
 
 def _money(at: Cursor) -> Money:
-    keys = ("gpus", "busy", "gpu_hour", "accelerator", "amortisation_years", "gpus_per_nic",
-            "prices")  # fmt: skip
-    given = at.keys(keys, ("gpus",))
+    given = at.keys(MONEY, ("gpus",))
     if ("gpu_hour" in given) == ("accelerator" in given):
         wrong = "both gpu_hour and accelerator" if "gpu_hour" in given else "no price of a GPU-hour"
         remedy = "write gpu_hour: 2 USD/hour, or accelerator: v100-sxm2-16gb"

@@ -8,25 +8,35 @@ before it, and for its company. Sergeev & Del Balso, arXiv 1802.05799, 2018; doc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model.arrays import Array, ArrayLike
+
+Indices: TypeAlias = NDArray[np.int64]
+
+KEPT = 1 << 23  # prices of messages that are kept: 64 MB
+AT_FIRST = 1 << 16  # of them, priced in one call before the loop: those of few tensors
+AHEAD = 8  # times as much work is worth a price that later rounds look up
 
 
 @dataclass(frozen=True)
 class Fusion:
-    """How tensors are put together.
+    """How tensors are put together; arrays that broadcast to the shape of the points.
 
     buffer_bytes: what a message holds at most (a larger tensor goes alone); 0 sends every tensor on
     its own. cycle_s: least time from one tick to the next. agreement_s: to agree on what is ready,
-    once a tick; array, in the shape of the points.
+    once a tick.
     """
 
-    buffer_bytes: float
-    cycle_s: float
+    buffer_bytes: ArrayLike
+    cycle_s: ArrayLike
     agreement_s: ArrayLike = 0.0
 
 
@@ -44,41 +54,141 @@ class Fused:
 
 
 def fused(
-    tensor_bytes: Array, ready_s: Array, fusion: Fusion, cost: Callable[[Array], Array]
+    tensor_bytes: Array,
+    ready_s: Array,
+    fusion: Fusion,
+    cost: Callable[[Array], Array],
+    shape: tuple[int, ...] | None = None,
 ) -> Fused:
     """Follow the loop through one backward pass, for all points at once.
 
-    tensor_bytes: (tensors,), in the order in which they become ready. ready_s: (tensors, *S), not
-    falling, from the start of the backward pass, when the first tick is. cost: bytes of shape S ->
-    seconds of one allreduce, shape S. The loop takes as many rounds as there are tensors, at most.
+    tensor_bytes: (tensors,), in the order in which they become ready. ready_s: (tensors, *R), not
+    falling, from the start of the backward pass, when the first tick is. shape: S, to which R
+    broadcasts; R by default. cost: bytes, of shape S or (sizes, 1, ...), -> seconds of one
+    allreduce, in a shape that broadcasts with it and S. The loop takes as many rounds as there are
+    tensors, at most; points that are done are left out of it.
     """
-    tensors, shape = len(tensor_bytes), ready_s.shape[1:]
-    below = np.concatenate([[0.0], np.cumsum(tensor_bytes)])
-    sent, seen = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    now, busy, messages = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    tick = np.full(shape, -fusion.cycle_s)
-    while np.any(sent < tensors):
-        left = sent < tensors
-        idle = left & (sent == seen)
-        if np.any(idle):
-            first = np.take_along_axis(ready_s, np.minimum(sent, tensors - 1)[None], axis=0)[0]
-            tick = np.where(idle, _next_tick(np.maximum(now, tick + fusion.cycle_s), first,
-                                             fusion.cycle_s), tick)  # fmt: skip
-            seen = np.where(idle, np.sum(ready_s <= tick, axis=0), seen)
-            now = np.where(idle, tick + fusion.agreement_s, now)
-            busy = busy + np.where(idle, fusion.agreement_s, 0.0)
-        fits = np.searchsorted(below, below[sent] + fusion.buffer_bytes, side="right") - 1
-        until = np.clip(fits, np.minimum(sent + 1, tensors), np.maximum(seen, sent))
-        seconds = np.where(left, cost(below[until] - below[sent]), 0.0)
-        now, busy, messages = now + seconds, busy + seconds, messages + left
-        sent = np.where(left, until, sent)
-    return Fused(now, busy, messages)
+    tensors = len(tensor_bytes)
+    shape = ready_s.shape[1:] if shape is None else shape
+    times, prices = _Times(ready_s, shape), _Prices(tensor_bytes, cost, shape)
+    buffer, cycle, agree = (
+        np.broadcast_to(np.asarray(value, dtype=np.float64), shape).reshape(-1)
+        for value in (fusion.buffer_bytes, fusion.cycle_s, fusion.agreement_s)
+    )
+    points = buffer.size
+    sent, seen = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.int64)
+    now, busy, messages = np.zeros(points), np.zeros(points), np.zeros(points)
+    tick = -cycle
+    at = np.arange(points)
+    while at.size:
+        idle = at[sent[at] == seen[at]]
+        if idle.size:
+            earliest = np.maximum(now[idle], tick[idle] + cycle[idle])
+            tick[idle] = _next_tick(earliest, times.of(sent[idle], idle), cycle[idle])
+            seen[idle] = times.reached(tick[idle], seen[idle], idle)
+            now[idle] = tick[idle] + agree[idle]
+            busy[idle] += agree[idle]
+        fits = prices.fitting(sent[at], buffer[at])
+        until = np.clip(fits, sent[at] + 1, seen[at])
+        seconds = prices.of(sent[at], until, at)
+        now[at] += seconds
+        busy[at] += seconds
+        messages[at] += 1
+        sent[at] = until
+        at = at[until < tensors]
+    return Fused(now.reshape(shape), busy.reshape(shape), messages.reshape(shape))
 
 
-def _next_tick(earliest: Array, wanted: Array, cycle_s: float) -> Array:
+class _Times:
+    """When each tensor is ready: (tensors, *R), looked up at points of shape S."""
+
+    def __init__(self, ready_s: Array, shape: tuple[int, ...]) -> None:
+        self._cell, self._cells = _cells(ready_s.shape[1:], shape)
+        self._ready_s, self._count = ready_s.reshape(-1), len(ready_s)
+
+    def of(self, tensor: Indices, at: Indices) -> Array:
+        """When a tensor is ready, at some of the points."""
+        return np.asarray(self._ready_s[tensor * self._cells + self._cell[at]])
+
+    def reached(self, now: Array, low: Indices, at: Indices) -> Indices:
+        """How many tensors are ready by ``now``, by halving; ``low`` of them certainly are."""
+        high = np.full_like(low, self._count)
+        while np.any(low < high):
+            middle = (low + high) // 2
+            there = (low < high) & (self.of(np.minimum(middle, self._count - 1), at) <= now)
+            low, high = np.where(there, middle + 1, low), np.where(there, high, middle)
+        return low
+
+
+class _Prices:
+    """Seconds of a message of some tensors, looked up where many points share them.
+
+    The price depends on fewer axes than the points have. So it is computed once per message and
+    cell of those axes, as long as that is not much more work and there is room for it.
+    """
+
+    def __init__(
+        self, tensor_bytes: Array, cost: Callable[[Array], Array], shape: tuple[int, ...]
+    ) -> None:
+        self._below = np.concatenate([[0.0], np.cumsum(tensor_bytes)])
+        self._cost, self._shape = cost, shape
+        self._cell, self._cells = _cells(np.shape(cost(self._below[-1])), shape)
+        self._row: dict[int, int] = {}
+        self._table = np.empty((16, self._cells))
+        tensors, few = len(tensor_bytes), AT_FIRST // (len(tensor_bytes) * self._cells)
+        self._keep([
+            first * (tensors + 1) + until
+            for first in range(tensors)
+            for until in range(first + 1, min(first + few, tensors) + 1)
+        ])  # fmt: skip
+
+    def fitting(self, first: Indices, buffer_bytes: Array) -> Indices:
+        """Up to which tensor, exclusive, those from ``first`` on fit into the buffer."""
+        limit = self._below[first] + buffer_bytes
+        return np.asarray(np.searchsorted(self._below, limit, side="right") - 1)
+
+    def of(self, first: Indices, until: Indices, at: Indices) -> Array:
+        """Of a message of the tensors first .. until - 1, at some of the points."""
+        messages, which = np.unique(first * len(self._below) + until, return_inverse=True)
+        missing = [message for message in messages.tolist() if message not in self._row]
+        work = len(missing) * self._cells
+        if work > AHEAD * self._cell.size or len(self._row) * self._cells + work > KEPT:
+            return self._each(self._below[until] - self._below[first], at)
+        self._keep(missing)
+        row = np.array([self._row[message] for message in messages.tolist()])
+        return np.asarray(self._table[row[which], self._cell[at]])
+
+    def _each(self, message_bytes: Array, at: Indices) -> Array:
+        """Of messages of these sizes, one for each of the points."""
+        size = np.zeros(self._cell.size)
+        size[at] = message_bytes
+        seconds = np.broadcast_to(self._cost(size.reshape(self._shape)), self._shape)
+        return np.asarray(seconds.reshape(-1)[at])
+
+    def _keep(self, messages: list[int]) -> None:
+        """Price messages, each given as ``first * (tensors + 1) + until``."""
+        if not messages:
+            return
+        first, until = np.divmod(np.array(messages), len(self._below))
+        sizes = (self._below[until] - self._below[first]).reshape((-1,) + (1,) * len(self._shape))
+        used = len(self._row)
+        while used + len(messages) > len(self._table):
+            self._table = np.concatenate([self._table, np.empty_like(self._table)])
+        seconds = self._cost(sizes).reshape(len(messages), -1)
+        self._table[used : used + len(messages)] = seconds
+        self._row.update(zip(messages, count(used), strict=False))
+
+
+def _cells(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Indices, int]:
+    """Position in a flat array of shape ``own`` of every point of ``shape``; size of the former."""
+    numbers = np.arange(math.prod(own)).reshape(own)
+    return np.broadcast_to(numbers, shape).reshape(-1), numbers.size
+
+
+def _next_tick(earliest: Array, wanted: Array, cycle_s: ArrayLike) -> Array:
     """The first of ``earliest``, ``earliest`` + cycle, ... that is not before ``wanted``."""
+    cycle = np.asarray(cycle_s, dtype=np.float64)
     late = np.maximum(wanted - earliest, 0.0)
-    if cycle_s <= 0:
-        return np.asarray(earliest + late)
-    waited = earliest + np.ceil(late / cycle_s) * cycle_s
+    cycles = np.ceil(late / np.where(cycle > 0, cycle, 1.0))
+    waited = earliest + np.where(cycle > 0, cycles * cycle, late)
     return np.asarray(np.maximum(waited, wanted))  # rounding must not leave the tensor behind

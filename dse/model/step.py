@@ -117,21 +117,37 @@ def combine(
     """
     if not costs:  # nothing to train, nothing to aggregate
         ready, costs = [np.zeros(())], [np.zeros(())]
-    around = passes.forward_s + update_s
-    if not overlapped:
-        comm = costs[0]
-        for seconds in costs[1:]:
-            comm = comm + seconds
-        stalled = loading_s
-        step = comm + (around + passes.backward_s + loading_s)
-    else:
+    if overlapped:
         end, comm = overlap.last_end_s(ready, costs)
-        stalled = np.zeros(())
-        step = np.maximum(end, passes.backward_s) + around
-        if np.any(loading_s > around + passes.backward_s):  # else the input never binds
-            stalled = np.maximum(loading_s - step, 0.0)
-            step = np.maximum(step, loading_s)
-    return StepTime(passes.forward_s, passes.backward_s, loading_s, comm, stalled, update_s, step)
+        return ended(passes, end, comm, loading_s, update_s)
+    comm = costs[0]
+    for seconds in costs[1:]:
+        comm = comm + seconds
+    return in_turn(passes, comm, loading_s, update_s)
+
+
+def ended(
+    passes: Compute, end_s: Array, comm_s: Array, loading_s: Array, update_s: Array
+) -> StepTime:
+    """The step whose gradients are summed ``end_s`` after the backward pass began.
+
+    comm_s: seconds that took, hidden or not. Arrays broadcast.
+    """
+    around = passes.forward_s + update_s
+    stalled: Array = np.zeros(())
+    step = np.maximum(end_s, passes.backward_s) + around
+    if np.any(loading_s > around + passes.backward_s):  # else the input never binds
+        stalled = np.maximum(loading_s - step, 0.0)
+        step = np.maximum(step, loading_s)
+    return StepTime(passes.forward_s, passes.backward_s, loading_s, comm_s, stalled, update_s, step)
+
+
+def in_turn(passes: Compute, comm_s: Array, loading_s: Array, update_s: Array) -> StepTime:
+    """The step in which nothing overlaps: the plain sum."""
+    step = comm_s + (passes.forward_s + update_s + passes.backward_s + loading_s)
+    return StepTime(
+        passes.forward_s, passes.backward_s, loading_s, comm_s, loading_s, update_s, step
+    )
 
 
 def training_step(

@@ -23,12 +23,12 @@ class Servers:
     """Parameter servers for M workers, one worker a node.
 
     count: how many servers. colocated: on the workers' nodes, so that a worker's message to its own
-    needs no wire. streams: messages that a process handles at once: its software then costs that
-    much less (processor cores that copy and serialise).
+    needs no wire; array, in the shape of the points. streams: messages that a process handles at
+    once: its software then costs that much less (processor cores that copy and serialise).
     """
 
     count: int
-    colocated: bool = False
+    colocated: ArrayLike = False
     streams: float = 1.0
 
 
@@ -49,21 +49,18 @@ def served(
     falling. workers: shape S. Returns the end and the busiest one's work, shape S.
     """
     count = np.asarray(workers, dtype=np.float64)
-    own = 1.0 if servers.colocated else 0.0
+    own = np.where(servers.colocated, 1.0, 0.0)
     keeper = homes(tensor_bytes, servers.count)
-    order = range(len(tensor_bytes) - 1, -1, -1)  # the last layer's gradients come first
-    at_server = _message_s(tensor_bytes, np.clip(count - own, 1.0, servers.streams), network)
-    at_worker = _message_s(tensor_bytes, np.minimum(servers.count, servers.streams), network)
-    queues = []
+    column = tensor_bytes.reshape((-1,) + (1,) * (ready_s.ndim - 1))
+    at_server = _message_s(column, np.clip(count - own, 1.0, servers.streams), network)
+    at_server = 2 * (count - own) * at_server + count * column * network.gamma_s_per_byte
+    at_worker = _message_s(column, np.minimum(servers.count, servers.streams), network)
+    at_worker = 2 * (1.0 - own / servers.count) * at_worker
+    order = np.arange(len(tensor_bytes))[::-1]  # the last layer's gradients come first
+    queues = [last_end_s(list(ready_s[order]), list(at_worker[order]))]
     for server in range(min(servers.count, len(tensor_bytes))):
-        held = [at for at in order if keeper[at] == server]
-        sums = [count * tensor_bytes[at] * network.gamma_s_per_byte for at in held]
-        costs = [2 * (count - own) * at_server[at] + summing
-                 for at, summing in zip(held, sums, strict=True)]  # fmt: skip
-        queues.append(last_end_s([ready_s[at] for at in held], costs))
-    away = 1.0 - own / servers.count
-    queues.append(last_end_s([ready_s[at] for at in order],
-                             [2 * away * at_worker[at] for at in order]))  # fmt: skip
+        held = order[keeper[order] == server]
+        queues.append(last_end_s([ready_s[at] for at in held], [at_server[at] for at in held]))
     end = reduce(np.maximum, [queue[0] for queue in queues])
     work = reduce(np.maximum, [queue[1] for queue in queues])
     trip_s = 2 * np.asarray(network.inter.latency_s)
@@ -71,7 +68,7 @@ def served(
     return np.where(several, end + trip_s, ready_s[0]), np.where(several, work + trip_s, 0.0)
 
 
-def _message_s(tensor_bytes: Array, streams: ArrayLike, network: Network) -> list[Array]:
+def _message_s(tensor_bytes: Array, streams: ArrayLike, network: Network) -> Array:
     """Seconds of one message of each tensor, between nodes."""
-    wire = network.wire_s_per_byte()
-    return [np.asarray(network.inter_software(s) / streams + s * wire) for s in tensor_bytes]
+    software = network.inter_software(tensor_bytes) / streams
+    return np.asarray(software + tensor_bytes * network.wire_s_per_byte())

@@ -21,6 +21,7 @@ from dse.report.points import describe
 from dse.report.recommend import recommended, why
 from dse.report.words import ALSO
 from dse.search import cautions, feasibility
+from dse.search.coverage import CLOSED
 from dse.search.guided import number_name
 from dse.search.identity import version
 from dse.search.objectives import by_goal
@@ -102,7 +103,7 @@ def build(
         "sample": sample(problem, seed) if outcome.engine == "exhaustive" else _no_sample(),
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
         "transports": provenance.transports(problem),
-        "extrapolated": _extrapolated(front),
+        "extrapolated": _extrapolated(problem, front),
         "cautions": [*cautions.cautions(problem), *cautions.unsupported(problem)],
         "assumptions": provenance.assumptions(problem),
         "sources": provenance.sources(problem),
@@ -272,8 +273,10 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
         yield f"{PS}-{transport}", part, "workers and servers"
 
 
-def _extrapolated(front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _extrapolated(problem: Problem, front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     count = sum(1 for point in front if point["extrapolated"])
+    if problem.closed:
+        return {"front": count, "why": f"{CLOSED[0].upper()}{CLOSED[1:]}."}
     return {
         "front": count,
         "why": "A point counts as extrapolated when its gradients are summed over a link, a number "

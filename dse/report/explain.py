@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dse.report import words
+from dse.report import approaches, words
 
 _TERMS = {
     "forward_s": "forward pass",
@@ -13,6 +13,15 @@ _TERMS = {
     "exposed_s": "aggregation not hidden",
     "optimizer_s": "weight update",
     "stalled_s": "waiting for input",
+}
+_CLOSED = {
+    "data_s": "T_d input over PCIe",
+    "flops_s": "T_c compute-bound",
+    "memory_s": "T_c memory-bound",
+    "update_s": "T_c weight update",
+    "pcie_s": "T_w over PCIe",
+    "ethernet_s": "T_w over Ethernet",
+    "nvlink_s": "T_w over NVLink",
 }
 _COSTS = {"capital": "USD", "hourly": "USD/hour", "tco": "USD/hour", "power": "W"}
 _MS = 1e3
@@ -31,10 +40,16 @@ def lines(point: Mapping[str, Any]) -> list[str]:
         why = point.get("why_unpriced")
         return [*out, f"                 {why}"] if why else out
     out += ["", f"step             {step_s * _MS:.3f} ms"]
-    for key, text in _TERMS.items():
-        seconds = point["terms"][key]
+    closed = point.get("closed")
+    terms, names = (closed["terms"], _CLOSED) if closed else (point["terms"], _TERMS)
+    for key, text in names.items():
+        seconds = terms[key]
         out.append(f"  {text:<24} {seconds * _MS:10.3f} ms  {seconds / step_s:5.1%}")
-    out.append(f"  (aggregation, hidden or not: {point['comm_s'] * _MS:.3f} ms)")
+    if closed:
+        how = "the longest of T_d, T_c, T_w" if closed["ideal"] else "T_d + T_c + T_w"
+        out.append(f"  (model pai, {closed['architecture']}: {how})")
+    else:
+        out.append(f"  (aggregation, hidden or not: {point['comm_s'] * _MS:.3f} ms)")
     out += ["", f"throughput       {point['throughput_samples_per_s']:,.1f} samples/s"]
     speedup = f"speedup          {point['speedup']:.3f}"
     if point["interval"]:
@@ -57,6 +72,8 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     choice = words.choice(point)
     if choice:
         out.append(f"algorithm        {choice}; chosen by {point['chosen']['rules']}, not measured")
+    if point.get("approach"):
+        out += approaches.lines(point["approach"], step_s)
     missed = [text for text, met in point["constraints"].items() if not met]
     out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
     return out

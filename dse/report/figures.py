@@ -8,11 +8,9 @@ from html import escape
 from typing import Any
 
 from dse.report import scales, tables, words
+from dse.report.style import ACCENT, DARK, INK, MARK, chart_layout, of_a_step, part_of_bar
 from dse.report.words import Document, Point
 
-INK, QUIET, ACCENT, MARK = "#1b2430", "#566273", "#1f5fae", "#c2410c"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 MOST_BARS = 25
 MOST_GROUPS = 8
 WIDEST_LABEL = 34
@@ -28,7 +26,7 @@ _BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated":
 TERMS = (("forward_s", "Forward", "#9dbde3", ""), ("backward_s", "Backward", "#4f86c6", ""),
          ("exposed_s", "Communication not hidden", "#e0873a", "/"),
          ("optimizer_s", "Optimizer", "#a9b4c0", ""),
-         ("stalled_s", "Waiting for input", "#8a5a9e", "x"))  # fmt: skip
+         ("stalled_s", "Waiting for input", DARK, "x"))  # fmt: skip
 
 
 def front_figure(document: Document) -> str:
@@ -39,7 +37,7 @@ def front_figure(document: Document) -> str:
     import plotly.graph_objects as go
 
     front = [p for p in document["front"] if _known(document, p)]
-    figure = go.Figure(layout=_layout(height=560, hovermode="closest"))
+    figure = go.Figure(layout=chart_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
     shades = scales.shades(document, front)
     scale = scales.colors(document, front) if shades else {}
@@ -86,7 +84,9 @@ def time_figure(document: Document) -> str:
     import plotly.graph_objects as go
 
     rows = [*reversed(bars(document))]
-    figure = go.Figure(layout=_layout(height=130 + 27 * len(rows), barmode="stack", bargap=0.28))
+    figure = go.Figure(
+        layout=chart_layout(height=130 + 27 * len(rows), barmode="stack", bargap=0.28)
+    )
     labels = [label for label, _ in rows]
     for term, name, color, pattern in TERMS:
         values = [point["terms"].get(term) or 0.0 for _, point in rows]
@@ -94,22 +94,14 @@ def time_figure(document: Document) -> str:
             continue
         shares = [v / (p["step_s"] or 1.0) for v, (_, p) in zip(values, rows, strict=True)]
         figure.add_bar(
-            y=labels, x=shares, name=name, orientation="h", textangle=0,
-            marker={"color": color, "line": {"color": "white", "width": 1},
-                    "pattern": {"shape": pattern, "fillmode": "overlay", "size": 7,
-                                "fgcolor": "rgba(255,255,255,.55)"}},
+            y=labels, x=shares, name=name, **part_of_bar(color, pattern),
             text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
-            textposition="inside", insidetextanchor="middle",
-            insidetextfont={"color": "white" if color == "#8a5a9e" else INK, "size": 12},
             customdata=[f"<b>{escape(label)}</b><br>{name}: {words.duration(value)} of "
                         f"{words.duration(point['step_s'])} ({share:.1%})"
                         for (label, point), value, share in zip(rows, values, shares, strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(tickformat=".0%", range=[0, 1.005],
-                        tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True, gridcolor=scales.GRID,
-                        title="Share of the step")  # fmt: skip
-    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
+    of_a_step(figure)
     return str(figure.to_json())
 
 
@@ -213,17 +205,3 @@ def _backdrop(document: Document, figure: Any) -> None:
             name=escape(_short(name or "none", 28)), hoverinfo="skip", legendrank=1000,
             marker={"color": color, "symbol": symbol, "size": 5, "opacity": 0.45},
         )  # fmt: skip
-
-
-def _layout(**more: Any) -> dict[str, Any]:
-    return {
-        "template": "none", "autosize": True, "paper_bgcolor": "white", "plot_bgcolor": "white",
-        "font": {"family": FONT, "size": 13, "color": INK},
-        "margin": {"l": 62, "r": 40, "t": 12, "b": 56},
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
-                   "traceorder": "normal", "itemsizing": "constant"},
-        "hoverlabel": {"font": {"family": MONO, "size": 12, "color": INK}, "align": "left",
-                       "bgcolor": "rgba(255,255,255,.97)", "bordercolor": QUIET},
-        "modebar": {"orientation": "v", "bgcolor": "rgba(255,255,255,0)"},
-        "dragmode": "zoom", **more,
-    }  # fmt: skip

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from dse.report.figures import INK, QUIET, _layout
 from dse.report.fleet_words import CLASSES, COMPONENTS, WAYS, times
+from dse.report.style import (
+    DARK,
+    GRID,
+    INK,
+    MARK,
+    QUIET,
+    chart_layout,
+    of_a_step,
+    part_of_bar,
+)
 from dse.report.words import Document, percent
 
-GRID = "#e6eaef"
-COLORS = {"data": "#8a5a9e", "flops": "#9dbde3", "memory": "#4f86c6", "weights": "#e0873a"}
+COLORS = {"data": DARK, "flops": "#9dbde3", "memory": "#4f86c6", "weights": "#e0873a"}
 PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
-LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": ("#c2410c", "solid"),
-         "allreduce-local": ("#8a5a9e", "dashdot"), "allreduce-cluster": ("#b7791f", "longdash"),
-         "pearl": ("#0f766e", "longdashdot"), "all": ("#1b2430", "solid")}  # fmt: skip
-MARKS = {"mean_of_ratios": ("circle-open", "#566273"), "aggregate": ("diamond-open", "#4f86c6"),
-         "gpu_hours": ("circle", "#c2410c")}  # fmt: skip
+LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": (MARK, "solid"),
+         "allreduce-local": (DARK, "dashdot"), "allreduce-cluster": ("#b7791f", "longdash"),
+         "pearl": ("#0f766e", "longdashdot"), "all": (INK, "solid")}  # fmt: skip
+MARKS = {"mean_of_ratios": ("circle-open", QUIET), "aggregate": ("diamond-open", "#4f86c6"),
+         "gpu_hours": ("circle", MARK)}  # fmt: skip
 LEVELS = {"job": "Part of the jobs", "cnode": "Part of the {}"}
 BAR_HEIGHT, ROW_HEIGHT = 30, 28
 
@@ -35,24 +43,20 @@ def bars_figure(document: Document) -> str:
     by = document["population"]["counted_by"]
     names = {"job": "by jobs", "cnode": f"by {by}"}
     labels = [f"{CLASSES[row['class']]} · {names[level]}" for row, level in rows]
-    figure = go.Figure(layout=_layout(height=bars_height(document), barmode="stack", bargap=0.25))
+    figure = go.Figure(
+        layout=chart_layout(height=bars_height(document), barmode="stack", bargap=0.25)
+    )
     for component, title in COMPONENTS.items():
         shares = [row["levels"][level]["mean"][component] for row, level in rows]
         figure.add_bar(
-            y=labels, x=shares, name=title.capitalize(), orientation="h", textangle=0,
-            marker={"color": COLORS[component], "line": {"color": "white", "width": 1},
-                    "pattern": {"shape": PATTERNS[component], "fillmode": "overlay", "size": 7,
-                                "fgcolor": "rgba(255,255,255,.55)"}},
+            y=labels, x=shares, name=title.capitalize(),
+            **part_of_bar(COLORS[component], PATTERNS[component]),
             text=[f"{share:.0%}" if share >= 0.05 else "" for share in shares],
-            textposition="inside", insidetextanchor="middle",
-            insidetextfont={"color": "white" if component == "data" else INK, "size": 12},
             customdata=[f"<b>{escape(label)}</b><br>{title}: {percent(share)}"
                         for label, share in zip(labels, shares, strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
-    figure.update_xaxes(tickformat=".0%", range=[0, 1.005], tickvals=[0, 0.25, 0.5, 0.75, 1],
-                        fixedrange=True, gridcolor=GRID, title="Share of the step")  # fmt: skip
-    figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")
+    of_a_step(figure)
     return str(figure.to_json())
 
 
@@ -79,7 +83,7 @@ def cdf_figure(document: Document) -> str:
                     "%{x:.0%}<extra></extra>", row=row, col=column,
                 )  # fmt: skip
         figure.update_yaxes(title=words.format(by), row=row, col=1)
-    figure.update_layout(**_layout(height=560, hovermode="closest"))
+    figure.update_layout(**chart_layout(height=560, hovermode="closest"))
     figure.update_layout(legend={"y": 1.09}, margin={"l": 70, "r": 14, "t": 84, "b": 56})
     figure.update_xaxes(tickformat=".0%", range=[0, 1], tickvals=[0.25, 0.5, 0.75], fixedrange=True,
                         gridcolor=GRID, zeroline=False)  # fmt: skip
@@ -100,7 +104,7 @@ def upgrades_figure(document: Document) -> str:
     import plotly.graph_objects as go
 
     rows = list(reversed(document["upgrades"]))
-    figure = go.Figure(layout=_layout(height=upgrades_height(document), hovermode="closest"))
+    figure = go.Figure(layout=chart_layout(height=upgrades_height(document), hovermode="closest"))
     names = [escape(row["name"]) for row in rows]
     values = {way: [row["speedup"][document["whole"]][way] for row in rows] for way in WAYS}
     for at, name in enumerate(names):
@@ -131,15 +135,21 @@ def upgrades_figure(document: Document) -> str:
 
 
 def ports_height(document: Document) -> int:
-    """Pixels of :func:`ports_figure`."""
-    return 110 + 210 * max(1, len(document["ports"]))
+    """Pixels of :func:`ports_figure`; 0 where no job gains by any port, so that it is empty."""
+    rows = len(gaining(document))
+    return 110 + 210 * rows if rows else 0
+
+
+def gaining(document: Document) -> list[Mapping[str, Any]]:
+    """The ports by which some job gains."""
+    return [row for row in document["ports"] if row["gain_per_cnode"] or row["gain_throughput"]]
 
 
 def ports_figure(document: Document) -> str:
     """Which jobs gain by a port: by their size, and by their share of weights."""
     from plotly.subplots import make_subplots
 
-    rows: Sequence[Mapping[str, Any]] = document["ports"]
+    rows = gaining(document)
     titles = [
         text
         for row in rows
@@ -148,15 +158,15 @@ def ports_figure(document: Document) -> str:
             f"{CLASSES[row['to']]}, by its share of weights",
         )
     ]
-    figure = make_subplots(rows=max(1, len(rows)), cols=2, shared_yaxes=True,
+    figure = make_subplots(rows=len(rows), cols=2, shared_yaxes=True,
                            horizontal_spacing=0.05, vertical_spacing=0.32 / max(2, len(rows)),
-                           subplot_titles=titles or None)  # fmt: skip
+                           subplot_titles=titles)  # fmt: skip
     for at, row in enumerate(rows, 1):
         for column, (key, label) in enumerate((("by_cnodes", size_bin),
                                                ("by_weight_share", share_bin)), 1):  # fmt: skip
             for kind, title, color in (
                 ("gain_per_cnode", "Faster per cNode", "#9dbde3"),
-                ("gain_throughput", "More samples per second", "#c2410c"),
+                ("gain_throughput", "More samples per second", MARK),
             ):
                 bins = row[key]
                 figure.add_bar(
@@ -166,7 +176,7 @@ def ports_figure(document: Document) -> str:
                                 f"{percent(part[kind])}" for part in bins],
                     hovertemplate="%{customdata}<extra></extra>", row=at, col=column,
                 )  # fmt: skip
-    figure.update_layout(**_layout(height=ports_height(document), barmode="group", bargap=0.3))
+    figure.update_layout(**chart_layout(height=ports_height(document), barmode="group", bargap=0.3))
     figure.update_layout(legend={"y": 1.0 + 46 / ports_height(document)}, margin={"t": 76})
     figure.update_yaxes(tickformat=".0%", range=[0, 1.05], tickvals=[0, 0.5, 1], fixedrange=True,
                         gridcolor=GRID, zeroline=False)  # fmt: skip

@@ -9,33 +9,35 @@ from dse.report import fleet_figures, fleet_words, markdown, page
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, WAYS
 from dse.report.words import Document, count, percent, shown, significant
 
+OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
+             "Communication", "Of it not hidden")  # fmt: skip
 UNCHECKED = ("unverified", "unknown")
 NONE = "–"
 
 
 def render_page(document: Document) -> str:
     """The page of a fleet document (``fleet.json`` as a dict), self-contained."""
-    return (
-        page.environment()
-        .get_template("fleet.html.j2")
-        .render(
-            sections(document),
-            policy=page.POLICY,
-            css=page.own_file("report.css"),
-            js=page.own_file("report.js"),
-            plotly=page.plotly_script(),
-            figures={
-                "bars": page.embed(fleet_figures.bars_figure(document)),
-                "cdf": page.embed(fleet_figures.cdf_figure(document)),
-                "upgrades": page.embed(fleet_figures.upgrades_figure(document)),
-                "ports": page.embed(fleet_figures.ports_figure(document)),
-            },
-            heights={
-                "bars": fleet_figures.bars_height(document),
-                "upgrades": fleet_figures.upgrades_height(document),
-                "ports": fleet_figures.ports_height(document),
-            },
-        )
+    template = page.environment().get_template("fleet.html.j2")
+    heights = {
+        "bars": fleet_figures.bars_height(document),
+        "upgrades": fleet_figures.upgrades_height(document),
+        "ports": fleet_figures.ports_height(document),
+    }
+    drawn = {"bars": fleet_figures.bars_figure, "cdf": fleet_figures.cdf_figure}
+    if document["upgrades"]:
+        drawn["upgrades"] = fleet_figures.upgrades_figure
+    if heights["ports"]:
+        drawn["ports"] = fleet_figures.ports_figure
+    return template.render(
+        sections(document)
+        | {
+            "policy": page.POLICY,
+            "css": page.own_file("report.css"),
+            "js": page.own_file("report.js"),
+            "plotly": page.plotly_script(),
+            "figures": {name: page.embed(draw(document)) for name, draw in drawn.items()},
+            "heights": heights,
+        }
     )
 
 
@@ -53,6 +55,8 @@ def sections(document: Document) -> dict[str, Any]:
         "tiles": tiles(document),
         "classes": class_rows(document),
         "named": named_rows(document),
+        "own": own_rows(document),
+        "own_heads": OWN_HEADS,
         "upgrade_heads": [CLASSES[row["class"]] for row in document["classes"]],
         "upgrades": upgrade_rows(document),
         "sensitivity": sensitivity_rows(document),
@@ -85,7 +89,7 @@ def tiles(document: Document) -> list[tuple[str, str, str]]:
                     f"by GPU-hours; mean of ratios {ways['mean_of_ratios']}"))  # fmt: skip
     out += [
         (f"Gain from {CLASSES[row['to']]}", percent(row["gain_throughput"]),
-         f"of {count(row['jobs'])} {CLASSES[row['from']]} jobs, in samples per second")
+         f"of {fleet_words.jobs(row['jobs'], CLASSES[row['from']])}, in samples per second")
         for row in document["ports"][:1]
     ]  # fmt: skip
     out.append(("Jobs", count(document["population"]["jobs"]),
@@ -112,15 +116,27 @@ def class_rows(document: Document) -> list[list[str]]:
 
 
 def named_rows(document: Document) -> list[list[str]]:
-    """Every job that has a name: its step, the share of each component, and dse's own model."""
+    """Every job that has a name: its step and the share of each component."""
     rows = []
     for job in document["named"]:
         parts = [job["data_s"], job["flops_s"], job["memory_s"], job["weights_s"]]
-        whole, own = sum(parts), job["own_model"]
+        whole = sum(parts)
         cells = [f"{shown(part, 's')}, {percent(part / whole)}" for part in parts]
-        cells.append(f"{shown(own['step_s'], 's')}, {percent(own['exposed_s'] / own['step_s'])}")
         rows.append([job["name"], CLASSES[job["class"]], count(job["cnodes"]),
                      shown(job["step_s"], "s"), *cells])  # fmt: skip
+    return rows
+
+
+def own_rows(document: Document) -> list[list[str]]:
+    """The same by dse's own model: step, input, computing, communication, that which shows."""
+    rows = []
+    for job in document["named"]:
+        own = job["own_model"]
+        step_s, computing_s = own["step_s"], job["flops_s"] + job["memory_s"]
+        parts = [job["data_s"], computing_s, own["exposed_s"]]
+        data, computing, exposed = (f"{shown(p, 's')}, {percent(p / step_s)}" for p in parts)
+        rows.append([job["name"], shown(job["step_s"], "s"), shown(step_s, "s"), data, computing,
+                     shown(own["comm_s"], "s"), exposed])  # fmt: skip
     return rows
 
 

@@ -83,10 +83,19 @@ def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
     )
 
 
+def jobs(number: int, name: str = "") -> str:
+    """``1 PS/Worker job``, ``290,000 jobs``."""
+    return f"{count(number)} {f'{name} ' if name else ''}job{'s' * (number != 1)}"
+
+
 def _of_port(row: Mapping[str, Any]) -> str:
+    source, target = CLASSES[row["from"]], CLASSES[row["to"]]
+    if row["cannot"] == 1:
+        number = count(row["jobs"])
+        return f"From {source} to {target} no job of {number} can move, since no state fits."
     text = (
-        f"Moved from {CLASSES[row['from']]} to {CLASSES[row['to']]}, "
-        f"{percent(row['gain_throughput'])} of {count(row['jobs'])} jobs train more samples per "
+        f"Moved from {source} to {target}, "
+        f"{percent(row['gain_throughput'])} of {jobs(row['jobs'])} train more samples per "
         f"second, {percent(row['gain_per_cnode'])} more per cNode"
     )
     if row["cannot"]:

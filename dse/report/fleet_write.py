@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.words import Document
-from dse.report.write import free_name, put
+from dse.report.write import checked_document, free_name, put
 
 DOCUMENT = "fleet.json"
+# Every key the page needs, so that a document of another origin is refused in one line.
+NEEDED = frozenset(
+    ("classes", "command", "created", "description", "fleet", "hardware", "hash", "money",
+     "most_sensitive", "named", "overlap", "path", "population", "ports", "sensitivity", "sources",
+     "study_text", "timings", "upgrades", "versions", "whole")
+)  # fmt: skip
 FILES = (DOCUMENT, "report.md", "index.html")
 
 
@@ -27,6 +34,19 @@ def write_fleet(document: Document, folder: Path) -> Path:
 
     put(contents, FILES, folder, earlier_fleet(folder, document))
     return folder / "index.html"
+
+
+def is_fleet_report(place: Path) -> bool:
+    """Whether this is a fleet's document, or a folder with one and none of an ordinary run."""
+    if place.is_dir():
+        return (place / DOCUMENT).is_file() and not (place / "run.json").exists()
+    return place.name == DOCUMENT
+
+
+def read_fleet_document(place: Path, version: str) -> dict[str, Any]:
+    """The fleet.json of a report, of that ``format``. Raises :class:`~dse.errors.StudyError`."""
+    path = place / DOCUMENT if place.is_dir() else place
+    return checked_document(path, "format", version, NEEDED)
 
 
 def earlier_fleet(folder: Path, document: Document) -> Path | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.search import ruled
+from dse.search import closed, ruled
 from dse.search.guided import continuous_numbers
 from dse.search.objectives import by_goal
 from dse.search.outside import why_outside
@@ -27,7 +27,8 @@ def describe(
     evaluation = problem.point(values)
     step = evaluation.step
     names = {objective.name for objective in by_goal(problem.study.objectives)} | {"speedup"}
-    outside = why_outside(problem.setting(values))
+    setting = problem.setting(values)
+    outside = why_outside(setting)
     numbers = {name: _scalar(evaluation[name]) for name in sorted(names)}
     return {
         "config": labels_of(problem, values),
@@ -53,7 +54,8 @@ def describe(
             "stalled_s": _scalar(step.stalled_s),
         },
         "comm_s": _scalar(step.comm_s),
-        "chosen": ruled.described(problem.setting(values)),
+        "chosen": ruled.described(setting),
+        "closed": closed.described(setting),
         "ties": front.ties if front else 0,
         "tied": [dict(labels) for labels in front.tied] if front else [],
     }
@@ -66,13 +68,13 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
     common cancels in the speedup. The error that the draws do not show, that of rank counts the fit
     has not seen, multiplies the communication of each draw (see Problem.draws).
     """
-    sampled = problem.sampled
-    evaluation = sampled.point(values, speedup=False)
-    alone = bool(np.all(evaluation.gpus <= 1))
+    alone = bool(np.all(problem.setting(values).gpus <= 1))
     if not problem.is_measured(values) and not alone:
         return None
     if not problem.is_measured(problem.study.baseline.values):
         return None  # an interval that takes the baseline for certain would be too narrow
+    sampled = problem.sampled
+    evaluation = sampled.point(values, speedup=False)
     baseline = np.ravel(sampled.baseline["throughput"])
     speedup = np.ravel(evaluation["throughput"]) / baseline
     best = problem.point(values)

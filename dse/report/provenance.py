@@ -11,11 +11,13 @@ from dse import catalog
 from dse.catalog import Fact
 from dse.model.selection import NCCL
 from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.report import approaches
+from dse.report.closed import CLOSED_LINES
 from dse.report.measured import efficiency_lines, server_assumptions, server_note
 from dse.search import cautions, ruled, tables
 from dse.search.chosen import MOST_NAMES, is_chosen, measured_choices, ruling
 from dse.search.problem import Problem
-from dse.study import Wire, split_aggregation
+from dse.study import APPROACH, Wire, split_aggregation
 
 
 def _used(problem: Problem, axis: str) -> list[str]:
@@ -27,14 +29,18 @@ def _used(problem: Problem, axis: str) -> list[str]:
 
 
 def used_transports(problem: Problem) -> list[str]:
-    """Transports of the study's aggregations."""
-    found = [split_aggregation(text)[1] for text in _used(problem, "aggregation")]
-    return list(dict.fromkeys(found))
+    """Transports of the study's aggregations; an approach brings its own."""
+    pairs = [split_aggregation(text) for text in _used(problem, "aggregation")]
+    return list(dict.fromkeys(name for algorithm, name in pairs if algorithm != APPROACH))
 
 
 def transports(problem: Problem) -> list[dict[str, Any]]:
     """The transports of the study, and whether each is calibrated."""
     used = [split_aggregation(text) for text in _used(problem, "aggregation")]
+    if problem.closed:
+        note = f"model {problem.study.model} knows no transports"
+        return [{"name": name, "title": catalog.transport(name).title, "calibrated": False,
+                 "partly": False, "note": note} for name in used_transports(problem)]  # fmt: skip
     rows = []
     for name in used_transports(problem):
         algorithms = [algorithm for algorithm, transport in used if transport == name]
@@ -54,7 +60,7 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
         rows.append({"name": name, "title": catalog.transport(name).title,
                      "calibrated": all(measured), "partly": any(measured) and not all(measured),
                      "note": "; ".join(notes)})  # fmt: skip
-    return rows
+    return [*rows, *approaches.transports(problem)]
 
 
 def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> str:
@@ -95,17 +101,8 @@ def _chosen_note(problem: Problem, algorithm: str, transport: str) -> str:
 def assumptions(problem: Problem) -> list[str]:
     """What the numbers rest on besides measured and sourced facts, in plain sentences."""
     study = problem.study
-    aggregations = _used(problem, "aggregation")
-    lines = list(efficiency_lines(problem))
-    lines.append("A step's input is prefetched; storage behind the host is never the bottleneck.")
-    if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
-        lines.append(
-            "Profiles were measured on one link. What they measured is taken as software cost, and "
-            "the wire of the priced fabric is added; the split is assumed, not measured."
-        )
-    over = [t for t in used_transports(problem) if f"{PARAMETER_SERVER}-{t}" in aggregations]
-    lines += server_assumptions(problem, over)
-    lines += [*_chosen_assumptions(problem), *_ruled_assumptions(problem)]
+    lines = [*efficiency_lines(problem)]
+    lines += CLOSED_LINES if problem.closed else _calibrated_lines(problem)
     if np.isnan(problem.layers.activation_elems):
         lines.append(
             f"The activations of {problem.workload.name} are unknown: the memory traffic they "
@@ -131,6 +128,21 @@ def assumptions(problem: Problem) -> list[str]:
         "besides its own data (recalled, unverified)."
     )
     return lines
+
+
+def _calibrated_lines(problem: Problem) -> list[str]:
+    """What the prices of a step rest on, profiles and rules of libraries included."""
+    aggregations = _used(problem, "aggregation")
+    lines = ["A step's input is prefetched; storage behind the host is never the bottleneck."]
+    if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
+        lines.append(
+            "Profiles were measured on one link. What they measured is taken as software cost, and "
+            "the wire of the priced fabric is added; the split is assumed, not measured."
+        )
+    over = [t for t in used_transports(problem) if f"{PARAMETER_SERVER}-{t}" in aggregations]
+    lines += server_assumptions(problem, over)
+    lines += approaches.assumptions(problem)
+    return [*lines, *_chosen_assumptions(problem), *_ruled_assumptions(problem)]
 
 
 def _chosen_assumptions(problem: Problem) -> list[str]:
@@ -197,13 +209,15 @@ def _network_assumptions(problem: Problem) -> list[str]:
         f"known it is {tables.DEFAULT_RADIX:g} ports."
     ]
     for name in _used(problem, "inter_node"):
-        known = catalog.fabric(name).latency_s
-        for transport in used_transports(problem):
-            protocol = catalog.transport(transport).protocol
+        known = {} if problem.closed else catalog.fabric(name).latency_s
+        used = [catalog.transport(transport) for transport in used_transports(problem)]
+        used += [facts.transport for facts in approaches.used_approaches(problem)]
+        for transport in used:
+            protocol, over = transport.protocol, transport.name
             if known and protocol not in known:
                 lines.append(
-                    f"The latency of {name} under {protocol} is unknown; {transport} is priced "
-                    f"with that of {next(iter(known))}, which is too low."
+                    f"The latency of {name} under {protocol} is unknown; {over} is priced with "
+                    f"that of {next(iter(known))}, which is too low."
                 )
     return lines
 
@@ -237,6 +251,8 @@ def sources(problem: Problem) -> list[dict[str, str]]:
             add(f"fabric {name}", catalog.fabric(name).facts)
     for name in used_transports(problem):
         add(f"transport {name}", catalog.transport(name).facts)
+    for item, facts in approaches.sources(problem):
+        add(item, facts)
     prices = problem.prices
     add(
         "prices",

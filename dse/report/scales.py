@@ -7,9 +7,9 @@ from math import ceil, floor, log10
 from typing import Any
 
 from dse.report import tables, words
+from dse.report.style import GRID
 from dse.report.words import Document, Point
 
-GRID = "#e6eaef"
 LOG_SPAN = 10.0
 # Little is green, much is dark; no shade is too pale for a thin marker on white.
 SHADES = ((0.0, "#5ec962"), (0.33, "#21918c"), (0.67, "#3b528b"), (1.0, "#440154"))

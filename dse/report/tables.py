@@ -83,7 +83,10 @@ def split_axes(
     Axes of parameter servers apply where there are any.
     """
     points = list(points)
-    served = any(point["config"].get("aggregation", "").startswith("ps-") for point in points)
+    served = any(
+        point["config"].get("aggregation", "").startswith(("ps-", "grpc"))  # grpc: an approach
+        for point in points
+    )
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():

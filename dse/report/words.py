@@ -177,6 +177,8 @@ def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind a point's numbers."""
     if point.get("comm_s") == 0:
         return "no communication", "Nothing is communicated; computing is priced by assumption."
+    if point.get("closed"):
+        return "not measured", "It is priced by the PAI paper's formula; nothing was measured."
     if not point.get("interval"):
         return "not measured", "Its transport was never measured; catalogue values stand in."
     if point["extrapolated"]:

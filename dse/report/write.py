@@ -142,23 +142,26 @@ def front_csv(document: Mapping[str, Any]) -> str:
 def read_document(folder: Path) -> dict[str, Any]:
     """The run.json of a finished run. Raises :class:`StudyError` where there is none."""
     path = folder / "run.json" if folder.is_dir() else folder
+    return checked_document(path, "schema_version", 1, NEEDED)
+
+
+def checked_document(
+    path: Path, version: str, wanted: int | str, needed: Iterable[str]
+) -> dict[str, Any]:
+    """The document in a file, if the value under ``version`` is the wanted one and no key of
+    ``needed`` is missing. Raises :class:`StudyError`.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as cause:
-        raise StudyError(
-            str(path),
-            0,
-            0,
-            f"cannot be read ({cause.strerror})",
-            "name the folder of a finished run",
-        ) from cause
+        problem = f"cannot be read ({cause.strerror})"
+        raise StudyError(str(path), 0, 0, problem, "name the folder of a finished run") from cause
     except ValueError as cause:
-        raise StudyError(
-            str(path), 0, 0, "is not the document of a run", "run the study"
-        ) from cause
-    if not isinstance(found, dict) or found.get("schema_version") != 1:
-        raise StudyError(str(path), 0, 0, "has another schema_version", "run the study again")
-    missing = sorted(NEEDED - set(found))
+        problem = "is not the document of a run"
+        raise StudyError(str(path), 0, 0, problem, "run the study") from cause
+    if not isinstance(found, dict) or found.get(version) != wanted:
+        raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
+    missing = sorted(set(needed) - set(found))
     if missing:
         raise StudyError(str(path), 0, 0, f"has no '{missing[0]}'", "run the study again")
     return found

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.model import step
+from dse.search import closed
 from dse.search.columns import Evaluation
 from dse.search.problem import Problem
 from dse.search.setting import Setting
@@ -29,10 +30,13 @@ SCREENED_FROM = 1 << 18  # points; pricing all of a smaller box takes no longer 
 
 def ideal(setting: Setting) -> Evaluation:
     """The same points with communication that takes no time."""
+    baseline_samples_per_s = setting.problem.baseline_samples_per_s
+    if setting.problem.closed:
+        return setting.evaluation(baseline_samples_per_s, closed.without_weights(setting))
     passes, _, loading, update = setting.passes()
     overlapped = setting.fixed.get("overlap", "bucketed") != "none"
     terms = step.combine(passes, [], [], loading, update, overlapped)
-    return setting.evaluation(setting.problem.baseline_samples_per_s, terms)
+    return setting.evaluation(baseline_samples_per_s, terms)
 
 
 def steps_decide(study: Study) -> list[str]:
@@ -58,11 +62,13 @@ def surely_priced(setting: Setting) -> bool:
     with no more flows than a node has accelerators; prices rise with both. So the dearest exchange
     tells.
     """
+    if setting.problem.closed:
+        return closed.surely_priced(setting)
     if setting.rules is not None:
         names = {known.priced_as for known in setting.rules.algorithms}
         return all(surely_priced(setting.by(name)) for name in names)
     network, cluster = setting.network, setting.cluster
-    most = max((bucket.message_bytes for bucket in setting.buckets), default=0.0)
+    most = setting.largest_bytes
     flows = float(np.max(setting.gpus_per_node))
     prices = (
         network.within(most),
@@ -70,6 +76,7 @@ def surely_priced(setting: Setting) -> bool:
         network.one_way(most, flows),
         np.asarray(network.wire_s_per_byte(flows)),
         np.asarray(network.slower),
+        np.asarray(network.gamma_s_per_byte),
         np.asarray(most / np.asarray(cluster.staging_bytes_per_s)),
         np.asarray(cluster.imbalance),
     )

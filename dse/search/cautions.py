@@ -7,27 +7,62 @@ from itertools import groupby
 
 import numpy as np
 
+from dse import catalog
 from dse.calibration import Profile
 from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.precision import PRECISIONS
 from dse.model.step import AUTO
-from dse.search import tables
+from dse.search import closed, tables
 from dse.search.problem import Problem
 from dse.search.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import Value, split_aggregation
+from dse.study import APPROACH, Value, split_aggregation
 
 MOST_LISTED = 6
+# Axes that the closed model does not contain.
+UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement")
 NAMED = tuple(ALGORITHMS)  # what a library's rules may choose
 
 
 def cautions(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
+    if problem.closed:
+        return [*_unseen(problem), *_alike(problem)]
     found = [unused(name) for name in _unused(problem)]
     for name, profile in _chosen(problem):
         found += unpriced_layouts(problem, name, profile)
         if _networks_alike(problem, profile):
             found.append(unknown_speed(name, profile))
     return found
+
+
+def _unseen(problem: Problem) -> list[str]:
+    """What of the study the closed model does not contain: its profiles, some of its axes."""
+    study, found = problem.study, []
+    if study.calibration:
+        names = _listed(study.calibration)
+        found.append(f"Model {study.model} knows no measurements: {names} is not used.")
+    asked = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
+    blind = [name for name in UNSEEN if name in asked]
+    if blind:
+        verb = "does" if len(blind) == 1 else "do"
+        found.append(f"In model {study.model} {' and '.join(blind)} {verb} not change the step.")
+    return found
+
+
+def _alike(problem: Problem) -> list[str]:
+    """The aggregations of the study that are one and the same to the closed model."""
+    groups: dict[str, list[str]] = {}
+    for name in map(str, axis_values(problem, "aggregation")):
+        algorithm, rest = split_aggregation(name)
+        if algorithm == APPROACH:
+            algorithm = catalog.approach(rest).algorithm
+        _, inside, across = closed.architectures(algorithm)
+        groups.setdefault(f"{inside} in one node, {across} across nodes", []).append(name)
+    return [
+        f"To model {problem.study.model} {_listed(names)} are all the same: {kind}."
+        for kind, names in groups.items()
+        if len(names) > 1
+    ]
 
 
 def unsupported(problem: Problem) -> list[str]:
@@ -58,6 +93,8 @@ def _unused(problem: Problem) -> list[str]:
     using = set()
     for aggregation in map(str, axis_values(problem, "aggregation")):
         algorithm, transport = split_aggregation(aggregation)
+        if algorithm == APPROACH:
+            continue
         names = (algorithm, *NAMED) if algorithm.startswith(AUTO) else (algorithm,)
         using |= {id(problem.profile(name, transport)) for name in names}
     return [

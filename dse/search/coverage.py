@@ -29,11 +29,14 @@ MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
 # fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
 COMPUTE_ERROR_MEDIAN = 0.32
+CLOSED = "model pai is a formula of which nothing is measured"
 SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
 
 
 def in_range(setting: Setting) -> Mask:
     """Whether the aggregation was measured like this; one accelerator aggregates nothing."""
+    if setting.problem.closed:
+        return np.asarray(False)
     inside = np.asarray(True)
     for mask, _ in _checks(setting):
         inside = inside & mask
@@ -42,6 +45,8 @@ def in_range(setting: Setting) -> Mask:
 
 def why_outside(setting: Setting) -> list[str]:
     """What of a single point was not measured, and what was: '128 ranks; measured 2-8' ..."""
+    if setting.problem.closed:
+        return [CLOSED]
     if np.all(setting.gpus <= 1):
         return []
     return [text() for mask, text in _checks(setting) if not np.all(mask)]
@@ -63,6 +68,8 @@ def _checks(setting: Setting) -> Iterator[Check]:
     profile = setting.profile
     if profile is None:
         what = f"no profile of this study has measured {setting.algorithm} over"
+        if setting.approach is not None:
+            what = "priced by what the catalogue says of an approach, which nobody measured here:"
         yield np.asarray(False), lambda: f"{what} {setting.transport.name}"
         return
     yield _same_element(setting)

@@ -18,7 +18,7 @@ from dse.search.load import load
 from dse.search.problem import Problem
 from dse.search.setting import DEFAULT_BUCKET_BYTES
 from dse.search.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import split_aggregation
+from dse.study import APPROACH, split_aggregation
 
 
 def advise(
@@ -37,7 +37,8 @@ def advise(
     problem = load(study)
     used = transports(problem)
     if profile.transport not in used:
-        what = f"{study} aggregates over {', '.join(used)}, not over {profile.transport}"
+        over = ", ".join(used) or "nothing but approaches"
+        what = f"{study} aggregates over {over}, not over {profile.transport}"
         raise StudyError(profile.name, 0, 0, what, "give a profile of one of these transports")
     wanted = demand(problem, profile.transport, profile)
     return suggest(profile, wanted, budget_s, max_ranks, max_nodes, max_ranks_per_node)
@@ -71,7 +72,8 @@ def demand(problem: Problem, transport: str, profile: Profile | None = None) -> 
 
 def _algorithms(problem: Problem, transport: str) -> list[str]:
     pairs = [split_aggregation(str(value)) for value in axis_values(problem, "aggregation")]
-    return sorted({name for name, over in pairs if over == transport and name != PARAMETER_SERVER})
+    unsummed = (PARAMETER_SERVER, APPROACH)
+    return sorted({name for name, over in pairs if over == transport and name not in unsummed})
 
 
 def _mpi_rules(library: str | None) -> Rules | None:

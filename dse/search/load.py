@@ -16,11 +16,12 @@ from dse.model.collectives import ALGORITHMS
 from dse.model.selection import BY_NAME
 from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import feasibility, tables
+from dse.search.approach_axes import check_axes
 from dse.search.cautions import why_unpriced
 from dse.search.chosen import check_chosen
 from dse.search.problem import Problem
 from dse.spelling import meant
-from dse.study import InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study
 from dse.study.quantities import QUANTITIES
 
 
@@ -33,6 +34,7 @@ def known_names() -> Names:
         nodes=catalog.names("nodes"),
         transports=catalog.names("transports"),
         algorithms=(*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER),
+        approaches=catalog.names("approaches"),
     )
 
 
@@ -63,11 +65,9 @@ def load(path: str | Path) -> Problem:
 
 def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
-    if study.model != "calibrated":
-        raise study.source.error(
-            ("model",), f"model {study.model} is not there yet", "leave model: out"
-        )
-    problem = Problem(study, _workload(study), _prices(study), _profiles(study))
+    profiles = {} if study.model == PAI else _profiles(study)
+    problem = Problem(study, _workload(study), _prices(study), profiles)
+    check_axes(study)
     _check_facts(problem)
     return problem
 

@@ -17,7 +17,7 @@ from dse.model.arrays import Array, Mask
 from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import tables
 from dse.search.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
-from dse.study import Value, Wire, split_aggregation
+from dse.study import APPROACH, Value, Wire, split_aggregation
 
 if TYPE_CHECKING:
     from dse.search.problem import Problem
@@ -61,7 +61,16 @@ class Placement:
                 self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
         self.precision = precision.PRECISIONS[str(fixed.get("precision", "fp32"))]
         self.algorithm, transport = split_aggregation(str(fixed["aggregation"]))
-        self.transport: catalog.Transport = problem.remember(
+        self.transport: catalog.Transport
+        self.approach: catalog.Approach | None = None
+        if self.algorithm == APPROACH:
+            found: catalog.Approach = problem.remember(
+                (APPROACH, transport), lambda: catalog.approach(transport)
+            )
+            self.approach, self.algorithm, self.transport = found, found.algorithm, found.transport
+            self.profile = None  # no measurement is of an approach
+            return
+        self.transport = problem.remember(
             ("transport", transport), lambda: catalog.transport(transport)
         )
         self.profile = problem.profile(self.algorithm, transport)
@@ -152,7 +161,7 @@ class Placement:
         if found is not None:
             values = found.values
             return "inter_node", self.problem.remember(
-                ("wiring", transport.name, values),
+                ("wiring", transport, values),
                 lambda: tuple(tables.wiring(v, transport, prices) for v in values if v is not None),
             )
         own = [m.node.inter_node if m.node else None for m in self.machines]

@@ -21,7 +21,7 @@ from dse.search import ruled, tables
 from dse.search.columns import Evaluation
 from dse.search.placement import Coordinate, listed
 from dse.search.setting import Setting
-from dse.study import Study, Value, split_aggregation
+from dse.study import PAI, Study, Value
 from dse.study.space import Box, Space
 
 _REMEMBERED = 64  # partial results kept, at most
@@ -78,6 +78,11 @@ class Problem:
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((layers.activation_elems, layers.input_bytes)).encode())
         return digest.hexdigest()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the PAI paper's closed model prices the steps, which knows no measurements."""
+        return self.study.model == PAI
 
     @property
     def points(self) -> int | None:
@@ -189,9 +194,11 @@ class Problem:
 
     def is_measured(self, values: Mapping[str, Value | None]) -> bool:
         """Whether profiles price the aggregation of this point, whatever chooses its algorithm."""
-        transport = split_aggregation(str(values["aggregation"]))[1]
-        names = ruled.algorithms_at(self.setting(values))
-        return all(self.profile(name, transport) is not None for name in names)
+        setting = self.setting(values)
+        if setting.approach is not None:
+            return False
+        names = ruled.algorithms_at(setting)
+        return all(self.profile(name, setting.transport.name) is not None for name in names)
 
     def setting(self, values: Mapping[str, Value | None]) -> Setting:
         """One point given by the values of its axes, before it is priced."""

@@ -42,7 +42,9 @@ def generation(accelerator: str) -> str | None:
 
 def rules_of(setting: Setting) -> Rules | None:
     """The rules that choose at these points; None where the study names the algorithm, or what the
-    library chose was measured."""
+    library chose was measured, or the model knows no algorithms."""
+    if setting.problem.closed:
+        return None
     known = setting.problem.profiles.values()
     library = ruling(setting.algorithm, setting.transport.name, known)
     if library is None:

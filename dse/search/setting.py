@@ -13,7 +13,7 @@ from dse.model import compute, money, overlap, parameter_server, step
 from dse.model.arrays import Array, Mask
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from dse.model.selection import Rules
-from dse.search import coverage, ruled, served, tables
+from dse.search import approached, closed, coverage, ruled, served, tables
 from dse.search.chosen import not_known
 from dse.search.columns import Evaluation
 from dse.search.placement import Placement
@@ -45,6 +45,8 @@ class Setting(Placement):
 
     @cached_property
     def network(self) -> Network:
+        if self.approach is not None:
+            return approached.model(self, self.approach).network
         if self.algorithm == step.AUTO:
             if self.profile is None or self.profile.auto is None:
                 raise not_known(self.algorithm, self.transport.name)
@@ -53,7 +55,7 @@ class Setting(Placement):
         return Network(
             within,
             across,
-            self._intra(),
+            self.intra(),
             Link(self.wire(lambda w: w.latency_s), self._wire_bytes_per_s()),
             self.rails,
             self.transport.multirail,
@@ -98,7 +100,8 @@ class Setting(Placement):
             within = FREE
         return within, across, gamma
 
-    def _intra(self) -> Link:
+    def intra(self) -> Link:
+        """The link between accelerators of a node."""
         if not self.transport.reaches_device:
             return NO_WIRE  # ranks of a node meet in host memory, which the software cost contains
         latency = self.inside(lambda w: w.latency_s)
@@ -106,6 +109,11 @@ class Setting(Placement):
 
     @cached_property
     def imbalance(self) -> Array:
+        """Largest shard over the mean one, as the servers that calibration runs place tensors.
+
+        Those know all tensors beforehand, and so do not place as TensorFlow does, in the order of
+        creation; the servers of an approach do (:mod:`dse.model.tensor_servers`).
+        """
         if self.algorithm != step.PARAMETER_SERVER:
             return np.ones((1,) * self.rank)
         found = self.at("ps_servers")
@@ -136,6 +144,13 @@ class Setting(Placement):
     @cached_property
     def bucket_bytes(self) -> float:
         return float(self.fixed.get("bucket") or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+
+    @property
+    def largest_bytes(self) -> float:
+        """No message of a step is larger."""
+        if self.approach is not None:
+            return self.problem.layers.total_params * self.precision.gradient_bytes
+        return max((bucket.message_bytes for bucket in self.buckets), default=0.0)
 
     @cached_property
     def buckets(self) -> tuple[overlap.Bucket, ...]:
@@ -211,6 +226,10 @@ class Setting(Placement):
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
 
     def step_time(self) -> step.StepTime:
+        if self.problem.closed:
+            return closed.step_time(self)
+        if self.approach is not None:
+            return approached.step_time(self, self.approach)
         passes, ready, loading, update = self.passes()
         overlapped = self.fixed.get("overlap", "bucketed") != "none"
         return step.combine(passes, ready, self.bucket_costs, loading, update, overlapped)

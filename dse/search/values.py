@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dse.search import tables
 from dse.search.problem import Problem
-from dse.study import Value, split_aggregation
+from dse.study import APPROACH, Value, split_aggregation
 
 
 def transports(problem: Problem) -> tuple[str, ...]:
-    """Every transport the study's aggregations use."""
-    return tuple(
-        sorted({split_aggregation(str(v))[1] for v in axis_values(problem, "aggregation")})
-    )
+    """Every transport the study's aggregations use; an approach brings its own."""
+    pairs = [split_aggregation(str(v)) for v in axis_values(problem, "aggregation")]
+    return tuple(sorted({transport for algorithm, transport in pairs if algorithm != APPROACH}))
 
 
 def axis_values(problem: Problem, name: str) -> tuple[Value, ...]:

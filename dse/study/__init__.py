@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dse.study.axes import AXES, AxisSpec
+from dse.study.axes import AXES, PAI, AxisSpec
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.definition import (
     Axis,
@@ -26,10 +26,12 @@ from dse.study.expressions import Expression
 from dse.study.names import Names, suggest
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.study.reader import read_study
-from dse.study.values import split_aggregation
+from dse.study.values import APPROACH, split_aggregation
 
 __all__ = [
+    "APPROACH",
     "AXES",
+    "PAI",
     "QUANTITIES",
     "Axis",
     "AxisSpec",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.errors import StudyError
-from dse.study.axes import AXES
+from dse.study.axes import AXES, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import Study, Value
 from dse.study.names import Names, suggest
@@ -30,4 +30,8 @@ def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
     if known is not None and written in known.labels:
         return axis, known.values[known.labels.index(written)]
     source = parse_yaml(f"{axis}: {written}\n", OPTION)
-    return axis, read_value(AXES[axis], Cursor(source, (axis,)), names)[0]
+    value = read_value(AXES[axis], Cursor(source, (axis,)), names)[0]
+    refused = overlap_refused(study.model, value) if axis == "overlap" else None
+    if refused:
+        raise StudyError(OPTION, 0, 0, *refused)
+    return axis, value

@@ -75,8 +75,8 @@ AXES: dict[str, AxisSpec] = {
         AxisSpec(
             "aggregation",
             "aggregation",
-            "how gradients are summed, and over what: <algorithm>-<transport>",
-            "[ring-mpi, tree-nccl, ps-grpc]",
+            "how gradients are summed, and over what: <algorithm>-<transport>, or an approach",
+            "[ring-mpi, tree-nccl, ps-grpc, horovod-mpi]",
         ),
         AxisSpec(
             "bucket",
@@ -87,9 +87,17 @@ AXES: dict[str, AxisSpec] = {
             NumberKind("bytes", 1e15, 1.0),
             continuous=True,
         ),
+        AxisSpec(
+            "fusion_buffer", "number", "what an approach that fuses tensors puts in one message",
+            "[2 MiB, 64 MiB]", number=NumberKind("bytes", 1e15, 1.0),
+        ),
+        AxisSpec(
+            "fusion_cycle", "number", "least time from one look for tensors to fuse to the next",
+            "[1 ms, 5 ms]", number=NumberKind("seconds", 1e3),
+        ),
         _choice(
-            "overlap", "whether communication runs during the backward pass",
-            "bucketed", "none", "bucketed",
+            "overlap", "what runs beside the backward pass: communication, or all (model pai)",
+            "bucketed", "none", "bucketed", "ideal",
         ),
         _count("ps_servers", "parameter servers", 10**6, "[1, 2, 4]", 1),
         _choice(
@@ -98,6 +106,22 @@ AXES: dict[str, AxisSpec] = {
         ),
     )
 }  # fmt: skip
+
+PAI = "pai"
+# model -> what its steps may overlap; the first when absent
+OVERLAPS = {"calibrated": ("bucketed", "none"), PAI: ("none", "ideal")}
+
+
+def overlap_refused(model: str, value: object) -> tuple[str, str] | None:
+    """What is wrong with a value of the axis overlap and what would be right; None if nothing.
+
+    Words that no model knows are refused where the axis is read.
+    """
+    known = OVERLAPS[model]
+    if value in known or value not in AXES["overlap"].choices:
+        return None
+    return f"overlap: model {model} has no '{value}'", f"use {' or '.join(known)}"
+
 
 # A condition may not decide whether a point has these at all.
 REQUIRED = ("node", "accelerator", "gpus", "batch_per_gpu", "aggregation")

@@ -20,6 +20,16 @@ ALGORITHMS = (
     "ps",
 )
 TRANSPORTS = ("mpi", "mpi-gdr", "nccl", "gloo", "grpc")
+APPROACHES = (
+    "baidu-mpi",
+    "grpc",
+    "grpc-gdr",
+    "grpc-mpi",
+    "grpc-verbs",
+    "horovod-mpi",
+    "horovod-mpi-opt",
+    "horovod-nccl",
+)
 
 
 @dataclass(frozen=True)
@@ -32,11 +42,13 @@ class Names:
     nodes: tuple[str, ...] = ()
     transports: tuple[str, ...] = TRANSPORTS
     algorithms: tuple[str, ...] = ALGORITHMS
+    approaches: tuple[str, ...] = APPROACHES
 
     @property
     def aggregations(self) -> tuple[str, ...]:
-        """Every ``<algorithm>-<transport>``."""
-        return tuple(f"{how}-{over}" for how in self.algorithms for over in self.transports)
+        """Every ``<algorithm>-<transport>``, and every approach."""
+        pairs = (f"{how}-{over}" for how in self.algorithms for over in self.transports)
+        return (*pairs, *self.approaches)
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -112,6 +112,8 @@ def shown(value: float, kind: NumberKind) -> str:
     """A number of a range, in the unit in which its kind is commonly written."""
     if kind.whole:
         return str(value)
+    if kind.dimension == "seconds":
+        return f"{value * 1e3:.6g} ms"
     if kind.dimension == "bytes":
         for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
             if value >= 2**exponent and (value * 1024 / 2**exponent).is_integer():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from dse.errors import StudyError
 from dse.study.aims import check_target, read_constraint, read_objectives, read_target
-from dse.study.axes import AXES, REQUIRED
+from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import (
     Axis,
@@ -24,7 +24,7 @@ from dse.study.definition import (
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names
 from dse.study.points import read_baseline, read_condition
-from dse.study.values import default_axis, read_axis
+from dse.study.values import APPROACH, default_axis, read_axis, split_aggregation
 from dse.yaml_source import Source, read_yaml
 
 if TYPE_CHECKING:
@@ -74,9 +74,10 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         raise wrong.wrong(f"study: {wrong.shown} is no name", remedy)
     workload = read_workload(top.at("workload"), names)
     axes = _axes(top.at("space"), names)
+    _check_overlap(top, file.model)
     conditions = tuple(read_condition(at, axes, names) for at in _entries(top, "when"))
     _complete(top.at("space"), axes)
-    defaults = _defaults(axes, conditions)
+    defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
     constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
     target = read_target(top)
@@ -142,11 +143,28 @@ def _in_one_node(given: dict[str, Axis]) -> bool:
     )
 
 
-def _defaults(axes: tuple[Axis, ...], conditions: tuple[Condition, ...]) -> tuple[Axis, ...]:
+def _check_overlap(top: Cursor, model: str) -> None:
+    """Raise where a value of the axis overlap is not one of the model's."""
+    places = [top.at(key) for key in ("space", "baseline") if top.has(key)]
+    asked = [place.at("overlap") for place in places if place.has("overlap")]
+    asked += [at.at("values") for at in _entries(top, "when") if at.value["axis"] == "overlap"]
+    for place in asked:
+        for at in place.each():
+            refused = overlap_refused(model, at.value)
+            if refused:
+                raise at.wrong(*refused)
+
+
+def _defaults(
+    axes: tuple[Axis, ...], conditions: tuple[Condition, ...], model: str
+) -> tuple[Axis, ...]:
     taken = {axis.name for axis in axes} | {condition.axis for condition in conditions}
     own = {"gpus_per_node", "nics_per_node"} if "node" in taken else set()
+    sums = next((axis.values for axis in axes if axis.name == "aggregation"), ())
+    if all(split_aggregation(str(value))[0] == APPROACH for value in sums):
+        own.add("bucket")  # an approach sends messages of its own
     return tuple(
-        default_axis(name)
+        default_axis(name, OVERLAPS[model][0] if name == "overlap" else spec.default)
         for name, spec in AXES.items()
         if spec.default is not None and name not in taken and name not in own
     )

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Sampler
-from dse.study.names import ALGORITHMS, TRANSPORTS
+from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
 
@@ -68,7 +68,7 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
     if spec.kind == "choice":
         item["enum"] = list(spec.choices)
     elif spec.kind == "aggregation":
-        item["enum"] = [f"{how}-{over}" for how in ALGORITHMS for over in TRANSPORTS]
+        item["enum"] = list(Names().aggregations)
     elif spec.kind == "link":
         item = {"anyOf": [item, _LINK]}
     elif spec.number is not None and spec.number.whole:
@@ -183,7 +183,7 @@ class StudyFile(_Section):
         default="knee", description="which point of the front to recommend"
     )
     model: Literal["calibrated", "pai"] = Field(
-        default="calibrated", description="which cost model"
+        default="calibrated", description="which cost model; pai: the PAI paper's closed one"
     )
 
 

@@ -55,7 +55,8 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
     if spec.kind == "aggregation":
         known = names.aggregations
         remedy = f"write {alternatives(names.algorithms)}, then -, then "
-        word = cursor.named("aggregation", known, remedy + alternatives(names.transports))
+        remedy += f"{alternatives(names.transports)}; or one of {', '.join(names.approaches)}"
+        word = cursor.named("aggregation", known, remedy)
     elif spec.kind == "catalogue":
         kind = spec.choices[0]
         known = getattr(names, kind)
@@ -65,23 +66,27 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
     return word, word
 
 
+APPROACH = "approach"  # in place of an algorithm
+
+
 def split_aggregation(value: str, names: Names | None = None) -> tuple[str, str]:
-    """'halving-doubling-mpi' -> ('halving-doubling', 'mpi')."""
+    """'halving-doubling-mpi' -> ('halving-doubling', 'mpi'); anything else is an approach's name.
+
+    An approach brings its own algorithm: (APPROACH, its name).
+    """
     known = names or Names()
     for algorithm in sorted(known.algorithms, key=len, reverse=True):
         transport = value.removeprefix(f"{algorithm}-")
         if transport != value and transport in known.transports:
             return algorithm, transport
-    raise ValueError(f"{value} is not <algorithm>-<transport>")
+    return APPROACH, value
 
 
-def default_axis(name: str) -> Axis:
-    """The single value an axis has where the study leaves it out."""
-    spec = AXES[name]
-    assert spec.default is not None, name
-    if name == "bucket":
-        return Axis(name, (25.0 * 2**20,), (str(spec.default),), True)
-    return Axis(name, (spec.default,), (str(spec.default),), True)
+def default_axis(name: str, default: str | int | None = None) -> Axis:
+    """The single value an axis has where the study leaves it out; ``default`` or its usual one."""
+    value = AXES[name].default if default is None else default
+    assert value is not None, name
+    return Axis(name, (25.0 * 2**20 if name == "bucket" else value,), (str(value),), True)
 
 
 def find_value(axis: Axis, cursor: Cursor, names: Names) -> Value:

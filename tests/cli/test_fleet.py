@@ -113,3 +113,56 @@ def test_a_folder_of_studies_leaves_fleets_to_their_own_command() -> None:
     found = {Path(name).stem for name in study_files([str(ROOT / "search_spaces")])}
     assert "ethernet-upgrade" in found
     assert not found & {"pai-fleet", "pai-ps-worker", "pai-case-studies"}
+
+
+def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
+    written(tmp_path)
+    dse("fleet", "study.yaml", cwd=tmp_path)
+    folder = tmp_path / "reports" / "small"
+    before = {name: (folder / name).read_bytes() for name in REPORT}
+    for name in ("index.html", "report.md"):
+        (folder / name).unlink()
+    done = dse("report", "reports/small", cwd=tmp_path)
+    assert done.stdout == "wrote reports/small/index.html\n", done.stderr
+    assert {name: (folder / name).read_bytes() for name in REPORT} == before
+    assert dse("report", "reports/small/fleet.json", cwd=tmp_path).returncode == 0
+    assert set(files(tmp_path / "reports")) == {"small", *(f"small/{name}" for name in REPORT)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not JSON", "is not the document of a run; run the study"),
+        ("{}", "has another format; run the study again"),
+        ('{"format": "dse-fleet-1"}', "has no 'classes'; run the study again"),
+    ],
+)
+def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "fleet.json").write_text(text)
+    assert refused(dse("report", ".", cwd=tmp_path)) == f"dse: fleet.json: {message}"
+    assert set(files(tmp_path)) == {"fleet.json"}
+
+
+def test_the_schema_of_fleets_is_printed(tmp_path: Path) -> None:
+    done = dse("schema", "--fleet", cwd=tmp_path)
+    stored = (ROOT / "docs" / "fleet.schema.json").read_text()
+    assert done.stdout == stored, "refresh: dse schema --fleet > docs/fleet.schema.json"
+
+
+def test_the_case_studies_are_no_check_of_what_was_said_of_all_jobs(tmp_path: Path) -> None:
+    done = dse("fleet", "pai-case-studies", "--facts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "reports/pai-case-studies/fleet.json").read_text())
+    assert {(fact["role"], fact["ok"]) for fact in document["facts"]} == {("", None)}
+
+
+def test_populations_are_in_the_catalogue(tmp_path: Path) -> None:
+    listed = json.loads(dse("catalog", "populations", "--json", cwd=tmp_path).stdout)
+    assert [row["name"] for row in listed] == ["pai-case-studies", "pai-fleet", "pai-ps-worker"]
+    row = next(row for row in listed if row["name"] == "pai-fleet")
+    assert row["base.ethernet"] == 25e9 / 8
+    shown = dse("catalog", "populations", "pai-case-studies", cwd=tmp_path).stdout
+    assert re.search(r"ResNet50\.flops +1\.56 T +recalled +[\d-]+ +unverified", shown)
+    assert "did you mean pai-fleet?" in refused(
+        dse("catalog", "populations", "pai-flet", cwd=tmp_path)
+    )

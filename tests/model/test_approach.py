@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.model.approach import BEST, Approach, allreduce_s, step_s
+from dse.model.approach import BEST, Approach, allreduce_s, step_s, summed
 from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Compute
 from dse.model.device_buffers import (
@@ -126,3 +126,21 @@ def test_points_of_any_shape_are_those_of_one() -> None:
                 one = Compute(np.array([0.1 * factor]), np.array([0.2 * factor]), DONE_S * factor)
                 alone = step_s(approach, SIZES, one, np.array([count]))
                 assert found[row, column] == pytest.approx(alone[0])
+
+
+def test_a_worker_sums_its_accelerators_before_it_sends() -> None:
+    inside = replace(NETWORK, intra=Link(0.0, 1e9))
+    servers = Approach("ps", inside, Servers(2, False, 4))
+    ready = PASSES.layer_done_s
+    eight, per_node = np.array([8.0]), np.array([4.0])
+    end, busy = summed(servers, SIZES, ready, eight, per_node)
+    local = 3 * 2 * (5e-6 + SIZES / 4 / 1e9)
+    now, done = 0.0, np.zeros((4, 1))
+    for at in range(3, -1, -1):
+        now = max(now, ready[at, 0]) + local[at]
+        done[at] = now
+    two, two_busy = summed(servers, SIZES, done, np.array([2.0]))
+    assert end == pytest.approx(two)
+    assert busy == pytest.approx(two_busy + local.sum())
+    one, _ = summed(servers, SIZES, ready, np.array([4.0]), per_node)
+    assert one == pytest.approx(done[0])  # one node needs no server

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.model import fusion
 from dse.model.fusion import Fusion, fused
 
 ALPHA_S, BETA = 0.01, 0.001
@@ -72,3 +73,27 @@ def test_a_tensor_beyond_the_buffer_goes_alone() -> None:
     found = fused(np.array([5.0, 500.0, 5.0, 5.0]), np.zeros((4, 1)), Fusion(20, 1.0), cost)
     assert found.messages[0] == 3
     assert found.busy_s[0] == pytest.approx(3 * ALPHA_S + 515 * BETA)
+
+
+@pytest.mark.parametrize("kept", ["KEPT", "AT_FIRST", ""])
+def test_buffers_and_cycles_of_any_shape_are_those_of_one(
+    kept: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kept:  # prices are then looked up later, or not at all
+        monkeypatch.setattr(fusion, kept, 0)
+    sizes, ready = np.geomspace(1, 500, 30), np.linspace(0, 4, 30)
+    buffers, cycles = np.array([0.0, 40.0, 1e4])[:, None, None], np.array([0.0, 0.7])[:, None]
+    factor = np.array([1.0, 3.0])
+
+    def priced(size: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+        return np.asarray(cost(size) * factor)
+
+    found = fused(sizes, ready[:, None, None, None], Fusion(buffers, cycles), priced, (3, 2, 2))
+    for i, j, k in np.ndindex(3, 2, 2):
+        alone = fused(
+            sizes, ready[:, None], Fusion(float(buffers[i, 0, 0]), float(cycles[j, 0])),
+            lambda size, k=k: cost(size) * factor[k],  # type: ignore[misc]
+        )  # fmt: skip
+        assert found.end_s[i, j, k] == alone.end_s[0]
+        assert found.busy_s[i, j, k] == alone.busy_s[0]
+        assert found.messages[i, j, k] == alone.messages[0]

@@ -14,7 +14,7 @@ from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
 from dse.report.fleet_write import write_fleet
-from tests.fleet.small import STUDY, written
+from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
 
 EVIL = "<script>alert(1)</script>"
@@ -48,8 +48,8 @@ class Page(HTMLParser):
             self.text += data
 
 
-def document(folder: Path, study: str = STUDY, **more: Any) -> dict[str, Any]:
-    found = answer(read_fleet(written(folder, study)))
+def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) -> dict[str, Any]:
+    found = answer(read_fleet(written(folder, study, table)))
     found["timings"]["total_s"] = 1.0
     return found | {"command": "dse fleet study.yaml", "created": "2026-11-21T12:00:00+00:00",
                     "versions": {"dse": "0.1.0"}} | more  # fmt: skip
@@ -93,6 +93,34 @@ def test_markdown_holds_every_table(tmp_path: Path) -> None:
     assert len(rows) == sum(len(block.splitlines()) for block in blocks)
     for block in blocks:
         assert len({line.count("|") for line in block.splitlines()}) == 1, block
+
+
+def test_single_jobs_are_told_by_both_models(tmp_path: Path) -> None:
+    rows = TABLE.splitlines()
+    names = ("name", "alone", "local", "served", "small", "ring")
+    table = "\n".join(f"{row},{name}" for row, name in zip(rows, names, strict=True)) + "\n"
+    found = document(tmp_path, table=table)
+    job = next(job for job in found["named"] if job["name"] == "served")
+    own = job["own_model"]
+    assert 0 < own["exposed_s"] <= own["comm_s"]
+    whole = job["data_s"] + job["flops_s"] + job["memory_s"] + own["exposed_s"]
+    assert own["step_s"] == pytest.approx(whole)
+    (row,) = (row for row in fleet_page.own_rows(found) if row[0] == "served")
+    assert len(row) == len(fleet_page.OWN_HEADS)
+    assert "Of it not hidden" in Page(fleet_page.render_page(found)).text
+
+
+def test_no_chart_of_ports_that_nobody_gains_by(tmp_path: Path) -> None:
+    study = STUDY.replace("  gpus_per_server: 8\n", "  gpus_per_server: 8\n  gpu_memory: 1 GB\n")
+    rows = TABLE.splitlines()
+    table = "\n".join([f"{rows[0]},state_bytes", *(f"{row},900e9" for row in rows[1:])]) + "\n"
+    found = document(tmp_path, study, table)
+    html = fleet_page.render_page(found)
+    assert "ports-chart" not in html
+    assert "ports-figure" not in html
+    assert "ports" in Page(html).sections
+    said = "From PS/Worker to AllReduce-Local no job of 2 can move, since no state fits."
+    assert said in fleet_words.answer_lines(found)
 
 
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:

@@ -107,7 +107,6 @@ def test_a_node_brings_its_accelerators_network_and_price() -> None:
     [
         ("minimize: capital", "minimize: tco", "tpu-v5p has no known link to its host"),
         ("precision: fp32, aggregation", "precision: fp8, aggregation", "cannot be priced"),
-        ("workload: resnet50", "workload: resnet50\nmodel: pai", "model pai is not there yet"),
     ],
 )
 def test_what_cannot_be_priced_is_refused_in_one_line(

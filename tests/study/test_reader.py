@@ -10,6 +10,7 @@ import pytest
 
 from dse.errors import StudyError
 from dse.study import (
+    APPROACH,
     AXES,
     Axis,
     InlinePrices,
@@ -298,6 +299,9 @@ def test_calibration_as_one_word_or_a_list(read: Reader) -> None:
 @pytest.mark.parametrize("value", NAMES.aggregations)
 def test_aggregations_split(value: str) -> None:
     algorithm, transport = split_aggregation(value)
+    if value in NAMES.approaches:
+        assert (algorithm, transport) == (APPROACH, value)
+        return
     assert f"{algorithm}-{transport}" == value
     assert algorithm in NAMES.algorithms
     assert transport in NAMES.transports

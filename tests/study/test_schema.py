@@ -98,7 +98,7 @@ def test_page_names_every_key_axis_and_quantity() -> None:
     for spec in AXES.values():
         for choice in spec.choices if spec.kind == "choice" else ():
             assert f"`{choice}`" in page, choice
-    for word in (*Names().algorithms, *Names().transports):
+    for word in (*Names().algorithms, *Names().transports, *Names().approaches):
         assert f"`{word}`" in page, word
     for name, quantity in QUANTITIES.items():
         if quantity.objective:

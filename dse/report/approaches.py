@@ -1,0 +1,81 @@
+"""What the report and `dse explain` say of points aggregated by an approach of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dse import catalog
+from dse.catalog import Fact
+from dse.search.problem import Problem
+from dse.search.values import axis_values
+from dse.study import APPROACH, split_aggregation
+
+_MS, _US, _MIB = 1e3, 1e6, 2.0**20
+
+
+def used_approaches(problem: Problem) -> list[catalog.Approach]:
+    """Approaches among the study's aggregations and the baseline's, each once."""
+    names = [*axis_values(problem, "aggregation"), problem.study.baseline.values["aggregation"]]
+    pairs = [split_aggregation(str(name)) for name in dict.fromkeys(names)]
+    return [catalog.approach(name) for algorithm, name in pairs if algorithm == APPROACH]
+
+
+def transports(problem: Problem) -> Iterator[dict[str, Any]]:
+    """A row for each, as :func:`dse.report.provenance.transports` has them."""
+    for facts in used_approaches(problem):
+        note = f"as the catalogue knows it, not measured; {_checked(facts)}"
+        yield {"name": facts.name, "title": facts.title, "calibrated": False, "partly": False,
+               "note": note}  # fmt: skip
+
+
+def assumptions(problem: Problem) -> Iterator[str]:
+    """What the prices of approaches rest on, in a sentence or two."""
+    found = used_approaches(problem)
+    if found:
+        yield (
+            f"What a message of {', '.join(facts.name for facts in found)} costs and when it "
+            "leaves is what the catalogue says of each approach (below, with its sources): nothing "
+            "of it was measured for this study, and much is recalled and unverified. Every layer "
+            "with weights is one tensor."
+        )
+
+
+def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+    """The facts of each approach."""
+    for facts in used_approaches(problem):
+        yield f"approach {facts.name}", facts.facts
+
+
+def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
+    """The terms of one point's approach, see :func:`dse.search.approached.described`."""
+    cost = f"{known['message_s'] * _US:g} us a message, {known['link_efficiency']:.1%} of the link"
+    out = [f"approach         {known['title']}", f"                 {cost}"]
+    queries, adding, fusion = known["queries"], known["sum"], known["fusion"]
+    if queries["per_message"]:
+        asked = f"{queries['per_message']:g} driver queries a message, {queries['query_s'] * _US:g}"
+        out.append(f"  {asked} us each{_without(queries['without_step_s'], step_s)}")
+    if adding["s_per_byte"] or adding["start_s"]:
+        speed = 1e-9 / adding["s_per_byte"] if adding["s_per_byte"] else float("inf")
+        summed = f"sums on the {adding['where']}: {speed:.4g} GB/s, {adding['start_s'] * _US:g} us"
+        out.append(f"  {summed} each{_without(adding['without_step_s'], step_s)}")
+    else:
+        out.append(f"  sums {adding['where']}")
+    if fusion is not None:
+        buffer = f"{fusion['buffer_bytes'] / _MIB:g} MiB"
+        out.append(f"  tensors fused up to {buffer}, every {fusion['cycle_s'] * _MS:g} ms at most")
+    if known["unverified"]:
+        out.append(f"  unverified: {', '.join(known['unverified'])}")
+    return out
+
+
+def _without(without_s: float | None, step_s: float) -> str:
+    """What a term adds to the step."""
+    if without_s is None:
+        return ""
+    return f"; the step would take {(step_s - without_s) * _MS:.3f} ms less without"
+
+
+def _checked(facts: catalog.Approach) -> str:
+    recalled = sum(fact.status == "unverified" for fact in facts.facts)
+    return f"{recalled} of {len(facts.facts)} parameters unverified"

@@ -1,0 +1,49 @@
+"""Axes of a study that only some aggregations have: tensor fusion, and the size of a bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse import catalog
+from dse.study import APPROACH, Study, split_aggregation
+from dse.yaml_source import Loc
+
+_FUSES, _IN_BUCKETS = "fuses no tensors", "sends messages of its own, no buckets"
+_NEEDS = {"fusion_buffer": _FUSES, "fusion_cycle": _FUSES, "bucket": _IN_BUCKETS}
+
+
+def check_axes(study: Study) -> None:
+    """Raise StudyError where an axis changes nothing of an aggregation that it applies to.
+
+    Its points would be counted several times over; one bucket size for all does no harm.
+    """
+    for place, axis, values, aggregations in _uses(study):
+        if axis not in _NEEDS or (axis == "bucket" and values < 2):
+            continue
+        served = [name for name in aggregations if _has(name, axis)]
+        idle = [name for name in aggregations if name not in served]
+        if idle:
+            remedy = f"drop {axis}"
+            if served:
+                remedy = f"put it under when, if: {{aggregation: [{', '.join(served)}]}}"
+            raise study.source.error(place, f"{axis}: {idle[0]} {_NEEDS[axis]}", remedy, key=True)
+
+
+def _uses(study: Study) -> Iterator[tuple[Loc, str, int, list[str]]]:
+    """Place, name, number of values of every axis, and the aggregations that it applies to."""
+    found = study.axis("aggregation")
+    every = [str(value) for value in found.values] if found else []
+    for axis in study.axes:
+        count = 2 if axis.continuous else len(axis.values)
+        yield ("space", axis.name), axis.name, count, every
+    for at, condition in enumerate(study.conditions):
+        required = dict(condition.requires).get("aggregation", tuple(every))
+        names = [str(value) for value in required]
+        yield ("when", at, "axis"), condition.axis, len(condition.values), names
+
+
+def _has(aggregation: str, axis: str) -> bool:
+    algorithm, name = split_aggregation(aggregation)
+    if axis == "bucket":
+        return algorithm != APPROACH
+    return algorithm == APPROACH and catalog.approach(name).fuses

@@ -1,0 +1,90 @@
+"""The schema for editors and the reader tell the same story."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from dse.errors import StudyError
+from dse.fleet import fleet_schema
+from dse.fleet.study import HARDWARE_BESIDES, KEYS, MONEY, read_fleet
+from dse.fleet.whatif import FIELDS
+from dse.session_fleet import is_fleet
+from dse.yaml_source import parse_yaml
+from tests.fleet.small import STUDY, written
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if is_fleet(path)]
+MORE = """\
+seed: 0
+overlap: ideal
+description: all keys
+"""
+
+
+def fits(text: str) -> None:
+    jsonschema.validate(parse_yaml(text, "f").data, fleet_schema())
+
+
+def test_it_is_a_schema_with_every_key_explained() -> None:
+    schema = fleet_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert tuple(schema["properties"]) == KEYS
+    inner = {name: schema["properties"][name]["properties"] for name in ("hardware", "money")}
+    assert tuple(inner["money"]) == MONEY
+    assert set(inner["hardware"]) == {*FIELDS, "efficiency", "gpus_per_server", *HARDWARE_BESIDES}
+    for properties in (schema["properties"], *inner.values()):
+        assert all(one["description"] for one in properties.values())
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_fleets_fit_the_schema_and_name_it(path: Path) -> None:
+    text = path.read_text()
+    fits(text)
+    assert text.startswith("# yaml-language-server: $schema=../docs/fleet.schema.json\n")
+
+
+def test_there_are_fleets_to_start_from() -> None:
+    assert {path.stem for path in SHIPPED} >= {"pai-fleet", "pai-ps-worker", "pai-case-studies"}
+
+
+def test_what_the_reader_accepts_fits(tmp_path: Path) -> None:
+    fits(STUDY)
+    assert read_fleet(written(tmp_path)).name == "small"
+    drawn = f"fleet: mine\npopulation: pai-fleet\njobs: 1e5\n{MORE}"
+    fits(drawn)
+    assert read_fleet(written(tmp_path, drawn)).overlapped
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("upgrades:", "upgrade:"),
+        ("nvlink", "nvlnk"),
+        ("allreduce-local", "allreduce"),
+        ("busy:", "bussy:"),
+        ("gpus: 100,", ""),
+        ("fleet: small\n", ""),
+        ("price_per_gpu", "price"),
+        ("[allreduce-local, pearl]", "[]"),
+        ("gpus_per_server: 8", "gpus_per_server: 8\n  shared_pcie: 1"),
+        ("fleet: small", "fleet: small\noverlap: half"),
+    ],
+)
+def test_what_the_reader_refuses_does_not_fit(old: str, new: str, tmp_path: Path) -> None:
+    text = STUDY.replace(old, new, 1)
+    assert text != STUDY
+    with pytest.raises(jsonschema.ValidationError):
+        fits(text)
+    if new != "[]":  # no port is no mistake, only no question
+        with pytest.raises(StudyError):
+            read_fleet(written(tmp_path, text))
+
+
+def test_the_schema_in_docs_is_the_one_printed() -> None:
+    stored: dict[str, Any] = json.loads((ROOT / "docs" / "fleet.schema.json").read_text())
+    assert stored == fleet_schema(), "refresh: dse schema --fleet > docs/fleet.schema.json"
