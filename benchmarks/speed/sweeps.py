@@ -12,14 +12,13 @@ much for less.
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ def here(study: str) -> dict[str, Any]:
         priced = sweep(problem)
 
     cpu, wall = measured(action, 1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE
+    peak = _peak_bytes()
     size = problem.space.size
     return {"points": size, "cpu_s": cpu, "wall_s": wall, "peak_bytes": peak, "priced": priced,
             "points_per_s_per_core": size / cpu}  # fmt: skip
@@ -118,29 +117,32 @@ def through_ray(study: str) -> dict[str, Any]:
             log = RunLog(Path(folder) / "run.log.jsonl", identity(problem, "exhaustive"), False)
             with closing(log):
                 found = run(problem, "exhaustive", cluster, log, lambda *_: None, 0, 0)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE + _below_bytes()
+        peak = _peak_bytes()
     finally:
         cluster.close()
     return {"points": found.tally.points, "wall_s": found.search_s, "peak_bytes": peak,
             "priced": found.tally.priced, "start_s": start_s}  # fmt: skip
 
 
-def _below_bytes() -> int:
-    """The most memory that each process begun from this one has had, as Linux counts it, summed:
-    of Ray its workers, raylet, head and agents.
+def _peak_bytes() -> int:
+    """The most memory that this process has had, and all begun from it: of Ray its workers, raylet,
+    head and agents. Of those, pages that they share count once (Linux's PSS); what a process had at
+    its highest above what it has now counts in full, as if all had been at their highest at once.
     """
     found: dict[int, dict[str, str]] = {}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            lines = status.read_text().splitlines()
-        except OSError:  # it has just ended
-            continue
-        found[int(status.parent.name)] = dict(line.split(":", 1) for line in lines if ":" in line)
-    return sum(
-        int(rows.get("VmHWM", "0").split()[0]) * KIBIBYTE
-        for process, rows in found.items()
-        if os.getpid() in _above(process, found)
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has just ended, or is another user's
+            text = "".join((process / part).read_text() for part in ("status", "smaps_rollup"))
+            rows = (line.split(":", 1) for line in text.splitlines() if ":" in line)
+            found[int(process.name)] = {name: value.strip() for name, value in rows}
+    below = [rows for process, rows in found.items() if os.getpid() in _above(process, found)]
+    return _kib(found[os.getpid()], "VmHWM") + sum(
+        _kib(rows, "Pss") + _kib(rows, "VmHWM") - _kib(rows, "VmRSS") for rows in below
     )
+
+
+def _kib(rows: dict[str, str], name: str) -> int:
+    return int(rows[name].split()[0]) * KIBIBYTE
 
 
 def _above(process: int, found: dict[int, dict[str, str]]) -> Iterator[int]:

@@ -198,7 +198,9 @@ def held_out_error(setting: Setting) -> Array:
     """One factor per draw for the error on what the fit has not seen; shape (draws, ...).
 
     Log-normal, as wide as the profile's held-out error (the wider reading of its median and its
-    90th percentile), and twice as wide outside the measured range. One factor for the whole step:
+    90th percentile), and twice as wide outside the measured range. A relative error e is read as
+    the factor x of which (x - 1/x) / 2 = e, the mean of x - 1 for a time that is too long and
+    1 - 1/x for one that is too short; so ln x = arcsinh(e). One factor for the whole step:
     its messages err together, and so do two points of the same algorithm on the same side of the
     measured range; errors of other points are independent. 1 where nothing is measured.
 
@@ -224,7 +226,8 @@ def held_out_error(setting: Setting) -> Array:
     else:
         draws = setting.problem.draw_count
         judged = setting.between or profile.fit(setting.algorithm)
-        widest = max(judged.error / NORMAL_MEDIAN, judged.error_p90 / NORMAL_P90)
+        error, error_p90 = np.arcsinh((judged.error, judged.error_p90))
+        widest = max(error / NORMAL_MEDIAN, error_p90 / NORMAL_P90)
         width = widest * np.where(measured, 1.0, OUTSIDE_WIDENING)
     inside, outside = (
         np.random.default_rng(crc32(f"{setting.algorithm} {side}".encode()))

@@ -59,6 +59,22 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
             assert high >= point["step_s"] * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("error", [0.05, 0.4, 50.0, 3300.0])
+def test_a_poor_calibration_has_wide_intervals_that_end_somewhere(
+    problem: Problem, profile: Profile, error: float
+) -> None:
+    poor = {name: replace(fit, error=error, error_p90=error) for name, fit in profile.fits.items()}
+    found = replace(problem, profiles={"mpi": replace(profile, fits=poor)})
+    low, high = at(found, gpus=4, aggregation="ring-mpi", overlap="none")["interval"]["step_s"]
+    assert 0 < low < high < np.inf
+    known = replace(problem, profiles={"mpi": profile})
+    narrow, wide = (width(p, gpus=4, aggregation="ring-mpi") for p in (known, found))
+    assert (wide > narrow) is (error > 0.1)
+    outcome = run(found, "exhaustive", None, None, lambda *_: None, 0, 0)
+    told = document.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("poor.yaml")})
+    assert json.dumps(told, allow_nan=False)
+
+
 def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
     measured = {"aggregation": "ring-mpi", "bucket": 4 * 2.0**20}
     assert at(problem, gpus=4, gpus_per_node=4, **measured)["extrapolated"] is False
