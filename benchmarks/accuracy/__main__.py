@@ -58,7 +58,8 @@ def main() -> None:
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     facts = published.facts()
-    text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{checks_table(facts)}"
+    tables = f"{approaches.goals()}\n\n{checks_table(facts)}"
+    text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
     record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}

@@ -16,14 +16,14 @@ class Line:
 
     ratio: predicted over measured, (points,). inside: whether the measured value lay in the 90 %
     interval, (points,), None where there is no interval. target: median and 90th percentile of the
-    absolute relative error to reach.
+    absolute relative error to reach; None for the latter where it has no target.
     """
 
     data: str
     predictor: str
     ratio: Floats
     inside: np.ndarray[Any, np.dtype[np.bool_]] | None = None
-    target: tuple[float, float] | None = None
+    target: tuple[float, float | None] | None = None
 
     @property
     def median(self) -> float:
@@ -62,8 +62,9 @@ def table(lines: list[Line]) -> str:
     for line in lines:
         goal = ""
         if line.target:
-            missed = line.median > line.target[0] or line.p90 > line.target[1]
-            goal = f"{line.target[0]:.0%} / {line.target[1]:.0%}{' missed' * missed}"
+            median, p90 = line.target
+            missed = line.median > median or (p90 is not None and line.p90 > p90)
+            goal = f"{median:.0%}{'' if p90 is None else f' / {p90:.0%}'}{' missed' * missed}"
         cells = (
             line.data,
             line.predictor,

@@ -1,7 +1,8 @@
 """Throughput that others published on many accelerators, predicted from the smallest counts only.
 
 The target holds for every line, also where it is missed; a line with real data has the reading of
-that data in it, which nothing models.
+that data in it, which nothing models. On servers of EC2 and Piz Daint the number of servers of a
+held-out row is given to the predictor: the authors' own, found best along with its rate.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from benchmarks.accuracy.scaling_fit import SYNTHETIC, Predicted, predict_all
 TARGET = (0.08, 0.20)
 KNEE_TARGET = (0.5, 0.5)  # within a factor of 1.5
 KNEE_EFFICIENCY = 2 / 3
+CHANGED = "form changed 3 times after held-out errors"
 ONE_NODE = ("dgx-1", "gce-8-k80", "ec2-p2.8xlarge-one-node")
 SETS = {
-    "Piz Daint, gRPC servers, 1-8 -> 16-128 GPUs": ("piz-daint-grpc",),
-    "EC2 p2.xlarge, gRPC servers, 1-8 -> 16-128 GPUs": ("ec2-p2.xlarge",),
-    "EC2 p2.8xlarge, gRPC servers, 1-8 -> 16-128 GPUs": ("ec2-p2.8xlarge",),
-    "TensorFlow 2017, EC2 p2.8xlarge, 1-8 -> 16-64 GPUs": ("ec2-p2.8xlarge-tensorflow",),
+    "Piz Daint, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("piz-daint-grpc",),
+    "EC2 p2.xlarge, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("ec2-p2.xlarge",),
+    "EC2 p2.8xlarge, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("ec2-p2.8xlarge",),
+    "TensorFlow 2017, EC2 p2.8xlarge (server counts given), 1-8 -> 16-64 GPUs": (
+        "ec2-p2.8xlarge-tensorflow",
+    ),
     "TensorFlow 2017, one node, 1-4 -> 8 GPUs": ONE_NODE,
     "Piz Daint, Horovod over MPI, 2-8 -> 16-128 GPUs (read off a plot)": ("piz-daint-horovod",),
 }
@@ -39,7 +43,9 @@ def lines() -> list[Line]:
                    if pair[0].route.system in systems and pair[0].data == data]  # fmt: skip
             if own:
                 found.append(_judged(f"published: {name}, {data} data", own))
-    found.append(_judged("published: all of these", both))
+    found.append(_judged(f"published: all of these, {CHANGED}", both))
+    several = [pair for pair in both if pair[0].route.system not in ONE_NODE]
+    found.append(_judged(f"published: all of these on several nodes, {CHANGED}", several))
     kept = np.concatenate([_kept_efficiency(of) for of in series])
     found.append(Line("published: all of these", "efficiency of the last known count kept", kept))
     return [*found, *_knees(both)]
@@ -70,7 +76,10 @@ def _knees(pairs: Sequence[tuple[Series, Predicted]]) -> list[Line]:
         if of.route.algorithm == "ps" and measured < of.rows[-1].gpus:
             found = knee(of, at.middle)
             factors.append(max(found / measured, measured / found))
-    name = "published: GPUs where servers saturate, Piz Daint and p2.xlarge, factor (1.5 wanted)"
+    name = (
+        "published: GPUs where servers saturate, Piz Daint and p2.xlarge (server counts given), "
+        f"factor (1.5 wanted), {CHANGED}"
+    )
     return [Line(name, "dse", np.array(factors), target=KNEE_TARGET)]
 
 

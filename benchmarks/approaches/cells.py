@@ -115,7 +115,7 @@ def in_buckets(elements: Sequence[int], bucket_bytes: int) -> list[list[int]]:
 
 
 def to_servers(workload: str, servers: int) -> list[Message]:
-    """(server, bytes) of every tensor in the order of sending, placed as TensorFlow does."""
+    """(server, bytes) of every tensor in the order of sending, placed as tf_cnn_benchmarks does."""
     sizes = tensor_bytes(workload)
     keepers = homes(sizes, servers)
     return [(int(keepers[at]), int(sizes[at])) for at in range(len(sizes) - 1, -1, -1)]

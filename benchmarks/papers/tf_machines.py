@@ -32,7 +32,7 @@ class Machine:
 # What the abstract does not say is taken from what is generally known of the machines (recalled).
 PIZ_DAINT = Machine("p100-sxm2-16gb", 10e9, 1.3e-6)
 EDR_CLUSTER = Machine("p100-sxm2-16gb", 12.5e9, 1e-6)
-# Waiting for one another, as Inception v3 on 1 to 8 nodes of Piz Daint shows it: the means of
+# Waiting for one another, fitted to Inception v3 on 1 to 8 nodes of Piz Daint: the means of
 # benchmarks.accuracy.scaling_fit over what those counts allow.
 TOGETHER, SPREAD = 0.021, 0.019
 
@@ -50,12 +50,17 @@ def on(machine: Machine, facts: catalog.Approach, servers: int = 1) -> approach.
 
 
 def samples_per_s(
-    machine: Machine, facts: catalog.Approach, workload: str, gpus: Array, batch: Array
+    machine: Machine,
+    facts: catalog.Approach,
+    workload: str,
+    gpus: Array,
+    batch: Array,
+    waits: bool = True,
 ) -> Array:
     """Throughput of one accelerator a node, with the best number of servers where there are any.
 
     gpus and batch broadcast to the points' shape. Numbers of servers: 1, 2, 4, ... up to the
-    workers.
+    workers. waits: whether passes take longer where several wait for one another.
     """
     layers = model_layers(catalog.workload(workload))
     device = catalog.accelerator(machine.accelerator)
@@ -64,7 +69,8 @@ def samples_per_s(
         DEFAULT_EFFICIENCY, DEFAULT_EFFICIENCY,
     )  # fmt: skip
     passes = compute.forward_backward(layers, alone, batch, FP32)
-    passes = compute.scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
+    if waits:
+        passes = compute.scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
     sizes = layers.params * FP32.gradient_bytes
     counts = [1]
     if facts.algorithm == "ps":

@@ -20,9 +20,9 @@ GPUS, BATCH = np.array([64.0]), np.array([64.0])
 
 def main() -> None:
     """Efficiencies of all approaches, then what each term of an allreduce costs."""
-    print(_table(("approach", *WORKLOADS), _efficiencies()))
+    print(markdown(("approach", *WORKLOADS), _efficiencies()))
     print()
-    print(_table(("allreduce", *MESSAGES), _messages()))
+    print(markdown(("allreduce", *MESSAGES), _messages()))
 
 
 def _efficiencies() -> Iterable[tuple[str, ...]]:
@@ -57,7 +57,8 @@ def _sizes() -> Array:
     return np.array(list(MESSAGES.values()))
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+def markdown(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table with a head."""
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

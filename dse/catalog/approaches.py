@@ -18,7 +18,8 @@ class Approach:
 
     algorithm: ``ps``, one of the model's allreduce algorithms, or ``best``: the faster of recursive
     doubling and halving-doubling, as an MPI library chooses. reaches_device: messages start in
-    accelerator memory. multirail: one message uses all network cards of a node. message_s,
+    accelerator memory. fitted_on: the fabric whose times set link_efficiency, empty where it is not
+    fitted. multirail: one message uses all network cards of a node. message_s,
     copy_s_per_byte: software of one message. streams: messages that one process handles at once.
     buffer_bytes, cycle_s: tensor fusion; None where every tensor is a message of its own. queries,
     query_s: driver queries of one message, and what one takes. sum_s_per_byte: where the host sums;
@@ -42,6 +43,7 @@ class Approach:
     sum_s_per_byte: float | None
     sum_start_s: float
     facts: tuple[Fact, ...]
+    fitted_on: str = ""
 
     @property
     def fuses(self) -> bool:
@@ -90,6 +92,7 @@ def read_approach(path: Path) -> Approach:
         sum_s_per_byte=_inverse(adding, "bandwidth"),
         sum_start_s=_known(adding, "start", "seconds") if adding.has("start") else 0.0,
         facts=tuple(entry.facts),
+        fitted_on=entry.text("fitted_on", ""),
     )
     for section in (message, fusion, queries, adding, entry):
         section.finish()

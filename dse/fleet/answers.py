@@ -31,7 +31,7 @@ def load_population(study: FleetStudy) -> Population:
     """The study's jobs, drawn or read."""
     if study.drawn:
         return draw(read_recipe(study.population), study.jobs, study.seed)
-    return read_table(study.population)
+    return read_table(study.population, study.hardware["gpus_per_server"])
 
 
 def base_hardware(study: FleetStudy, population: Population) -> Hardware:

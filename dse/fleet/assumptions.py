@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from dse.fleet.breakdown import Priced, priced, shares
 from dse.fleet.drawing import draw
 from dse.fleet.facts import FASTER_ETHERNET
@@ -21,7 +23,8 @@ AS_ASSUMED = "as assumed"
 class Assumption:
     """The facts under one other assumption; None where that does not change the fact's meaning.
 
-    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from 25 to 100 Gbps.
+    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from the recipe's
+    Ethernet to 100 Gbps.
     """
 
     assumption: str
@@ -60,7 +63,10 @@ def _rows(recipe: Recipe, jobs: int, seed: int) -> Iterator[Assumption]:
         yield Assumption(name, _gain(entry, base), mean)
     yield Assumption("speedup of all jobs' time, not the mean of ratios", None, ways["aggregate"])
     share = shares(own.times)["weights"]
-    yield Assumption("weights go over Ethernet only", None, float((1 / (1 - 0.75 * share)).mean()))
+    # Of T_w only the part base / faster is left.
+    left = base.ethernet_bytes_per_s / np.asarray(fast.ethernet_bytes_per_s)
+    alone = float((1 / (1 - (1 - left) * share)).mean())
+    yield Assumption("weights go over Ethernet only", None, alone)
 
 
 def _others(recipe: Recipe, jobs: int, seed: int) -> Iterator[tuple[str, Priced]]:

@@ -12,7 +12,7 @@ import numpy as np
 from dse.errors import StudyError
 from dse.fleet.population import Group, Population
 from dse.model.arrays import Array, Mask
-from dse.model.pai import ARCHITECTURES, ONE_WORKER_ONE_GPU, Jobs
+from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, ONE_WORKER_ONE_GPU, Jobs
 from dse.spelling import alternatives, meant
 
 CLASS, NAME = "class", "name"
@@ -21,12 +21,14 @@ OPTIONAL = ("embedding_bytes", "gpu_hours", "state_bytes")
 NUMBERS = (*REQUIRED, *OPTIONAL)
 KNOWN = (CLASS, NAME, *NUMBERS)
 MOST_CNODES = 1e6
+# FLOPs, bytes and GPU-hours beyond these are mistakes, and their sums and ratios no numbers.
+LEAST, MOST = 1e-3, 1e30
 MOST_NAMED = 1000  # jobs whose names are kept, to tell single jobs apart
 _MOST_SPELLINGS = 60  # of classes: a column with more holds something else
 # column -> what else a value must be, in words
 _WANTED = {
     "cnodes": f"a whole number from 1 to {MOST_CNODES:.0f}",
-    "gpu_hours": "a number above 0",
+    "gpu_hours": f"a number from {LEAST:g} to {MOST:g}",
 }
 
 Place = Callable[[int, str], tuple[int, int, str]]  # (row, column) -> line, character, text
@@ -66,15 +68,16 @@ def check_header(path: str, header: list[str], line: int = 1) -> list[str]:
     return extra
 
 
-def population(path: Path, found: Columns) -> Population:
+def population(path: Path, found: Columns, gpus_per_server: float | None = None) -> Population:
     """Check every value and part the jobs by class.
 
+    gpus_per_server: the most cNodes of a class that stays in one server; None checks none of that.
     GPU-hours that the file does not tell are the cNodes, as if all jobs ran equally long.
     """
     if len(found.classes) == 0:
         raise StudyError(str(path), 0, 0, "no job in it", "write one row a job")
     rows = _by_class(path, found)
-    _check(path, found, rows)
+    _check(path, found, rows, gpus_per_server)
     groups = tuple(_group(name, at, found) for name, at in rows.items())
     return Population(
         name=path.stem,
@@ -125,7 +128,9 @@ def architecture_named(text: str | bytes) -> str | None:
     return plain if plain in ARCHITECTURES else None
 
 
-def _check(path: Path, found: Columns, rows: Mapping[str, Any]) -> None:
+def _check(
+    path: Path, found: Columns, rows: Mapping[str, Any], gpus_per_server: float | None
+) -> None:
     """Raise for the first row (in the order of the file) that has a value out of range."""
     numbers = found.numbers
     bad: list[tuple[int, str, str, str]] = []  # row, column, problem with {} for the text, remedy
@@ -136,16 +141,24 @@ def _check(path: Path, found: Columns, rows: Mapping[str, Any]) -> None:
             bad.append((first if at is None else int(at[first]), column, problem, remedy))
 
     for name, values in numbers.items():
-        wrong = ~np.isfinite(values) | (values < 0)
         if name == "cnodes":
-            wrong |= (values < 1) | (values > MOST_CNODES) | (values != np.floor(values))
-        if name == "gpu_hours":
-            wrong |= values <= 0
-        wanted = _WANTED.get(name, "a number of at least 0")
+            within = (values >= 1) & (values <= MOST_CNODES) & (values == np.floor(values))
+        else:
+            within = (values >= LEAST) & (values <= MOST)
+        if name not in _WANTED:
+            within |= values == 0
+        wrong = ~within  # also of what is no number
+        wanted = _WANTED.get(name, f"0, or a number from {LEAST:g} to {MOST:g}")
         note(wrong, name, f"{name}: {{}} cannot be", f"write {wanted}")
     own = rows.get(ONE_WORKER_ONE_GPU, np.empty(0, dtype=np.intp))
     note(numbers["cnodes"][own] > 1, "cnodes", "cnodes: {} of a 1w1g job",
          "write 1, or another class", own)  # fmt: skip
+    for kind in IN_ONE_SERVER if gpus_per_server is not None else ():
+        own = rows.get(kind, np.empty(0, dtype=np.intp))
+        note(numbers["cnodes"][own] > gpus_per_server, "cnodes",
+             f"cnodes: {{}} of a job of class {kind}, which is in one server",
+             f"write at most {gpus_per_server:g}, the gpus_per_server, or another class",
+             own)  # fmt: skip
     idle = numbers["flops"] + numbers["memory_bytes"] == 0
     note(idle, "flops", "the job computes nothing", "give flops or memory_bytes a value")
     if bad:

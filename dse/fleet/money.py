@@ -130,6 +130,8 @@ def money(
 ) -> tuple[dict[str, Any] | None, list[tuple[str, Fact]]]:
     """Every upgrade, and every port of the jobs that gain per cNode, over the fleet.
 
+    A port frees GPU-hours also where a job on fewer cNodes finishes later; ``finish_later`` says of
+    how many jobs that is so.
     whole: the key under which the speedups of all jobs stand.
     """
     if study.money is None:
@@ -142,7 +144,13 @@ def money(
         upgrades.append(entry)
         facts += behind
     ports = [
-        {"to": entry["to"], **saved(found, entry["fleet_speedup_by_gpu_hours"])} for entry in moved
+        {
+            "to": entry["to"],
+            "jobs": entry["jobs_that_gain_per_cnode"],
+            "finish_later": entry["jobs_that_gain_and_finish_later"],
+            **saved(found, entry["fleet_speedup_by_gpu_hours"]),
+        }
+        for entry in moved
     ]
     return {
         "gpus": found.gpus,

@@ -42,7 +42,9 @@ def port(
 
     gpu_memory_bytes: None where not known; else a job whose state does not fit cannot move to an
     architecture that holds all of it on every cNode, and counts as one that does not gain. Means
-    are of the jobs that can move, None where none can.
+    are of the jobs that can move, None where none can. Speedups are of the same work: a job that
+    loses cNodes may gain per cNode, hence need fewer GPU-hours, and yet finish later;
+    ``jobs_that_gain_and_finish_later`` counts these among ``jobs_that_gain_per_cnode``.
     """
     group = entry.group
     placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
@@ -52,9 +54,14 @@ def port(
     fits = _fits(group, to, placed, gpu_memory_bytes)
     faster, more = (per_cnode > GAIN) & fits, (throughput > GAIN) & fits
     weight_share = np.minimum(shares(entry.times)["weights"], 1.0)  # of rounding
+    later = faster & (throughput * GAIN < 1)
     moved = Speedups()
     moved.add(
-        entry.total_s, np.where(faster, after, entry.total_s), group.run_hours, group.gpu_hours
+        entry.total_s,
+        np.where(faster, after, entry.total_s),
+        group.run_hours,
+        group.gpu_hours,
+        np.where(faster, placed / group.cnodes, 1.0),
     )
     return {
         "from": group.architecture,
@@ -63,6 +70,8 @@ def port(
         "cannot": float(1 - fits.mean()),
         "gain_per_cnode": float(faster.mean()),
         "gain_throughput": float(more.mean()),
+        "jobs_that_gain_per_cnode": int(faster.sum()),
+        "jobs_that_gain_and_finish_later": int(later.sum()),
         "mean_speedup_per_cnode": float(per_cnode[fits].mean()) if fits.any() else None,
         "mean_throughput_ratio": float(throughput[fits].mean()) if fits.any() else None,
         "largest_speedup_per_cnode": float(per_cnode[fits].max()) if fits.any() else None,

@@ -10,7 +10,7 @@ from typing import Any
 from dse.catalog import Fact, names
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
-from dse.model.pai import ARCHITECTURES, Hardware
+from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, ONE_WORKER_ONE_GPU, Hardware
 from dse.spelling import alternatives, meant
 
 FOLDER = "populations"
@@ -46,6 +46,11 @@ class Sizes:
     least: float = 1.0
     most: float = 1.0
     shares: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def largest(self) -> float:
+        """No job has more cNodes."""
+        return max((count for count, _ in self.shares), default=self.most)
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,8 @@ def read_recipe(path: Path) -> Recipe:
         raise listed.wrong("no class", "write classes: {ps-worker: {..}}")
     classes = tuple(_class(listed, name) for name in listed.labels())
     entry.finish()
+    for found in classes:
+        _check_size(listed, found, base["gpus_per_server"])
     total = sum(found.job_share for found in classes)
     if abs(total - 1) > 1e-6:
         problem = f"the classes' job_share add up to {total:g}"
@@ -141,12 +148,28 @@ def _class(listed: Entry, name: str) -> ClassRecipe:
         raise own.wrong(problem, "make them add up to 1", "mean_shares")
     if mean["flops"] + mean["memory"] <= 0:
         raise own.wrong(f"{name} computes nothing", "give flops or memory a share", "mean_shares")
+    if name == ONE_WORKER_ONE_GPU and mean["weights"] > 0:
+        problem = f"weights of {name}, which exchanges none"
+        raise means.wrong(problem, "write 0, and share it among the others", "weights")
     concentration = _positive(own, "concentration", "count")
     data = _data_share(own.section("data_share")) if own.has("data_share") else None
     sizes = _sizes(own.section("cnodes")) if own.has("cnodes") else Sizes()
     coupling = _share(own, "size_coupling") if own.has("size_coupling") else 0.0
     own.finish()
     return ClassRecipe(name, share, mean, concentration, data, sizes, coupling)
+
+
+def _check_size(listed: Entry, found: ClassRecipe, gpus_per_server: float) -> None:
+    """Raise where a job has more cNodes than its class allows."""
+    name = found.architecture
+    if name not in (ONE_WORKER_ONE_GPU, *IN_ONE_SERVER):
+        return
+    most = 1.0 if name == ONE_WORKER_ONE_GPU else gpus_per_server
+    if found.sizes.largest > most:
+        problem = f"{found.sizes.largest:g} cnodes of {name}, which is in one server"
+        if name == ONE_WORKER_ONE_GPU:
+            problem = f"{found.sizes.largest:g} cnodes of {name}"
+        raise listed.wrong(problem, f"write at most {most:g}", name)
 
 
 def _data_share(own: Entry) -> DataShare:

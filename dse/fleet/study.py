@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dse import catalog
+from dse.errors import StudyError
 from dse.fleet.drawing import MOST_JOBS
 from dse.fleet.ports import TARGETS
 from dse.fleet.question import FleetStudy, Money
@@ -30,7 +31,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 SHARED, GPU_MEMORY = "shared_pcie", "gpu_memory"
 HARDWARE_BESIDES = (SHARED, GPU_MEMORY)
 MONEY = ("gpus", "busy", "gpu_hour", "accelerator", "amortisation_years", "gpus_per_nic", "prices")
-_HIGHEST = 1e18  # FLOP/s and bytes/s of one accelerator
+_LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
+_LOWEST_SHARE = 1e-6
 
 
 def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
@@ -112,13 +114,13 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
                 raise at.at(key).wrong(problem, f"write {key}: false")
             values[key] = at.value[key]
             continue
-        field, dimension = HARDWARE[key]
+        field = HARDWARE[key][0]
         place = at.at(key)
         if key in FIELDS:
             values[field], found = _peak(place, key)
             fabric = found or fabric
         elif key == "efficiency":
-            values[field] = place.quantity(dimension, 1.0)
+            values[field] = _share(place)
         else:
             values[field] = float(place.whole(1, 1024))
         labels[key] = str(place.value)
@@ -133,12 +135,35 @@ def _peak(at: Cursor, resource: str) -> tuple[float, str]:
         if not re.fullmatch(r"[\d.]+[A-Za-z/]*ps", written):
             name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
             return float(catalog.fabric(name).bytes_per_s or 0.0), name
-    return at.quantity(HARDWARE[resource][1], _HIGHEST), ""
+    peak = at.quantity(HARDWARE[resource][1], _HIGHEST)
+    if peak < _LOWEST:
+        raise at.wrong(f"{at.label}: {at.shown} is below anything that exists", "check the unit")
+    return peak, ""
+
+
+def _share(at: Cursor) -> float:
+    """A share of a whole, more than nothing."""
+    try:
+        share = at.quantity("count", 1.0)
+    except StudyError:
+        share = 0.0
+    if share < _LOWEST_SHARE:
+        remedy = "write a number above 0 and at most 1, such as 0.7"
+        raise at.wrong(f"{at.label}: {at.shown} is no share", remedy)
+    return share
+
+
+def _some(at: Cursor) -> list[Cursor]:
+    """The entries of a list that has some; a single value counts as a list of one."""
+    found = at.each()
+    if not found:
+        raise at.wrong(f"{at.label}: an empty list", f"write one entry, or drop {at.label}")
+    return found
 
 
 def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
     found: list[Upgrade] = []
-    for at in top.at("upgrades").each() if top.has("upgrades") else []:
+    for at in _some(top.at("upgrades")) if top.has("upgrades") else []:
         keys = at.keys((*FIELDS, "name", "price_per_gpu"))
         resources = [key for key in keys if key in FIELDS]
         if not resources:
@@ -150,7 +175,7 @@ def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
         if listed and len(keys) > 1:
             problem = f"{listed[0]}: several values under one name or price"
             raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        for places in zip(*(at.at(key).each() for key in resources), strict=True):
+        for places in zip(*(_some(at.at(key)) for key in resources), strict=True):
             upgrade = _upgrade(at, dict(zip(resources, places, strict=True)))
             if upgrade.name in (other.name for other in found):
                 raise places[0].wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
@@ -177,7 +202,7 @@ def _ports(top: Cursor) -> tuple[str, ...]:
     if not top.has("ports"):
         return ()
     found: list[str] = []
-    for at in top.at("ports").each():
+    for at in _some(top.at("ports")):
         name = at.named("architecture to move to", TARGETS)
         if name in found:
             raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
@@ -199,7 +224,7 @@ def _money(at: Cursor) -> Money:
             raise at.at("prices").wrong(problem, "paths count from the study's folder")
     return Money(
         gpus=at.at("gpus").whole(1, 10**8),
-        busy=at.at("busy").quantity("count", 1.0) if "busy" in given else 1.0,
+        busy=_share(at.at("busy")) if "busy" in given else 1.0,
         gpu_hour_usd=(
             at.at("gpu_hour").quantity("usd_per_hour", 1e6) if "gpu_hour" in given else None
         ),

@@ -27,13 +27,16 @@ _NAME_BYTES = 64
 _SAVE = "save it as UTF-8 text with commas between the columns"
 
 
-def read_table(path: Path) -> Population:
-    """Read a population. Raises :class:`~dse.errors.StudyError` with the place of what is wrong."""
+def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
+    """Read a population. Raises :class:`~dse.errors.StudyError` with the place of what is wrong.
+
+    gpus_per_server: the most cNodes of a job in one server, where that is known.
+    """
     if not path.is_file():
         problem = "this is a directory" if path.is_dir() else "no such file"
         raise StudyError(str(path), 0, 0, problem, "name a CSV or Parquet file")
     read = read_csv if path.suffix == ".csv" else read_parquet
-    return population(path, read(path))
+    return population(path, read(path), gpus_per_server)
 
 
 def read_csv(path: Path) -> Columns:
@@ -124,12 +127,19 @@ def _unreadable(path: Path, header: list[str], start: int) -> StudyError:
             if column not in NUMBERS:
                 continue
             place, text = _cell(cells, index)
-            try:
-                float(text)
-            except ValueError:
+            if not _is_number(text):
                 problem = f"{column}: '{text[:60]}' is not a number" if text else f"{column}: empty"
                 return StudyError(str(path), line, place, problem, "write a number such as 1.6e12")
     return StudyError(str(path), 0, 0, "cannot be read as CSV", _SAVE)
+
+
+def _is_number(text: str) -> bool:
+    """As numpy reads it: Python also takes 1_000 and the digits of other scripts."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text and text.isascii()
 
 
 def read_parquet(path: Path) -> Columns:

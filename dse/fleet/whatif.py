@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dse.fleet.breakdown import ALL, Priced
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import RESOURCES, Hardware, step_times
 
 WAYS = ("mean_of_ratios", "aggregate", "gpu_hours")
@@ -59,12 +59,26 @@ class Speedups:
         self.jobs, self.ratios = 0, 0.0
         self.hours = np.zeros((2, 2))  # run hours and GPU-hours; before and after
 
-    def add(self, before_s: Array, after_s: Array, run_hours: Array, gpu_hours: Array) -> None:
-        """Jobs of one class, every array of shape (jobs,)."""
-        left = after_s / before_s
-        self.jobs += len(left)
-        self.ratios += float((1 / left).sum())
-        for row, hours in enumerate((run_hours, gpu_hours)):
+    def add(
+        self,
+        before_s: Array,
+        after_s: Array,
+        run_hours: Array,
+        gpu_hours: Array,
+        kept: ArrayLike = 1.0,
+    ) -> None:
+        """Jobs of one class, every array of shape (jobs,).
+
+        kept: the part of its cNodes that a job keeps. With ``1 / kept`` times the steps it does the
+        same work, since the batch of a cNode stays: its GPU-hours change as its step does, its run
+        time by ``1 / kept`` more.
+        """
+        gpu_left = after_s / before_s
+        run_left = gpu_left / kept
+        self.jobs += len(gpu_left)
+        self.ratios += float((1 / run_left).sum())
+        both = ((run_hours, run_left), (gpu_hours, gpu_left))
+        for row, (hours, left) in enumerate(both):
             self.hours[row] += float(hours.sum()), float(hours @ left)
 
     def merge(self, other: Speedups) -> None:

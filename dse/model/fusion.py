@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count
 from typing import TypeAlias
 
@@ -23,6 +24,7 @@ Indices: TypeAlias = NDArray[np.int64]
 
 KEPT = 1 << 23  # prices of messages that are kept: 64 MB
 AT_FIRST = 1 << 16  # of them, priced in one call before the loop: those of few tensors
+SLOWED = (1, 2, 4, 8, 16)  # cycles that pass from one look of a busy loop to its next
 AHEAD = 8  # times as much work is worth a price that later rounds look up
 
 
@@ -33,16 +35,25 @@ class Fusion:
     buffer_bytes: what a message holds at most (a larger tensor goes alone); 0 sends every tensor on
     its own. cycle_s: least time from one tick to the next. agreement_s: to agree on what is ready,
     once a tick.
+
+    phases: 0 follows the loop, with a tick when the backward pass starts; a loop that was busy at a
+    tick then looks as soon as it is done, so that slower sums may find more company for a tensor
+    and end earlier. The loop knows nothing of the pass: with phases > 0 the result is the mean over
+    first ticks at (k + 1/2) / phases of a cycle, and all later ticks are whole cycles after these,
+    so that which tensors leave together does not depend on what sums take. A loop that is busy has
+    in effect a longer cycle: the one of :data:`SLOWED` that ends first. No step is then longer for
+    faster sums.
     """
 
     buffer_bytes: ArrayLike
     cycle_s: ArrayLike
     agreement_s: ArrayLike = 0.0
+    phases: int = 0
 
 
 @dataclass(frozen=True)
 class Fused:
-    """What became of a step's tensors; arrays in the shape of the points.
+    """What became of a step's tensors; arrays in the shape of the points, means over phases.
 
     end_s: seconds after the backward pass began until the last sum is there. busy_s: of them, spent
     summing and agreeing. messages: how many were sent.
@@ -63,30 +74,59 @@ def fused(
     """Follow the loop through one backward pass, for all points at once.
 
     tensor_bytes: (tensors,), in the order in which they become ready. ready_s: (tensors, *R), not
-    falling, from the start of the backward pass, when the first tick is. shape: S, to which R
+    falling, from the start of the backward pass. shape: S, to which R
     broadcasts; R by default. cost: bytes, of shape S or (sizes, 1, ...), -> seconds of one
     allreduce, in a shape that broadcasts with it and S. The loop takes as many rounds as there are
     tensors, at most; points that are done are left out of it.
     """
-    tensors = len(tensor_bytes)
     shape = ready_s.shape[1:] if shape is None else shape
     times, prices = _Times(ready_s, shape), _Prices(tensor_bytes, cost, shape)
     buffer, cycle, agree = (
         np.broadcast_to(np.asarray(value, dtype=np.float64), shape).reshape(-1)
         for value in (fusion.buffer_bytes, fusion.cycle_s, fusion.agreement_s)
     )
+    if fusion.phases == 0:
+        found = _followed(times, prices, buffer, cycle, agree, np.zeros_like(cycle), False)
+    else:
+        found = np.full((3, buffer.size), np.inf)
+        for slowed in SLOWED:
+            long = slowed * cycle
+            firsts = [(phase + 0.5) / fusion.phases * long for phase in range(fusion.phases)]
+            each = (_followed(times, prices, buffer, long, agree, at, True) for at in firsts)
+            mean = reduce(np.add, each) / fusion.phases
+            found = np.where(mean[0] < found[0], mean, found)
+    end, busy, messages = found.reshape((3, *shape))
+    return Fused(end, busy, messages)
+
+
+def _followed(
+    times: _Times,
+    prices: _Prices,
+    buffer: Array,
+    cycle: Array,
+    agree: Array,
+    first_s: Array,
+    steady: bool,
+) -> Array:
+    """(end, busy, messages) of the loop whose first tick is at ``first_s``; all (points,).
+
+    steady: ticks stay whole cycles after the first, also where the loop is busy.
+    """
+    tensors = times.count
     points = buffer.size
     sent, seen = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.int64)
     now, busy, messages = np.zeros(points), np.zeros(points), np.zeros(points)
-    tick = -cycle
+    tick = first_s - cycle
     at = np.arange(points)
     while at.size:
         idle = at[sent[at] == seen[at]]
         if idle.size:
-            earliest = np.maximum(now[idle], tick[idle] + cycle[idle])
+            earliest = tick[idle] + cycle[idle]
+            if not steady:
+                earliest = np.maximum(now[idle], earliest)
             tick[idle] = _next_tick(earliest, times.of(sent[idle], idle), cycle[idle])
             seen[idle] = times.reached(tick[idle], seen[idle], idle)
-            now[idle] = tick[idle] + agree[idle]
+            now[idle] = np.maximum(now[idle], tick[idle]) + agree[idle]
             busy[idle] += agree[idle]
         fits = prices.fitting(sent[at], buffer[at])
         until = np.clip(fits, sent[at] + 1, seen[at])
@@ -96,7 +136,7 @@ def fused(
         messages[at] += 1
         sent[at] = until
         at = at[until < tensors]
-    return Fused(now.reshape(shape), busy.reshape(shape), messages.reshape(shape))
+    return np.stack([now, busy, messages])
 
 
 class _Times:
@@ -104,7 +144,7 @@ class _Times:
 
     def __init__(self, ready_s: Array, shape: tuple[int, ...]) -> None:
         self._cell, self._cells = _cells(ready_s.shape[1:], shape)
-        self._ready_s, self._count = ready_s.reshape(-1), len(ready_s)
+        self._ready_s, self.count = ready_s.reshape(-1), len(ready_s)
 
     def of(self, tensor: Indices, at: Indices) -> Array:
         """When a tensor is ready, at some of the points."""
@@ -112,10 +152,10 @@ class _Times:
 
     def reached(self, now: Array, low: Indices, at: Indices) -> Indices:
         """How many tensors are ready by ``now``, by halving; ``low`` of them certainly are."""
-        high = np.full_like(low, self._count)
+        high = np.full_like(low, self.count)
         while np.any(low < high):
             middle = (low + high) // 2
-            there = (low < high) & (self.of(np.minimum(middle, self._count - 1), at) <= now)
+            there = (low < high) & (self.of(np.minimum(middle, self.count - 1), at) <= now)
             low, high = np.where(there, middle + 1, low), np.where(there, high, middle)
         return low
 

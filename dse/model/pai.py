@@ -34,7 +34,8 @@ ARCHITECTURES = (
     PEARL,
 )
 RESOURCES = ("gpu", "memory", "pcie", "ethernet", "nvlink")
-# The media over which weights go, beyond one server; PEARL inside one server needs no Ethernet.
+# The media over which weights go, beyond one server; PEARL inside one server needs no Ethernet, and
+# where a server has one accelerator nothing goes over NVLink.
 MEDIA = MappingProxyType(
     {
         ONE_WORKER_ONE_GPU: (),
@@ -153,6 +154,8 @@ def step_times(architecture: str, jobs: Jobs, hardware: Hardware) -> StepTimes:
     media = dict.fromkeys(MEDIA[architecture], weights)
     if architecture == PEARL:
         media["ethernet"] = np.where(n > hardware.gpus_per_server, weights, 0.0)
+    if "nvlink" in media:  # it joins the accelerators of a server
+        media["nvlink"] = np.where(np.asarray(hardware.gpus_per_server) > 1, weights, 0.0)
     none = np.zeros(())
 
     def over(medium: str, bytes_per_s: ArrayLike) -> Array:

@@ -2,7 +2,8 @@
 
 Where :func:`dse.model.parameter_server.parameter_server` spreads a bucket over all servers evenly
 but for one factor of imbalance, here every tensor is a message of its own to the server that keeps
-it, as in TensorFlow: few servers hold large tensors, and there the queue is.
+it, as tf_cnn_benchmarks' greedy placement does: few servers hold large tensors, and there the
+queue is.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from dse.report import fleet_figures, fleet_words, markdown, page
@@ -192,13 +193,20 @@ def money_rows(document: Document) -> list[list[str]]:
             usd(row["worth_usd_per_gpu"]),
             usd(row["capital_usd"] / money["gpus"]) if known else NONE, row["basis"] or NONE,
         ])  # fmt: skip
-    moves = "Jobs that gain per cNode move to"
     rows += [
-        [f"{moves} {CLASSES[row['to']]}", usd(row["saved_usd_per_year"]), NONE, NONE, NONE,
+        [_moves(row), usd(row["saved_usd_per_year"]), NONE, NONE, NONE,
          usd(row["worth_usd_per_gpu"]), NONE, NONE]
         for row in money["ports"]
     ]  # fmt: skip
     return rows
+
+
+def _moves(row: Mapping[str, Any]) -> str:
+    """Who moves where, and how many of them pay for it with time."""
+    text = f"{fleet_words.jobs(row['jobs'])} that gain per cNode move to {CLASSES[row['to']]}"
+    if row["finish_later"]:
+        text += f"; on fewer cNodes {count(row['finish_later'])} of them finish later"
+    return text
 
 
 def usd(value: float) -> str:

@@ -168,12 +168,13 @@ def fact_lines(document: Document) -> Iterator[str]:
     heads = ("fact", "published", "here", "agrees from", "role", "ok")
     yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
     if any(fact["ok"] is not None for fact in document["facts"]):
-        yield "'fitted' facts set the populations that ship: that they agree is no evidence."
+        yield "'fitted' facts set the model or the populations that ship, or follow from what did,"
+        yield "an 'identity' is a consequence of the equations: that they agree is no evidence."
     rows = assumption_rows(document)
     if rows:
         yield ""
         yield "PS/Worker jobs under other assumptions"
-        yield from aligned([("assumption", "gain from AllReduce-Local", "25 to 100 Gbps"), *rows])
+        yield from aligned([("assumption", "gain from AllReduce-Local", "to 100 Gbps"), *rows])
     rows = model_rows(document)
     if rows:
         yield ""

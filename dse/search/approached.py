@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from dse.search.setting import Setting
 
 
+PHASES = 4  # of the cycle of tensor fusion, over which a step is the mean
+
+
 @dataclass(frozen=True)
 class Around:
     """What an approach runs on; arrays that broadcast.
@@ -90,6 +93,7 @@ def model(setting: Setting, facts: catalog.Approach, count: int = 1) -> approach
     fusion = Fusion(
         setting.numbers("fusion_buffer", facts.buffer_bytes or 0.0),
         setting.numbers("fusion_cycle", facts.cycle_s),
+        phases=PHASES,
     )
     return built(facts, around, Servers(count, setting.colocated, facts.streams), fusion)
 

@@ -15,7 +15,7 @@ from dse.model.step import AUTO
 from dse.search import closed, tables
 from dse.search.problem import Problem
 from dse.search.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import APPROACH, Value, split_aggregation
+from dse.study import APPROACH, Value, Wire, split_aggregation
 
 MOST_LISTED = 6
 # Axes that the closed model does not contain.
@@ -27,7 +27,7 @@ def cautions(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
     if problem.closed:
         return [*_unseen(problem), *_alike(problem)]
-    found = [unused(name) for name in _unused(problem)]
+    found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
     for name, profile in _chosen(problem):
         found += unpriced_layouts(problem, name, profile)
         if _networks_alike(problem, profile):
@@ -154,13 +154,60 @@ def _chosen(problem: Problem) -> Iterator[tuple[str, Profile]]:
             yield f"{AUTO}-{transport}", profile
 
 
-def _networks_alike(problem: Problem, profile: Profile) -> bool:
-    """Whether the study compares networks by a profile that cannot tell them apart."""
-    several = any(
+def _other_fabrics(problem: Problem) -> list[str]:
+    """Approaches of the study on links from which what they reach of a link was not taken."""
+    names = [split_aggregation(str(value)) for value in axis_values(problem, "aggregation")]
+    approaches = [catalog.approach(rest) for algorithm, rest in names if algorithm == APPROACH]
+    links = axis_values(problem, "inter_node")
+    if not _several_nodes(problem):
+        return []
+    found = []
+    for facts in approaches:
+        others = [_label(link) for link in links if not _is(link, facts.fitted_on)]
+        if facts.fitted_on and others:
+            found.append(
+                f"{facts.name} reaches {facts.link_efficiency:.1%} of a link: fitted on "
+                f"{facts.fitted_on}, an assumption on {_listed(others)}."
+            )
+    rdma = [facts.name for facts in approaches if facts.protocol == "rdma"]
+    plain = [_label(link) for link in links if _is_ethernet(link)]
+    if rdma and plain:
+        found.append(
+            f"{_listed(rdma)}: over RDMA, whose numbers are those of InfiniBand; on "
+            f"{_listed(plain)} they suppose RoCE that reaches as much of the link."
+        )
+    return found
+
+
+def _label(link: Value) -> str:
+    return link.label if isinstance(link, Wire) else str(link)
+
+
+def _is(link: Value, fabric: str) -> bool:
+    """Whether a link is this fabric, or one of the study's own that is as fast."""
+    if not fabric or not isinstance(link, Wire):
+        return str(link) == fabric
+    known = catalog.fabric(fabric).bytes_per_s
+    return link.fabric in (None, fabric) and link.bytes_per_s == known
+
+
+def _is_ethernet(link: Value) -> bool:
+    """Whether a link is a fabric that ordinary TCP knows besides RDMA: Ethernet."""
+    name = link.fabric if isinstance(link, Wire) else str(link)
+    return name is not None and {"rdma", "tcp"} <= set(catalog.fabric(name).latency_s)
+
+
+def _several_nodes(problem: Problem) -> bool:
+    return any(
         node_count(ranks, local) > 1
         for local in ranks_per_node(problem)
         for ranks in numbers(problem, "gpus", 1.0)
     )
+
+
+def _networks_alike(problem: Problem, profile: Profile) -> bool:
+    """Whether the study compares networks by a profile that cannot tell them apart."""
+    several = _several_nodes(problem)
     compared = len(axis_values(problem, "inter_node")) > 1
     return several and compared and profile.link_bytes_per_s is None and profile.max_nodes > 1
 

@@ -111,8 +111,8 @@ class Setting(Placement):
     def imbalance(self) -> Array:
         """Largest shard over the mean one, as the servers that calibration runs place tensors.
 
-        Those know all tensors beforehand, and so do not place as TensorFlow does, in the order of
-        creation; the servers of an approach do (:mod:`dse.model.tensor_servers`).
+        Those know all tensors beforehand, and so do not place as tf_cnn_benchmarks does, in the
+        order of creation; the servers of an approach do (:mod:`dse.model.tensor_servers`).
         """
         if self.algorithm != step.PARAMETER_SERVER:
             return np.ones((1,) * self.rank)

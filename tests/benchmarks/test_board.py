@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.accuracy.__main__ import overall
-from benchmarks.accuracy.board import Line
+from benchmarks.accuracy.approaches import goals_table
+from benchmarks.accuracy.board import Line, table
+from benchmarks.approaches.judge import Judged
 
 
 def line(held: int, of: int) -> Line:
@@ -18,3 +20,23 @@ def test_the_least_and_most_covered_group_are_named_beside_the_whole() -> None:
     said = overall([line(1, 4), without, line(20, 20), line(12, 16)])
     assert said.startswith("90 % intervals hold 82% of 40 held-out values")
     assert said.endswith("of one line 25% to 100%.")
+
+
+def test_a_target_of_the_median_alone_does_not_ask_for_the_tail() -> None:
+    ratio = np.array([1.0, 1.0, 1.05, 9.0])
+    rows = table([
+        Line("a", "dse", ratio, target=(0.1, None)),
+        Line("b", "dse", ratio, target=(0.1, 0.3)),
+        Line("c", "dse", ratio, target=(0.01, None)),
+    ]).splitlines()[2:]  # fmt: skip
+    assert [row.split(" | ")[-1] for row in rows] == ["10% |", "10% / 30% missed |", "1% missed |"]
+
+
+def test_order_and_regret_stand_beside_their_targets() -> None:
+    ratio, one = np.ones(3), np.array([1.0, 1.2])
+    good = goals_table(Judged(ratio, 0.95, 1.0, 1.0, np.array([1.0, 1.05])), one).splitlines()[2:]
+    bad = goals_table(Judged(ratio, 0.94, 1.0, 1.0, np.array([1.0, 1.08])), one).splitlines()[2:]
+    assert [row.endswith("missed |") for row in good] == [False, False, False]
+    assert [row.endswith("missed |") for row in bad] == [True, True, False]
+    assert "| 2 | 4.0% longer |" in bad[1]
+    assert "| 2 | 10.0% longer |" in bad[2]

@@ -47,7 +47,7 @@ def test_the_paper_is_put_beside_on_request(tmp_path: Path) -> None:
                      done.stdout)  # fmt: skip
     assert re.search(r"do not share PCIe .* 7\d %", done.stdout)
     document = json.loads((tmp_path / "here" / "fleet.json").read_text())
-    assert {fact["role"] for fact in document["facts"]} == {"fitted", "check"}
+    assert {fact["role"] for fact in document["facts"]} == {"identity", "fitted", "check"}
     assert len(document["assumptions"]) == 12
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
+from dse.report.fleet_page import money_rows
 from tests.fleet.small import STUDY, TABLE, written
 
 E = 0.7
@@ -108,6 +109,30 @@ def test_ports_count_who_gains(found: dict[str, Any]) -> None:
     assert local["mean_throughput_ratio"] == pytest.approx(np.mean(throughput))
     assert sum(part["jobs"] for part in local["by_cnodes"]) == 2
     assert [(part["above"], part["upto"]) for part in local["by_cnodes"]] == [(2, 4), (8, 16)]
+
+
+def test_a_port_is_the_same_work_and_who_finishes_later_is_said(tmp_path: Path) -> None:
+    """64 cNodes cut to 8: eight times the steps, each shorter by less than that."""
+    rows = ("ps-worker,64,1e12,1e9,1e6,1e9", "ps-worker,8,1e12,1e9,1e6,1e9")
+    table = "\n".join([TABLE.splitlines()[0], *rows]) + "\n"
+    found = answer(read_fleet(written(tmp_path, table=table)))
+    local, pearl = found["ports"]
+    own = ("ps-worker", 8, 1e12, 1e9, 1e6, 1e9)
+    gain = sum(terms(own)) / sum(terms(("allreduce-local", *own[1:])))
+    assert 1 < gain < 8
+    ways = local["speedup_if_those_move_that_gain_per_cnode"]
+    assert ways["mean_of_ratios"] == pytest.approx((gain / 8 + gain) / 2)
+    assert ways["aggregate"] == pytest.approx(2 / (8 / gain + 1 / gain))
+    assert ways["gpu_hours"] == pytest.approx(gain)
+    assert local["mean_throughput_ratio"] == pytest.approx(ways["mean_of_ratios"])
+    assert (local["jobs_that_gain_per_cnode"], local["jobs_that_gain_and_finish_later"]) == (2, 1)
+    assert pearl["jobs_that_gain_and_finish_later"] == 0, "it keeps its cNodes"
+    paid = found["money"]["ports"][0]
+    assert (paid["jobs"], paid["finish_later"]) == (2, 1)
+    said = money_rows(found)[-2][0]
+    assert said == (
+        "2 jobs that gain per cNode move to AllReduce-Local; on fewer cNodes 1 of them finish later"
+    )
 
 
 def test_a_job_that_does_not_fit_cannot_move(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_size_coupling_makes_large_jobs_exchange_more_and_changes_nothing_else(
         (("  median: {value: 0.4 s", "  median: {value: unknown"), "median is unknown"),
         (("efficiency: {value: 0.7", "efficiency: {value: 7"), "efficiency above 1"),
         (("8: {value: 0.7", "8: {value: 0.1"), "shares that add up to 1"),
+        (("8: {value: 0.7", "16: {value: 0.7"), "16 cnodes of 1wng, which is in one server; write"),
         (("size_coupling", "size_copling"), "did you mean size_coupling?"),
     ],
 )
@@ -90,3 +91,17 @@ def test_a_mistake_in_a_population_gets_one_line(
     assert message in str(caught.value)
     assert str(caught.value).startswith(f"{path}:")
     assert "\n" not in str(caught.value)
+
+
+def test_one_accelerator_exchanges_no_weights(tmp_path: Path) -> None:
+    text = population_path("pai-fleet").read_text()
+    for old, new in (("0.334", "0.134"), ("weights: {value: 0,", "weights: {value: 0.2,")):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    line = next(at for at, row in enumerate(text.splitlines(), 1) if "weights: {value: 0.2," in row)
+    with pytest.raises(StudyError) as caught:
+        read_recipe(path)
+    assert str(caught.value).startswith(f"{path}:{line}:")
+    assert "weights of 1w1g, which exchanges none; write 0" in str(caught.value)

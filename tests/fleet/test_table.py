@@ -61,13 +61,16 @@ def test_remarks_blank_lines_and_windows_files(tmp_path: Path) -> None:
         ("ps-worker,4.5,1,1,1,1", "8:11", "cnodes: '4.5' cannot be", "a whole number from 1"),
         ("ps-worker,0,1,1,1,1", "8:11", "cnodes: '0' cannot be", "a whole number from 1"),
         ("1w1g,2,1,1,1,1", "8:6", "cnodes: '2' of a 1w1g job", "write 1, or another class"),
-        ("ps-worker,4,-1,1,1,1", "8:13", "flops: '-1' cannot be", "at least 0"),
-        ("ps-worker,4,nan,1,1,1", "8:13", "flops: 'nan' cannot be", "at least 0"),
-        ("ps-worker,4,inf,1,1,1", "8:13", "flops: 'inf' cannot be", "at least 0"),
+        ("ps-worker,4,-1,1,1,1", "8:13", "flops: '-1' cannot be", "write 0, or a number from"),
+        ("ps-worker,4,nan,1,1,1", "8:13", "flops: 'nan' cannot be", "write 0, or a number from"),
+        ("ps-worker,4,inf,1,1,1", "8:13", "flops: 'inf' cannot be", "write 0, or a number from"),
         ("ps-worker,4,1e12,5 GB,1,1", "8:18", "memory_bytes: '5 GB' is not a number", "1.6e12"),
         ("ps-worker,4,1e12,,1,1", "8:18", "memory_bytes: empty", "write a number"),
         ("ps-worker,4,1e12,1,1", "8:1", "5 values where the header has 6", "one value a column"),
         ("ps-worker,4,0,0,1,1", "8:13", "the job computes nothing", "give flops"),
+        ("ps-worker,8,1e-320,0,0,0", "8:13", "flops: '1e-320' cannot be", "0.001 to 1e+30"),
+        ("ps-worker,8,1,1,1,1e308", "8:19", "weight_bytes: '1e308' cannot be", "0.001 to 1e+30"),
+        ("ps-worker,8,1_000,1,1,1", "8:13", "flops: '1_000' is not a number", "such as 1.6e12"),
     ],
 )  # fmt: skip
 def test_the_first_bad_value_is_named(
@@ -80,6 +83,25 @@ def test_the_first_bad_value_is_named(
     assert line.startswith(f"{path}:{place}: {problem}"), line
     assert remedy in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize("hours", ["0", "1e308", "1e-9", "nan"])
+def test_hours_beyond_any_fleet_are_refused(hours: str, tmp_path: Path) -> None:
+    path = table(tmp_path, f"{HEADER},gpu_hours\nps-worker,8,1e12,1,1,1,{hours}\n")
+    with pytest.raises(StudyError) as caught:
+        read_table(path)
+    assert str(caught.value).startswith(f"{path}:2:24: gpu_hours: '{hours}' cannot be; write a")
+
+
+@pytest.mark.parametrize("kind", ["allreduce-local", "1wng"])
+def test_a_job_in_one_server_has_no_more_cnodes_than_it(kind: str, tmp_path: Path) -> None:
+    path = table(tmp_path, f"{HEADER}\n{kind},8,1e12,1,1,1\n{kind},9,1e12,1,1,1\n")
+    assert read_table(path, 16.0).size == 2
+    with pytest.raises(StudyError) as caught:
+        read_table(path, 8.0)
+    line = str(caught.value)
+    assert line.startswith(f"{path}:3:{len(kind) + 2}: cnodes: '9' of a job of class {kind}"), line
+    assert "write at most 8" in line
 
 
 @pytest.mark.parametrize(
@@ -130,7 +152,8 @@ def test_a_bad_value_of_a_parquet_file_is_named(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table(columns), path)
     with pytest.raises(StudyError) as caught:
         read_table(path)
-    assert str(caught.value) == f"{path}:2:3: flops: empty; write a number of at least 0"
+    remedy = "write 0, or a number from 0.001 to 1e+30"
+    assert str(caught.value) == f"{path}:2:3: flops: empty; {remedy}"
 
 
 def test_parquet_that_is_none(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import fusion
@@ -97,3 +97,39 @@ def test_buffers_and_cycles_of_any_shape_are_those_of_one(
         assert found.end_s[i, j, k] == alone.end_s[0]
         assert found.busy_s[i, j, k] == alone.busy_s[0]
         assert found.messages[i, j, k] == alone.messages[0]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 50), st.integers(0, 40)), min_size=1, max_size=25),
+    st.integers(0, 120),
+    st.sampled_from([0.0, 0.5, 3.0]),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 1.0),
+)
+def test_with_phases_no_step_is_longer_for_faster_sums(
+    tensors: list[tuple[int, int]], buffer: int, cycle: float, start: float, rate: float
+) -> None:
+    sizes = np.array([float(size) for size, _ in tensors])
+    ready = np.sort([float(at) for _, at in tensors])[:, None]
+    how = Fusion(buffer, cycle, phases=4)
+    slow = fused(sizes, ready, how, cost)
+    fast = fused(sizes, ready, how, lambda size: np.asarray(start * ALPHA_S + rate * BETA * size))
+    assert fast.end_s[0] <= slow.end_s[0]
+
+
+def test_phases_wait_half_a_cycle_in_the_mean() -> None:
+    """Gradients that are all there before the first tick leave half a cycle later."""
+    for phases in (1, 2, 5):
+        found = fused(np.full(3, 10.0), np.zeros((3, 1)), Fusion(100, 6.0, phases=phases), cost)
+        assert found.end_s[0] == pytest.approx(3.0 + cost(np.array(30.0)))
+        assert found.messages[0] == 1
+
+
+def test_a_busy_loop_looks_less_often_and_fuses_more() -> None:
+    """Messages that take longer than a cycle do not leave one for each look."""
+    sizes, ready = np.full(40, 1.0), np.arange(40.0)[:, None]
+    how = Fusion(1000, 1.0, phases=4)
+    found = fused(sizes, ready, how, lambda size: np.asarray(4.0 + 0.0 * size))
+    assert found.messages[0] < 12
+    assert found.end_s[0] < 60

@@ -98,6 +98,14 @@ def test_a_server_holds_only_so_many_cnodes() -> None:
     assert pai.placed_cnodes("1w1g", sizes).tolist() == [1, 1, 1, 1]
 
 
+def test_a_server_of_one_accelerator_has_no_nvlink_to_cross() -> None:
+    one = replace(BASE, gpus_per_server=np.array([1.0, 2.0]))
+    for name in ("allreduce-cluster", "pearl"):
+        found = pai.step_times(name, Jobs(4, 1e12, 1e9, 1e6, 7e9), one)
+        np.testing.assert_allclose(found.nvlink_s, [0, 0.2])
+        np.testing.assert_allclose(found.ethernet_s, 3.2)
+
+
 def test_throughput_counts_the_cnodes_that_a_job_loses() -> None:
     """Twice as fast per cNode on half of the cNodes trains as much."""
     assert pai.throughput_ratio(1.0, 0.5, 16, 8) == 1.0

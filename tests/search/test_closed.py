@@ -150,12 +150,33 @@ def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
         steps = dse.evaluate(problem, points)["step"]
         assert np.ptp(steps) == 0
     told = cautions(problem)
+    assert not any("RDMA" in line for line in told), "the closed model has no transports"
     assert any("bucket and ps_servers do not change the step" in line for line in told)
     assert any("ring-nccl, hierarchical-mpi, auto-mpi are all the same" in line for line in told)
     assert any("ps-grpc, ps-mpi are all the same: 1wng in one node" in line for line in told)
     assert [line for line in check.lines(problem) if line.startswith("mind: ")] == [
         f"mind: {line}" for line in told
     ]
+
+
+def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
+    conditions = "".join(
+        f"  - {{axis: {axis}, values: [{values}], if: {{aggregation: horovod-mpi}}}}\n"
+        for axis, values in (("fusion_buffer", "1 MiB, 2 MiB"), ("fusion_cycle", "1 ms, 5 ms"))
+    )
+    text = STUDY.replace("ps-grpc, ps-mpi]\n  bucket: [1 MiB, 400 MiB]", "ps-grpc, horovod-mpi]")
+    text = text.replace("[ps-grpc, ps-mpi]", "ps-grpc").replace("when:\n", f"when:\n{conditions}")
+    told = cautions(load(studies.written(tmp_path, text)))
+    unseen = "fusion_buffer and fusion_cycle and ps_servers"
+    assert f"In model pai {unseen} do not change the step." in told
+
+
+def test_a_node_of_one_accelerator_has_no_nvlink_to_cross(problem: Problem) -> None:
+    point = {"gpus": 8, "aggregation": "ring-nccl", "gpus_per_node": 1}
+    data_s, compute_s, exchanged = parts()
+    found = dse.evaluate(problem, [point])
+    over_ethernet = exchanged / (3.125e9 * E)
+    assert found["step"][0] == pytest.approx(data_s + compute_s + over_ethernet, rel=1e-12)
 
 
 def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
@@ -272,7 +293,8 @@ def scalar_step_s(architecture: str, n: float, g: float, job: dict[str, float],
     }  # fmt: skip
     assert (n <= 1) == (architecture == "1w1g")
     assert (n <= g) == (architecture in ("1w1g", "1wng", "allreduce-local"))
-    exchange = sum(job["weights"] / reached[medium] for medium in media[architecture])
+    crossed = [medium for medium in media[architecture] if medium != "nvlink" or g > 1]
+    exchange = sum(job["weights"] / reached[medium] for medium in crossed)
     computing = job["flops"] / reached["gpu"] + job["memory"] / reached["memory"]
     return job["input"] / reached["pcie"] + computing + exchange
 
