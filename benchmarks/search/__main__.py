@@ -97,7 +97,7 @@ def wanted(studies: list[str], methods: list[str]) -> Iterator[tuple[str, str, i
     have = {(r["study"], r["method"], r["seed"]) for r in done()}
     for seed in SEEDS:
         for study in studies:
-            for method in methods:
+            for method in (m for m in methods if m != LONG):
                 if (study, method, seed) not in have:
                     yield study, method, seed
     for study in OTHERS:
