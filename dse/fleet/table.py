@@ -54,27 +54,28 @@ def read_csv(path: Path) -> Columns:
 def _read_csv(path: Path) -> Columns:
     start, header = _header(path)
     check_header(str(path), header, start)
-    wanted = [column for column in header if column in (CLASS, *NUMBERS)]
-    kinds: list[tuple[str, Any]] = [
-        (column, f"S{_CLASS_BYTES}" if column == CLASS else "f8") for column in wanted
-    ]
+    kinds = {CLASS: f"S{_CLASS_BYTES}", **dict.fromkeys(NUMBERS, "f8")}
 
-    def load(kinds: list[tuple[str, Any]], most: int | None = None) -> Any:
+    def load(dtype: Any, at: int | None = None) -> Any:
         with path.open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy's word on a file without rows
             return np.loadtxt(
-                file, dtype=kinds, delimiter=",", skiprows=start, comments=None, quotechar='"',
-                usecols=[header.index(column) for column, _ in kinds], ndmin=1, max_rows=most,
+                file, dtype=dtype, delimiter=",", skiprows=start, comments=None, quotechar='"',
+                usecols=at, ndmin=1,
             )  # fmt: skip
 
-    try:
-        rows = load(kinds)
+    try:  # all columns, also those that nobody reads: a row with more of them is refused
+        rows = load([(f"{at}", kinds.get(column, "S1")) for at, column in enumerate(header)])
     except ValueError:
         raise _unreadable(path, header, start) from None
     names: tuple[str, ...] = ()
     if NAME in header and len(rows) <= MOST_NAMED:
-        names = tuple(map(str, load([(NAME, f"U{_NAME_BYTES}")])[NAME]))
-    numbers = {column: np.ascontiguousarray(rows[column]) for column in wanted if column != CLASS}
+        names = tuple(map(str, load(f"U{_NAME_BYTES}", header.index(NAME))))
+    columns = {
+        column: np.ascontiguousarray(rows[f"{at}"])
+        for at, column in enumerate(header)
+        if column in kinds
+    }
 
     def place(row: int, column: str) -> tuple[int, int, str]:
         for at, (line, cells) in enumerate(_lines(path, start)):
@@ -82,7 +83,7 @@ def _read_csv(path: Path) -> Columns:
                 return line, *_cell(cells, header.index(column))
         raise AssertionError("a row that was read is there")
 
-    return Columns(np.ascontiguousarray(rows[CLASS]), numbers, names, place, _remark(path))
+    return Columns(columns.pop(CLASS), columns, names, place, _remark(path))
 
 
 def _header(path: Path) -> tuple[int, list[str]]:

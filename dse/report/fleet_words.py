@@ -14,6 +14,7 @@ RESOURCES = {"gpu": "GPU FLOP/s", "memory": "GPU memory", "pcie": "PCIe",
 CLASSES = {"1w1g": "1w1g", "1wng": "1wng", "ps-worker": "PS/Worker",
            "allreduce-local": "AllReduce-Local", "allreduce-cluster": "AllReduce-Cluster",
            "pearl": "PEARL", "all": "All jobs"}  # fmt: skip
+NOTICED = 1.005  # times the work; less shows as 1.00x
 AGREES = {True: "yes", False: "NO", None: ""}
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
@@ -46,6 +47,8 @@ def answer_lines(document: Document) -> list[str]:
     best = best_upgrade(document)
     if best is not None:
         lines.append(_of_upgrade(document, best))
+    elif document["upgrades"]:
+        lines.append("No upgrade of one resource lets the fleet do noticeably more.")
     lines += [_of_port(row) for row in document["ports"][:1]]
     lines += _of_money(document, best)
     return lines
@@ -67,20 +70,34 @@ def _of_time(document: Document) -> str:
 
 
 def best_upgrade(document: Document) -> Mapping[str, Any] | None:
-    """The upgrade of one resource that gains the fleet most GPU-hours; None where none gains."""
-    name = document["whole"]
+    """The upgrade of one resource that gains the fleet most GPU-hours; None where none gains more
+    than the digits of the report can show.
+    """
     single = [row for row in document["upgrades"] if len(row["changes"]) == 1]
-    gaining = [row for row in single if row["speedup"][name]["gpu_hours"] > 1]
-    return max(gaining, key=lambda row: row["speedup"][name]["gpu_hours"], default=None)
+    gaining = [row for row in single if _gained(document, row) >= NOTICED]
+    return max(gaining, key=lambda row: _gained(document, row), default=None)
+
+
+def _gained(document: Document, row: Mapping[str, Any]) -> float:
+    """How many times the work the fleet does in the same GPU-hours."""
+    return float(row["speedup"][document["whole"]]["gpu_hours"])
 
 
 def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
     ways = row["speedup"][document["whole"]]
-    return (
+    text = (
         f"Of the upgrades of one resource {row['name']} gains most: the fleet does "
         f"{times(ways['gpu_hours'])} the work in the same GPU-hours; the mean job runs "
         f"{times(ways['mean_of_ratios'])} as fast."
     )
+    most = max(document["upgrades"], key=lambda other: _gained(document, other))
+    if _gained(document, most) > ways["gpu_hours"]:
+        resources = len(most["changes"])
+        text += (
+            f" {most['name']}, which changes {resources} resources, gains more: "
+            f"{times(_gained(document, most))}."
+        )
+    return text
 
 
 def jobs(number: int, name: str = "") -> str:
@@ -104,21 +121,36 @@ def _of_port(row: Mapping[str, Any]) -> str:
 
 
 def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[str]:
+    """What the upgrade is worth that leaves most a year; where no price is known, the best one."""
     money = document["money"]
-    if money is None or best is None:
+    if money is None:
         return
-    row = next(row for row in money["upgrades"] if row["name"] == best["name"])
+    priced = [row for row in money["upgrades"] if row["net_usd_per_year"] is not None]
+    row = max(priced, key=lambda one: one["net_usd_per_year"], default=None)
+    if row is None:
+        named = best["name"] if best is not None else None
+        row = next((one for one in money["upgrades"] if one["name"] == named), None)
+    if row is None:
+        return
+    around = (
+        f"On {count(money['gpus'])} GPUs, busy {percent(money['busy'])} of the time at "
+        f"USD {money['gpu_hour_usd']:g} an hour, "
+    )
+    if row["net_usd_per_year"] is not None and row["net_usd_per_year"] <= 0:
+        yield f"{around}no upgrade whose price is known saves more than it costs."
+        return
     saved = shown(row["saved_usd_per_year"], "USD")
     text = (
-        f"On {count(money['gpus'])} GPUs, busy {percent(money['busy'])} of the time at "
-        f"USD {money['gpu_hour_usd']:g} an hour, {best['name']} frees GPU-hours worth {saved} a "
-        f"year; it pays up to {shown(row['worth_usd_per_gpu'], 'USD')} a GPU"
+        f"{around}{row['name']} frees GPU-hours worth {saved} a year; it pays up to "
+        f"{shown(row['worth_usd_per_gpu'], 'USD')} a GPU"
     )
     if row["payback_years"] is not None:
         text += (
             f", costs {shown(row['capital_usd'] / money['gpus'], 'USD')} a GPU, and is paid back "
             f"in {row['payback_years']:.1f} years"
         )
+    if len(priced) > 1:
+        text += f": of {len(priced)} upgrades with a price it leaves most"
     yield f"{text}."
 
 

@@ -67,6 +67,7 @@ def test_remarks_blank_lines_and_windows_files(tmp_path: Path) -> None:
         ("ps-worker,4,1e12,5 GB,1,1", "8:18", "memory_bytes: '5 GB' is not a number", "1.6e12"),
         ("ps-worker,4,1e12,,1,1", "8:18", "memory_bytes: empty", "write a number"),
         ("ps-worker,4,1e12,1,1", "8:1", "5 values where the header has 6", "one value a column"),
+        ("ps-worker,4,1,1,1,200,000", "8:1", "7 values where the header", "one value a column"),
         ("ps-worker,4,0,0,1,1", "8:13", "the job computes nothing", "give flops"),
         ("ps-worker,8,1e-320,0,0,0", "8:13", "flops: '1e-320' cannot be", "0.001 to 1e+30"),
         ("ps-worker,8,1,1,1,1e308", "8:19", "weight_bytes: '1e308' cannot be", "0.001 to 1e+30"),

@@ -160,3 +160,23 @@ def test_a_browser_draws_the_charts_and_complains_of_nothing(tmp_path: Path) -> 
         answered, console = browser.run(html, script, tmp_path, width)
         assert answered == {"charts": [True] * 4, "wide": False}
         assert console == []
+
+
+def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> None:
+    study = STUDY.replace(
+        "  - {name: both,",
+        "  - {name: dear, pcie: 51 GB/s, price_per_gpu: 90000 USD}\n  - {name: both,",
+    )
+    found = document(tmp_path, study)
+    rows = {row["name"]: row["net_usd_per_year"] for row in found["money"]["upgrades"]}
+    priced = {name: net for name, net in rows.items() if net is not None}
+    first = max(priced, key=lambda name: priced[name])
+    assert priced["dear"] < 0 < priced[first]
+    (said,) = (line for line in fleet_words.answer_lines(found) if line.startswith("On 100 GPUs"))
+    assert f", {first} frees GPU-hours worth" in said
+    only_dear = found | {"money": found["money"] | {
+        "upgrades": [row for row in found["money"]["upgrades"] if row["name"] == "dear"]
+    }}  # fmt: skip
+    assert fleet_words.answer_lines(only_dear)[-1].endswith(
+        "no upgrade whose price is known saves more than it costs."
+    )
