@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test torch lint types peers bench accuracy papers clean
+.PHONY: help demo test torch lint types kills peers bench accuracy papers clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
+	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
@@ -44,6 +45,9 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+kills: $(VENV)/.dev
+	KILLS=50 $(BIN)/python -m pytest tests/cli/test_faults.py -k several_workers
 
 # Other tools, to be compared with, in environments of their own.
 peers: $(VENV)/.dev

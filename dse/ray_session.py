@@ -14,6 +14,8 @@ from dse.errors import DseError
 
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"  # where `ray start` leaves it
 CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address
+# The server that a cluster forks for each Ray client now and then dies at birth (ray issue 63202).
+CLIENT_TRIES = 3
 
 
 @contextmanager
@@ -35,6 +37,26 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
     logging.getLogger("ray.util.client.logsclient").disabled = True
     if owned:
         try:
+            connect(ray, address, runtime_env)
+        except (ConnectionError, OSError, RuntimeError, ValueError) as cause:
+            where = address or "this machine"
+            lines = str(cause).strip().split("\n")  # a server's whole traceback, at times
+            why = " ".join(dict.fromkeys(line.strip() for line in (lines[0], lines[-1]) if line))
+            raise DseError(
+                f"no Ray on {where}: {why}; start one with 'ray start --head'"
+            ) from cause
+    try:
+        yield ray
+    finally:
+        if owned:
+            ray.shutdown()
+
+
+def connect(ray: Any, address: str | None, runtime_env: Mapping[str, Any] | None) -> None:
+    """``ray.init``, tried again where the server that a Ray client is given dies at birth."""
+    tries = CLIENT_TRIES if (address or "").startswith("ray://") else 1
+    for left in reversed(range(tries)):
+        try:
             ray.init(
                 address=address,
                 include_dashboard=False,
@@ -43,16 +65,10 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
                 configure_logging=False,
                 runtime_env=dict(runtime_env or {}) or None,
             )
-        except (ConnectionError, OSError, RuntimeError, ValueError) as cause:
-            where = address or "this machine"
-            raise DseError(
-                f"no Ray on {where}: {cause}; start one with 'ray start --head'"
-            ) from cause
-    try:
-        yield ray
-    finally:
-        if owned:
-            ray.shutdown()
+            return
+        except ConnectionError:
+            if not left:
+                raise
 
 
 def authenticate(address: str | None) -> None:

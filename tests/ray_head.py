@@ -13,7 +13,7 @@ from pathlib import Path
 from dse.calibration.runners.launch import end_session
 
 
-def beside_a_head(code: str, *arguments: str, cpus: int) -> str:
+def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0) -> str:
     """What this Python code prints while a Ray head runs; sys.argv: its address, ``arguments``."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -34,7 +34,7 @@ def beside_a_head(code: str, *arguments: str, cpus: int) -> str:
         assert any("Ray runtime started" in line for line in head.stdout)
         done = subprocess.run(
             [sys.executable, "-c", code, f"127.0.0.1:{port}", *arguments],
-            capture_output=True, text=True, env=environment, timeout=120, check=False,
+            capture_output=True, text=True, env=environment, timeout=limit_s, check=False,
         )  # fmt: skip
     finally:
         end_session(head, 60.0)  # told alone, the head ends its servers in order, and soon

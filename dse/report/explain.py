@@ -56,12 +56,7 @@ def lines(point: Mapping[str, Any]) -> list[str]:
         low, high = point["interval"]["speedup"]
         speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
     out.append(speedup)
-    for name, unit in (
-        ("capital", "USD"),
-        ("hourly", "USD/hour"),
-        ("tco", "USD/hour"),
-        ("power", "W"),
-    ):
+    for name, unit in _COSTS.items():
         cost = point["costs"][name]
         out.append(f"{name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
     slack = point["memory_slack_bytes"]

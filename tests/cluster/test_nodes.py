@@ -18,7 +18,7 @@ import pytest
 from benchmarks.lab.network import network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, ray_cluster
 from tests.cli.command import DEADLINE_S, dse, said
-from tests.processes import command, text, until
+from tests.processes import command, disturbed, text, until
 from tests.search.studies import LARGE, written
 
 REASON = unavailable()
@@ -148,6 +148,27 @@ def test_a_node_falls_silent(cluster: RayCluster, folder: Path, front: bytes) ->
         cluster.cut(1)
         cluster.kill(1)
         assert assert_whole(run, folder, front) >= 1
+
+
+def client_servers(cluster: RayCluster) -> list[int]:
+    """The servers that the head has started for Ray clients."""
+    return [pid for pid in cluster.processes(0) if "--mode=specific-server" in command(pid)]
+
+
+def test_the_server_of_a_ray_client_dies_at_birth(
+    cluster: RayCluster, folder: Path, front: bytes
+) -> None:
+    """As it does now and then by itself; the cluster is asked for another."""
+    place = f"ray://{cluster.lab.address(0)}:10001"
+
+    def kill(found: list[int]) -> None:
+        os.kill(found[0], signal.SIGKILL)
+
+    with (
+        disturbed(lambda: client_servers(cluster), kill),
+        begun(cluster, folder, "--address", place) as run,
+    ):
+        assert_whole(run, folder, front)
 
 
 @pytest.mark.parametrize("client", [False, True], ids=("joined", "ray-client"))
