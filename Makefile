@@ -12,7 +12,7 @@ help:
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
-	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json"
+	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
 
 $(VENV)/.core: pyproject.toml
@@ -59,8 +59,9 @@ bench: $(VENV)/.dev $(PROFILE) peers
 accuracy: $(VENV)/.dev $(PROFILE)
 	$(BIN)/python -m benchmarks.accuracy
 
-papers: $(VENV)/.core
+papers: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.papers
+	$(BIN)/python -m benchmarks.papers.figures
 
 clean:
 	rm -rf $(VENV) .venv-peers reports calibrations

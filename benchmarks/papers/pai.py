@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dse import fleet
 
 JOBS, SEED = 1_000_000, 0
 PS_WORKERS, FLEET = "pai-ps-worker", "pai-fleet"
+GAIN = "PS/Worker jobs that gain from AllReduce-Local"
+FASTER_ETHERNET = "mean speedup of PS/Worker jobs from 25 to 100 Gbps"
 
 
 def rows() -> list[dict[str, Any]]:
-    """The facts of PS/Worker jobs by their own population, those of the fleet by the mixture."""
+    """The facts of PS/Worker jobs by their own population, those of the fleet by the mixture.
+
+    moves: what a fact goes between under the assumptions of :func:`dse.fleet.assumptions`.
+    """
     found: dict[str, dict[str, Any]] = {}
+    moves = _moves()
     for name in (PS_WORKERS, FLEET):
         population = fleet.draw(fleet.read_recipe(fleet.population_path(name)), JOBS, SEED)
         assert population.base is not None
         classes = fleet.priced(population, population.base, False)
         for fact in fleet.facts(classes, population.base):
-            found.setdefault(fact.fact, fact.plain() | {"population": name})
+            more = {"population": name, "moves": moves.get(fact.fact)}
+            found.setdefault(fact.fact, fact.plain() | more)
     return list(found.values())
+
+
+def _moves() -> dict[str, list[float]]:
+    recipe = fleet.read_recipe(fleet.population_path(PS_WORKERS))
+    found = fleet.assumptions(recipe, JOBS, SEED)
+    return {
+        GAIN: _ends(row.gain for row in found),
+        FASTER_ETHERNET: _ends(row.speedup for row in found),
+    }
+
+
+def _ends(values: Iterable[float | None]) -> list[float]:
+    known = [value for value in values if value is not None]
+    return [min(known), max(known)]

@@ -38,8 +38,14 @@ def _efficiencies() -> Iterable[tuple[str, ...]]:
 
 
 def _messages() -> Iterable[tuple[str, ...]]:
+    for name, seconds in ablation_s(np.array(list(MESSAGES.values()))).items():
+        yield name, *(f"{1e6 * s:,.0f} us" for s in seconds)
+
+
+def ablation_s(sizes_bytes: Array) -> dict[str, Array]:
+    """Seconds of an allreduce of RANKS as proposed, without each of its terms, and NCCL's."""
     best, plain = catalog.approach("horovod-mpi-opt"), catalog.approach("horovod-mpi")
-    shown = {
+    compared = {
         "as proposed": best,
         "without its pointer cache": replace(best, query_s=plain.query_s),
         "with sums on the host": replace(
@@ -48,13 +54,10 @@ def _messages() -> Iterable[tuple[str, ...]]:
         "with neither": plain,
         "NCCL 2": catalog.approach("horovod-nccl"),
     }
-    for name, facts in shown.items():
-        seconds = allreduce_s(on(EDR_CLUSTER, facts), RANKS, 1, _sizes())
-        yield name, *(f"{1e6 * s:,.0f} us" for s in seconds)
-
-
-def _sizes() -> Array:
-    return np.array(list(MESSAGES.values()))
+    return {
+        name: np.asarray(allreduce_s(on(EDR_CLUSTER, facts), RANKS, 1, sizes_bytes))
+        for name, facts in compared.items()
+    }
 
 
 def markdown(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
