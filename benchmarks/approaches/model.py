@@ -52,6 +52,7 @@ STACKS: Mapping[str, tuple[str, ...]] = {
     "mpi allreduce": (HOROVOD_64, HOROVOD_2),
     "gloo": (GLOO, GLOO_25),
 }
+SLEEPING = (GLOO, GLOO_25)  # while they wait; ranks of MPI poll, so that others wait for the core
 SHARED_CORES = 2  # of the machine that all hosts of the lab are on
 WIRE_EFFICIENCY = 0.97  # of the set rate that a plain stream reaches: 95 to 99 % (lab/README.md)
 LEAST = (1e-7, 1e-12, 1.0)
@@ -103,7 +104,8 @@ def demand_of(approach: str, cell: Cell, lab: Profile) -> Demand:
             _price(algorithm, cell.hosts, size, _software(StepCost(1.0, (0.0,)))),
             _price(algorithm, cell.hosts, size, _software(StepCost(0.0, (1.0,)))),
         ]
-    return Demand(float(found[0]), busy * float(found[1]), busy * float(found[2]))
+    waits = 1.0 if approach in SLEEPING else busy
+    return Demand(float(found[0]), waits * float(found[1]), busy * float(found[2]))
 
 
 def _wire_s(
