@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dse.errors import NoFeasiblePoint, StudyError
 from dse.options import Options
 from dse.progress import shown_progress
+from dse.report.finding import RUN_LOG
 from dse.session_guided import keep_points, sampler_line, warm_guide
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from dse.search.problem import Problem
     from dse.search.run import Progress
     from dse.search.runlog import RunLog
-
-RUN_LOG = "run.log.jsonl"
 
 
 @dataclass(frozen=True)

@@ -25,19 +25,21 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.report.points import describe
     from dse.search import approached, feasibility, load
+    from dse.search.approach_axes import check_given
     from dse.search.cautions import why_unpriced
-    from dse.study.assign import assigned
+    from dse.study.assign import OPTION, assigned
 
     problem = load.load(study)
     values: dict[str, Value | None] = dict(problem.study.baseline.values)
-    given = set[str]()
+    given: list[str] = []
     for text in assignments:
         axis, value = assigned(problem.study, text, load.known_names())
         if axis in given:
-            raise StudyError("--set", 0, 0, f"'{axis}' is set twice", "give it once")
-        given.add(axis)
+            raise StudyError(OPTION, 0, 0, f"'{axis}' is set twice", "give it once")
+        given.append(axis)
         values[axis] = value
     values = problem.applicable(values)
+    check_given(problem.study, values, given, OPTION)
     point = describe(problem, values)
     checks = feasibility.checks(problem.point(values), problem.study)
     point["approach"] = approached.described(problem.setting(values))

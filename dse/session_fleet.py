@@ -50,7 +50,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     """Answer a fleet study, write its report, print the answer."""
     from dse.fleet.answers import answer
     from dse.fleet.study import read_fleet
-    from dse.report.fleet_words import answer_lines, fact_lines
+    from dse.report.fleet_words import answer_lines, fact_lines, many
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.write import check_writable
 
@@ -76,11 +76,14 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
             print(line)
     timing = document["timings"]
     print(
-        f"{document['population']['jobs']:,} jobs in {timing['total_s']:.1f} s "
+        f"{many(document['population']['jobs'], 'job')} in {timing['total_s']:.1f} s "
         f"({timing['population_s']:.1f} s to have them, {timing['model_s']:.1f} s to price them)"
     )
     if earlier is not None:
-        print(f"The report that was there is of another study or version; it is kept in {earlier}.")
+        print(
+            "The report that was there is of another study, version or population; it is kept in "
+            f"{earlier}."
+        )
     print(f"Report: {page}")
 
 
@@ -89,15 +92,17 @@ def rebuilt(folder: Path) -> Path:
 
     Returns the path of its page. ``folder`` may also be the document itself.
     """
-    from dse.report.fleet_write import is_fleet_report, read_fleet_document, write_fleet
-    from dse.report.write import read_document, write_report
+    from dse.report.finding import FLEET, document_path
 
-    place = folder if folder.is_dir() else folder.parent
-    if not is_fleet_report(folder):
-        return write_report(read_document(folder), place)
+    path = document_path(folder)
+    if path.name != FLEET:
+        from dse.report.write import read_document, write_report
+
+        return write_report(read_document(path), path.parent)
     from dse.fleet.answers import FORMAT
+    from dse.report.fleet_write import read_fleet_document, write_fleet
 
-    return write_fleet(read_fleet_document(folder, FORMAT), place)
+    return write_fleet(read_fleet_document(path, FORMAT), path.parent)
 
 
 def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:

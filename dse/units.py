@@ -125,15 +125,16 @@ def registry() -> UnitRegistry[Any]:
     return closed
 
 
-def parse(text: str | float | int, dimension: str) -> float:
+def parse(text: str | float | int, dimension: str, example: str = "") -> float:
     """Read ``text`` as a quantity of ``dimension`` (a key of :data:`DIMENSIONS`), in its SI unit.
 
+    example: what would be right, where something else than for other quantities is usual.
     Raises :class:`UnitError` for a number without its unit, an unknown unit, a unit of another
     dimension, or a value that is not finite. Sign and zero are the caller's to judge.
     """
-    target, example = DIMENSIONS[dimension]
+    target, usual = DIMENSIONS[dimension]
     bare = dimension in {"count", "samples"}
-    remedy = f"write for example {example}"
+    remedy = f"write for example {example or usual}"
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise UnitError(f"{text!r} is not a quantity", remedy)
     if isinstance(text, (int, float)):

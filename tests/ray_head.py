@@ -13,15 +13,21 @@ from pathlib import Path
 from dse.calibration.runners.launch import end_session
 
 
+def free_ports() -> tuple[int, int]:
+    """Two that nobody listens at."""
+    with socket.socket() as first, socket.socket() as second:
+        first.bind(("127.0.0.1", 0))
+        second.bind(("127.0.0.1", 0))
+        return first.getsockname()[1], second.getsockname()[1]
+
+
 def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0) -> str:
     """What this Python code prints while a Ray head runs; sys.argv: its address, ``arguments``."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port, clients = free_ports()
     folder = tempfile.mkdtemp(prefix="r")  # short: Ray puts sockets there
     start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block",
              f"--port={port}", f"--num-cpus={cpus}", "--include-dashboard=false",
-             f"--temp-dir={folder}"]  # fmt: skip
+             f"--ray-client-server-port={clients}", f"--temp-dir={folder}"]  # fmt: skip
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
     environment.pop("RAY_AUTH_MODE", None)
     # --block keeps the cluster in the head's session: stopping it cannot touch anybody else's Ray.

@@ -92,7 +92,12 @@ def report(rows: Sequence[Row]) -> str:
         lines.append(f"| {cell.workload}{star} | {cell.hosts} | {cell.mbps:g} "
                      f"| {' | '.join(shown)} |")  # fmt: skip
     lines += ["", "Measured seconds a round (the model's error); * fitted to.", ""]
-    lines += [f"{name}: {stack}" for name, stack in by.stacks.items()]
+    lines += ["| stack | a message | a GB | copies hide behind the wire |", "|---|---|---|---|"]
+    lines += [
+        f"| {name} | {1e6 * stack.latency_s:,.0f} us | {stack.s_per_byte * 1e9:.2f} s "
+        f"| p = {stack.overlap:.1f} |"
+        for name, stack in by.stacks.items()
+    ]
     return "\n".join([*lines, "", verdict(measured, by)])
 
 

@@ -50,10 +50,11 @@ STYLE = {
 def main() -> None:
     """Write both figures."""
     FOLDER.mkdir(exist_ok=True)
-    for name, draw in (("pai", pai), ("tf-aggregation", tf_aggregation)):
-        path = FOLDER / f"{name}.svg"
-        draw().savefig(path, metadata={"Date": None})
-        print(f"wrote {path.relative_to(ROOT)}")
+    with mpl.rc_context(STYLE):
+        for name, draw in (("pai", pai), ("tf-aggregation", tf_aggregation)):
+            path = FOLDER / f"{name}.svg"
+            draw().savefig(path, metadata={"Date": None})
+            print(f"wrote {path.relative_to(ROOT)}")
 
 
 def pai(jobs: int = JOBS) -> Figure:

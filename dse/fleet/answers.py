@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -28,10 +29,18 @@ MOST_NAMED = 60  # jobs with names whose own breakdown is listed
 
 
 def load_population(study: FleetStudy) -> Population:
-    """The study's jobs, drawn or read."""
+    """The study's jobs, drawn or read.
+
+    Raises :class:`~dse.errors.StudyError`, also for a memory in which no job's state is known.
+    """
     if study.drawn:
         return draw(read_recipe(study.population), study.jobs, study.seed)
-    return read_table(study.population, study.hardware["gpus_per_server"])
+    found = read_table(study.population, study.hardware["gpus_per_server"])
+    if study.gpu_memory_bytes is not None and not found.state_given:
+        problem = f"gpu_memory: {study.population.name} does not tell what state its jobs hold"
+        remedy = "add the column state_bytes, or leave gpu_memory out"
+        raise study.source.error(("hardware", "gpu_memory"), problem, remedy, key=True)
+    return found
 
 
 def base_hardware(study: FleetStudy, population: Population) -> Hardware:
@@ -58,7 +67,7 @@ def answer(study: FleetStudy) -> dict[str, Any]:
         "fleet": study.name,
         "description": study.description,
         "path": study.path,
-        "hash": study.content_hash,
+        "hashes": content_hashes(study),
         "study_text": study.source.text,
         "population": {
             "name": population.name,
@@ -86,6 +95,21 @@ def answer(study: FleetStudy) -> dict[str, Any]:
             "model_s": time.perf_counter() - loaded,
         },
     }
+
+
+def content_hashes(study: FleetStudy) -> dict[str, str]:
+    """sha256 of all that a user can change: the study, its population, its price list or none."""
+    prices = study.money.prices if study.money is not None else None
+    return {
+        "study": study.content_hash,
+        "population": _hash_of(study.population),
+        "prices": "" if prices is None else _hash_of(prices),
+    }
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:

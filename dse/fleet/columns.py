@@ -86,6 +86,7 @@ def population(path: Path, found: Columns, gpus_per_server: float | None = None)
         groups=groups,
         base=None,
         hours_given="gpu_hours" in found.numbers,
+        state_given="state_bytes" in found.numbers,
     )
 
 

@@ -28,6 +28,7 @@ def draw(recipe: Recipe, jobs: int, seed: int) -> Population:
         groups=groups,
         base=recipe.base,
         hours_given=False,
+        state_given=False,
         facts=recipe.facts,
     )
 

@@ -48,8 +48,8 @@ class Population:
     """A fleet's jobs.
 
     base: the hardware on which drawn jobs have the shares they were drawn with; None for a table,
-    whose FLOPs and bytes hold on any. hours_given: whether GPU-hours were told. facts: what a drawn
-    population rests on. path: the file.
+    whose FLOPs and bytes hold on any. hours_given: whether GPU-hours were told, state_given:
+    whether state_bytes were. facts: what a drawn population rests on. path: the file.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Population:
     groups: tuple[Group, ...]
     base: Hardware | None
     hours_given: bool
+    state_given: bool
     facts: tuple[Fact, ...] = ()
 
     @property

@@ -21,14 +21,14 @@ _EXAMPLES = {
     "pcie": "10 GB/s",
     "ethernet": "25gbe, or 25 Gbps",
     "nvlink": "50 GB/s",
-    "efficiency": "0.7, the share of every peak that is reached",
+    "efficiency": "0.7, or 70 %: the share of every peak that is reached",
     "gpus_per_server": "8",
     SHARED: "whether linked accelerators of a server share PCIe for their input",
-    "gpu_memory": "16 GB; jobs whose state does not fit cannot move to AllReduce",
+    "gpu_memory": "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce",
 }
 _MONEY = {
     "gpus": "accelerators of the fleet",
-    "busy": "the share of the hours in which they work",
+    "busy": "the share of the hours in which they work, as 0.6 or 60 %",
     "gpu_hour": "price of a GPU-hour, such as 2 USD/hour",
     "accelerator": "or a name of the catalogue, whose rental is that price",
     "amortisation_years": "the price list's when absent",

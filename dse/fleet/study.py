@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from dse import catalog
-from dse.errors import StudyError
+from dse import catalog, units
 from dse.fleet.drawing import MOST_JOBS
 from dse.fleet.ports import TARGETS
 from dse.fleet.question import FleetStudy, Money
@@ -19,6 +18,7 @@ from dse.fleet.table import ENDINGS
 from dse.fleet.whatif import FIELDS, Upgrade
 from dse.study.cursor import Cursor, clipped
 from dse.study.inline import is_path
+from dse.study.links import is_bandwidth
 from dse.yaml_source import read_yaml
 
 KEYS = ("fleet", "description", "population", "jobs", "seed", "hardware", "overlap", "upgrades",
@@ -54,7 +54,12 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     hardware, labels, fabric = _hardware(top)
     memory = None
     if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
-        memory = top.at("hardware", GPU_MEMORY).quantity("bytes", _HIGHEST)
+        at = top.at("hardware", GPU_MEMORY)
+        memory = at.quantity("bytes", _HIGHEST)
+        if drawn:
+            problem = f"{GPU_MEMORY}: a drawn population does not tell what state its jobs hold"
+            remedy = "leave it out, or name a table of jobs with the column state_bytes"
+            raise at.wrong(problem, remedy, key=True)
     if not drawn:
         for key, (field, _) in HARDWARE.items():
             if field not in hardware:
@@ -129,12 +134,10 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
 
 def _peak(at: Cursor, resource: str) -> tuple[float, str]:
     """(peak, fabric): a quantity, or of Ethernet also the name of a fabric in the catalogue."""
-    written = str(at.value).strip()
-    if resource == "ethernet" and isinstance(at.value, str) and " " not in written:
+    if resource == "ethernet" and isinstance(at.value, str) and not is_bandwidth(at.value):
         known = [name for name in catalog.names("fabrics") if catalog.fabric(name).bytes_per_s]
-        if not re.fullmatch(r"[\d.]+[A-Za-z/]*ps", written):
-            name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
-            return float(catalog.fabric(name).bytes_per_s or 0.0), name
+        name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
+        return float(catalog.fabric(name).bytes_per_s or 0.0), name
     peak = at.quantity(HARDWARE[resource][1], _HIGHEST)
     if peak < _LOWEST:
         raise at.wrong(f"{at.label}: {at.shown} is below anything that exists", "check the unit")
@@ -142,13 +145,15 @@ def _peak(at: Cursor, resource: str) -> tuple[float, str]:
 
 
 def _share(at: Cursor) -> float:
-    """A share of a whole, more than nothing."""
+    """A share of a whole, more than nothing: 0.7, or 70 %."""
+    text = str(at.value).strip()
+    percent = text.endswith("%")
     try:
-        share = at.quantity("count", 1.0)
-    except StudyError:
+        share = units.parse(text.removesuffix("%"), "count") / (100 if percent else 1)
+    except units.UnitError:
         share = 0.0
-    if share < _LOWEST_SHARE:
-        remedy = "write a number above 0 and at most 1, such as 0.7"
+    if not _LOWEST_SHARE <= share <= 1:
+        remedy = "write a number above 0 and at most 1, such as 0.7, or a percentage, such as 70 %"
         raise at.wrong(f"{at.label}: {at.shown} is no share", remedy)
     return share
 

@@ -17,6 +17,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
+from dse.report.others import others
 from dse.report.points import describe
 from dse.report.recommend import recommended, why
 from dse.report.words import ALSO
@@ -100,6 +101,7 @@ def build(
         "cheapest_within_5_percent": front[near],
         "fastest": front[recommended(outcome.front, "fastest")],
         "front": front,
+        "other_aggregations": others(problem, outcome.front, outcome.front[chosen].values),
         "sample": sample(problem, seed) if outcome.engine == "exhaustive" else _no_sample(),
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
         "transports": provenance.transports(problem),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from dse.report import scales, tables, words
-from dse.report.style import ACCENT, DARK, INK, MARK, chart_layout, of_a_step, part_of_bar
+from dse.report import scales, tables, terms, words
+from dse.report.style import ACCENT, INK, MARK, chart_layout, of_a_step, part_of_bar
 from dse.report.words import Document, Point
 
 MOST_BARS = 25
@@ -23,10 +23,6 @@ _GROUPS = (("#7fa3d1", "circle"), ("#d9a766", "square"), ("#86b58f", "diamond"),
 # What stands behind a point of the front: filled where it was measured.
 _BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated": "circle-open",
            "not measured": "diamond-open"}  # fmt: skip
-TERMS = (("forward_s", "Forward", "#9dbde3", ""), ("backward_s", "Backward", "#4f86c6", ""),
-         ("exposed_s", "Communication not hidden", "#e0873a", "/"),
-         ("optimizer_s", "Optimizer", "#a9b4c0", ""),
-         ("stalled_s", "Waiting for input", DARK, "x"))  # fmt: skip
 
 
 def front_figure(document: Document) -> str:
@@ -88,17 +84,18 @@ def time_figure(document: Document) -> str:
         layout=chart_layout(height=130 + 27 * len(rows), barmode="stack", bargap=0.28)
     )
     labels = [label for label, _ in rows]
-    for term, name, color, pattern in TERMS:
-        values = [point["terms"].get(term) or 0.0 for _, point in rows]
+    for term in terms.terms(document):
+        name, values = term.title, [terms.seconds(point)[term.key] for _, point in rows]
         if not any(values):
             continue
-        shares = [v / (p["step_s"] or 1.0) for v, (_, p) in zip(values, rows, strict=True)]
+        steps = [point["step_s"] for _, point in rows]
+        shares = [terms.added(p)[term.key] / (p["step_s"] or 1.0) for _, p in rows]
         figure.add_bar(
-            y=labels, x=shares, name=name, **part_of_bar(color, pattern),
+            y=labels, x=shares, name=name, **part_of_bar(term.color, term.pattern),
             text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
             customdata=[f"<b>{escape(label)}</b><br>{name}: {words.duration(value)} of "
-                        f"{words.duration(point['step_s'])} ({share:.1%})"
-                        for (label, point), value, share in zip(rows, values, shares, strict=True)],
+                        f"{words.duration(step)} ({value / (step or 1.0):.1%})"
+                        for label, value, step in zip(labels, values, steps, strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     of_a_step(figure)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from dse.report.fleet_words import CLASSES, COMPONENTS, WAYS, times
+from dse.report import fleet_words
+from dse.report.fleet_words import CLASSES, COMPONENTS, FEW, many
 from dse.report.style import (
     DARK,
     GRID,
@@ -27,27 +28,39 @@ LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": (
 MARKS = {"mean_of_ratios": ("circle-open", QUIET), "aggregate": ("diamond-open", "#4f86c6"),
          "gpu_hours": ("circle", MARK)}  # fmt: skip
 LEVELS = {"job": "Part of the jobs", "cnode": "Part of the {}"}
-BAR_HEIGHT, ROW_HEIGHT = 30, 28
+BAR_HEIGHT, ROW_HEIGHT, CDF_HEIGHT = 30, 28, 560
+NARROW = 4  # bins; bars of fewer are not made wider
+
+
+def bar_rows(document: Document) -> list[tuple[str, Mapping[str, float]]]:
+    """(label, mean shares): of every class by jobs and by cNodes; of a single job, once."""
+    names = {"job": "by jobs", "cnode": f"by {document['population']['counted_by']}"}
+    rows = []
+    for row in document["classes"]:
+        title, levels = CLASSES[row["class"]], row["levels"]
+        if row["jobs"] == 1:
+            rows.append((f"{title} · 1 job", levels["job"]["mean"]))
+        else:
+            rows += [(f"{title} · {names[key]}", levels[key]["mean"]) for key in names]
+    return rows
 
 
 def bars_height(document: Document) -> int:
     """Pixels of :func:`bars_figure`."""
-    return 130 + BAR_HEIGHT * 2 * len(document["classes"])
+    return 130 + BAR_HEIGHT * len(bar_rows(document))
 
 
 def bars_figure(document: Document) -> str:
     """Mean shares of a step, a bar for each class and level."""
     import plotly.graph_objects as go
 
-    rows = [(row, level) for row in reversed(document["classes"]) for level in ("cnode", "job")]
-    by = document["population"]["counted_by"]
-    names = {"job": "by jobs", "cnode": f"by {by}"}
-    labels = [f"{CLASSES[row['class']]} · {names[level]}" for row, level in rows]
+    rows = bar_rows(document)[::-1]
+    labels = [label for label, _ in rows]
     figure = go.Figure(
         layout=chart_layout(height=bars_height(document), barmode="stack", bargap=0.25)
     )
     for component, title in COMPONENTS.items():
-        shares = [row["levels"][level]["mean"][component] for row, level in rows]
+        shares = [means[component] for _, means in rows]
         figure.add_bar(
             y=labels, x=shares, name=title.capitalize(),
             **part_of_bar(COLORS[component], PATTERNS[component]),
@@ -57,11 +70,25 @@ def bars_figure(document: Document) -> str:
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     of_a_step(figure)
+    figure.update_xaxes(zeroline=False)
     return str(figure.to_json())
 
 
+def spread(document: Document) -> list[Mapping[str, Any]]:
+    """The classes of more than one job: a single one has no distribution."""
+    return [row for row in document["classes"] if row["jobs"] > 1]
+
+
+def cdf_height(document: Document) -> int:
+    """Pixels of :func:`cdf_figure`; 0 where there is one job, hence no distribution."""
+    return CDF_HEIGHT if spread(document) else 0
+
+
 def cdf_figure(document: Document) -> str:
-    """Cumulative distributions of each component's share: a row a level, a column a component."""
+    """Cumulative distributions of each component's share: a row a level, a column a component.
+
+    Each begins at 0. Those of few jobs rise in steps; of many it is a line through the points.
+    """
     from plotly.subplots import make_subplots
 
     titles = [title.capitalize() for title in COMPONENTS.values()]
@@ -71,23 +98,25 @@ def cdf_figure(document: Document) -> str:
     by = document["population"]["counted_by"]
     for row, (level, words) in enumerate(LEVELS.items(), 1):
         for column, component in enumerate(COMPONENTS, 1):
-            for entry in document["classes"]:
+            for entry in spread(document):
                 name = entry["class"]
                 cdf = entry["levels"][level]["cdf"][component]
                 color, dash = LINES[name]
                 figure.add_scatter(
-                    x=[at / (len(cdf) - 1) for at in range(len(cdf))], y=cdf, mode="lines",
+                    x=[0, *(at / (len(cdf) - 1) for at in range(len(cdf)))], y=[0, *cdf],
+                    mode="lines",
                     name=CLASSES[name], legendgroup=name, showlegend=row == column == 1,
-                    line={"color": color, "dash": dash, "width": 3 if name == "all" else 2},
+                    line={"color": color, "dash": dash, "width": 3 if name == "all" else 2,
+                          "shape": "hv" if entry["jobs"] < FEW else "linear"},
                     hovertemplate=f"{CLASSES[name]}: %{{y:.0%}} have at most "
                     "%{x:.0%}<extra></extra>", row=row, col=column,
                 )  # fmt: skip
         figure.update_yaxes(title=words.format(by), row=row, col=1)
-    figure.update_layout(**chart_layout(height=560, hovermode="closest"))
+    figure.update_layout(**chart_layout(height=CDF_HEIGHT, hovermode="closest"))
     figure.update_layout(legend={"y": 1.09}, margin={"l": 70, "r": 14, "t": 84, "b": 56})
-    figure.update_xaxes(tickformat=".0%", range=[0, 1], tickvals=[0.25, 0.5, 0.75], fixedrange=True,
-                        gridcolor=GRID, zeroline=False)  # fmt: skip
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1],
+    figure.update_xaxes(tickformat=".0%", range=[-0.01, 1.01], tickvals=[0.25, 0.5, 0.75],
+                        fixedrange=True, gridcolor=GRID, zeroline=False)  # fmt: skip
+    figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1],
                         fixedrange=True, gridcolor=GRID, zeroline=False)  # fmt: skip
     figure.update_xaxes(title="Share of the step", row=2)
     figure.update_annotations(font={"size": 13, "color": INK})
@@ -106,43 +135,48 @@ def upgrades_figure(document: Document) -> str:
     rows = list(reversed(document["upgrades"]))
     figure = go.Figure(layout=chart_layout(height=upgrades_height(document), hovermode="closest"))
     names = [escape(row["name"]) for row in rows]
-    values = {way: [row["speedup"][document["whole"]][way] for row in rows] for way in WAYS}
+    ways = fleet_words.ways(fleet_words.whole(document))
+    values = {way: [row["speedup"][document["whole"]][way] for row in rows] for way in ways}
+    title = "Speedup of the job" if fleet_words.single(document) else "Speedup of all jobs"
     for at, name in enumerate(names):
-        ends = [values[way][at] for way in WAYS]
+        ends = [values[way][at] for way in ways]
         figure.add_scatter(x=[min(*ends, 1.0), max(*ends, 1.0)], y=[name, name], mode="lines",
                            line={"color": "#cbd3dc", "width": 2}, hoverinfo="skip",
                            showlegend=False)  # fmt: skip
-    for way, title in WAYS.items():
+    for way, summed in ways.items():
         symbol, color = MARKS[way]
         figure.add_scatter(
-            x=values[way], y=names, mode="markers", name=title[0].upper() + title[1:],
+            x=values[way], y=names, mode="markers", name=summed[0].upper() + summed[1:],
             marker={"symbol": symbol, "color": color, "size": 11,
                     "line": {"width": 2, "color": color}},
-            customdata=[f"<b>{name}</b><br>{title}: {times(value)}"
+            customdata=[f"<b>{name}</b><br>{summed}: {fleet_words.times(value)}"
                         for name, value in zip(names, values[way], strict=True)],
             hovertemplate="%{customdata}<extra></extra>",
         )  # fmt: skip
     figure.add_vline(x=1, line={"color": QUIET, "width": 1, "dash": "dot"})
     top = max((max(column) for column in values.values() if column), default=1.0)
-    figure.update_xaxes(title="Speedup of all jobs", ticksuffix="x", gridcolor=GRID,
-                        zeroline=False, fixedrange=True)  # fmt: skip
+    figure.update_xaxes(title=title, ticksuffix="x", gridcolor=GRID, zeroline=False,
+                        fixedrange=True)  # fmt: skip
     if top > 3:
         ticks = [0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 50, 100]
-        figure.update_xaxes(type="log", title="Speedup of all jobs, log scale", tickvals=ticks,
+        figure.update_xaxes(type="log", title=f"{title}, log scale", tickvals=ticks,
                             ticktext=[f"{tick:g}x" for tick in ticks], ticksuffix="")  # fmt: skip
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ", gridcolor=GRID)
     return str(figure.to_json())
 
 
 def ports_height(document: Document) -> int:
-    """Pixels of :func:`ports_figure`; 0 where no job gains by any port, so that it is empty."""
+    """Pixels of :func:`ports_figure`; 0 where there are no bins to compare: no job gains by any
+    port, or there is only one.
+    """
     rows = len(gaining(document))
     return 110 + 210 * rows if rows else 0
 
 
 def gaining(document: Document) -> list[Mapping[str, Any]]:
-    """The ports by which some job gains."""
-    return [row for row in document["ports"] if row["gain_per_cnode"] or row["gain_throughput"]]
+    """The ports by which some of several jobs gain."""
+    return [row for row in document["ports"]
+            if row["jobs"] > 1 and (row["gain_per_cnode"] or row["gain_throughput"])]  # fmt: skip
 
 
 def ports_figure(document: Document) -> str:
@@ -172,11 +206,14 @@ def ports_figure(document: Document) -> str:
                 figure.add_bar(
                     x=[label(part) for part in bins], y=[part[kind] for part in bins], name=title,
                     marker={"color": color}, legendgroup=kind, showlegend=at == column == 1,
-                    customdata=[f"<b>{label(part)}</b>, {part['jobs']:,} jobs<br>{title}: "
+                    text=["" if part[kind] else "0%" for part in bins], textposition="outside",
+                    customdata=[f"<b>{label(part)}</b>, {many(part['jobs'], 'job')}<br>{title}: "
                                 f"{percent(part[kind])}" for part in bins],
                     hovertemplate="%{customdata}<extra></extra>", row=at, col=column,
                 )  # fmt: skip
-    figure.update_layout(**chart_layout(height=ports_height(document), barmode="group", bargap=0.3))
+    most = max(len(row[key]) for row in rows for key in ("by_cnodes", "by_weight_share"))
+    gap = 1 - 0.7 * min(1.0, most / NARROW)
+    figure.update_layout(**chart_layout(height=ports_height(document), barmode="group", bargap=gap))
     figure.update_layout(legend={"y": 1.0 + 46 / ports_height(document)}, margin={"t": 76})
     figure.update_yaxes(tickformat=".0%", range=[0, 1.05], tickvals=[0, 0.5, 1], fixedrange=True,
                         gridcolor=GRID, zeroline=False)  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dse.report import fleet_figures, fleet_words, markdown, page
-from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, WAYS
+from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
 from dse.report.words import Document, count, percent, shown, significant
 
 OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
@@ -21,10 +21,13 @@ def render_page(document: Document) -> str:
     template = page.environment().get_template("fleet.html.j2")
     heights = {
         "bars": fleet_figures.bars_height(document),
+        "cdf": fleet_figures.cdf_height(document),
         "upgrades": fleet_figures.upgrades_height(document),
         "ports": fleet_figures.ports_height(document),
     }
-    drawn = {"bars": fleet_figures.bars_figure, "cdf": fleet_figures.cdf_figure}
+    drawn = {"bars": fleet_figures.bars_figure}
+    if heights["cdf"]:
+        drawn["cdf"] = fleet_figures.cdf_figure
     if document["upgrades"]:
         drawn["upgrades"] = fleet_figures.upgrades_figure
     if heights["ports"]:
@@ -58,7 +61,7 @@ def sections(document: Document) -> dict[str, Any]:
         "named": named_rows(document),
         "own": own_rows(document),
         "own_heads": OWN_HEADS,
-        "upgrade_heads": [CLASSES[row["class"]] for row in document["classes"]],
+        "upgrade_heads": [CLASSES[row["class"]] for row in fleet_words.all_first(document)],
         "upgrades": upgrade_rows(document),
         "sensitivity": sensitivity_rows(document),
         "resources": list(RESOURCES.values()),
@@ -68,6 +71,9 @@ def sections(document: Document) -> dict[str, Any]:
         "assumptions": fleet_words.assumption_rows(document),
         "models": fleet_words.model_rows(document),
         "components": [title.capitalize() for title in COMPONENTS.values()],
+        "many": many,
+        "single": fleet_words.single(document),
+        "lone": [CLASSES[row["class"]] for row in document["classes"] if row["jobs"] == 1],
         "hardware": hardware_rows(document),
         "unchecked": sum(row["status"] in UNCHECKED for row in document["sources"]),
     }
@@ -76,41 +82,44 @@ def sections(document: Document) -> dict[str, Any]:
 def tiles(document: Document) -> list[tuple[str, str, str]]:
     """(label, big figure, note): time, upgrade, port, size."""
     whole, name = fleet_words.whole(document), document["whole"]
-    mean = whole["levels"]["cnode"]["mean"]
-    first = fleet_words.largest(mean)
+    by_level = {level: fleet_words.parts(row["mean"]) for level, row in whole["levels"].items()}
+    first = next(iter(by_level["cnode"]))
     out = [
-        (f"Largest part of the time: {COMPONENTS[first]}", percent(mean[first]),
+        (f"Largest part of the time: {first}", percent(by_level["cnode"][first]),
+         "of the job's time" if fleet_words.single(document) else
          f"by {document['population']['counted_by']}; of the mean job "
-         f"{percent(whole['levels']['job']['mean'][first])}"),
+         f"{percent(by_level['job'][first])}"),
     ]  # fmt: skip
     best = fleet_words.best_upgrade(document)
     if best is not None:
         ways = {way: fleet_words.times(gain) for way, gain in best["speedup"][name].items()}
         out.append((f"Best upgrade of one resource: {best['name']}", ways["gpu_hours"],
+                    "as fast" if fleet_words.single(document) else
                     f"by GPU-hours; mean of ratios {ways['mean_of_ratios']}"))  # fmt: skip
     out += [
-        (f"Gain from {CLASSES[row['to']]}", percent(row["gain_throughput"]),
-         f"of {fleet_words.jobs(row['jobs'], CLASSES[row['from']])}, in samples per second")
+        (f"Gain from {CLASSES[row['to']]}", fleet_words.some(row["gain_throughput"], row["jobs"]),
+         "of " + many(row["jobs"], f"{CLASSES[row['from']]} job") + ", in samples per second")
         for row in document["ports"][:1]
     ]  # fmt: skip
-    out.append(("Jobs", count(document["population"]["jobs"]),
-                f"{count(whole['cnodes']['mean'] * whole['jobs'])} cNodes; the largest job has "
-                f"{count(whole['cnodes']['largest'])}"))  # fmt: skip
-    return out
+    size = many(round(whole["cnodes"]["mean"] * whole["jobs"]), "cNode")
+    if fleet_words.single(document):
+        return [*out, ("Job", "1", size)]
+    most = count(whole["cnodes"]["largest"])
+    return [*out, ("Jobs", count(document["population"]["jobs"]),
+                   f"{size}; the largest job has {most}")]  # fmt: skip
 
 
 def class_rows(document: Document) -> list[list[str]]:
     """Class, jobs, share of jobs, of resources, cNodes, then the mean shares at both levels."""
     rows = []
     for row in document["classes"]:
-        sizes = row["cnodes"]
-        shares = [
-            f"{percent(row['levels']['job']['mean'][part])} / "
-            f"{percent(row['levels']['cnode']['mean'][part])}"
-            for part in COMPONENTS
-        ]
+        sizes, alone = row["cnodes"], row["jobs"] == 1
+        levels = ("job",) if alone else ("job", "cnode")
+        shares = [" / ".join(percent(row["levels"][level]["mean"][part]) for level in levels)
+                  for part in COMPONENTS]  # fmt: skip
         rows.append([CLASSES[row["class"]], count(row["jobs"]), percent(row["job_share"]),
                      percent(row["resource_share"]),
+                     count(sizes["largest"]) if alone else
                      f"{significant(sizes['median'])} / {significant(sizes['mean'])} / "
                      f"{count(sizes['largest'])}", *shares])  # fmt: skip
     return rows
@@ -142,10 +151,11 @@ def own_rows(document: Document) -> list[list[str]]:
 
 
 def upgrade_rows(document: Document) -> list[tuple[str, list[list[str]]]]:
-    """(upgrade, for each class the three speedups)."""
+    """(upgrade, the speedups in all ways of all jobs, then of each class)."""
     return [
-        (row["name"], [[fleet_words.times(row["speedup"][entry["class"]][way]) for way in WAYS]
-                       for entry in document["classes"]])
+        (row["name"], [[fleet_words.times(row["speedup"][entry["class"]][way])
+                        for way in fleet_words.ways(entry)]
+                       for entry in fleet_words.all_first(document)])
         for row in document["upgrades"]
     ]  # fmt: skip
 
@@ -203,9 +213,15 @@ def money_rows(document: Document) -> list[list[str]]:
 
 def _moves(row: Mapping[str, Any]) -> str:
     """Who moves where, and how many of them pay for it with time."""
-    text = f"{fleet_words.jobs(row['jobs'])} that gain per cNode move to {CLASSES[row['to']]}"
-    if row["finish_later"]:
-        text += f"; on fewer cNodes {count(row['finish_later'])} of them finish later"
+    one, later = row["jobs"] == 1, row["finish_later"]
+    to = CLASSES[row["to"]]
+    if one:
+        text = f"1 job that gains per cNode moves to {to}"
+    else:
+        text = f"{many(row['jobs'], 'job')} that gain per cNode move to {to}"
+    if later:
+        who = "it" if one else f"{count(later)} of them"
+        text += f"; on fewer cNodes {who} finish{'es' * (later == 1)} later"
     return text
 
 

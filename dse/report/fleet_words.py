@@ -14,7 +14,12 @@ RESOURCES = {"gpu": "GPU FLOP/s", "memory": "GPU memory", "pcie": "PCIe",
 CLASSES = {"1w1g": "1w1g", "1wng": "1wng", "ps-worker": "PS/Worker",
            "allreduce-local": "AllReduce-Local", "allreduce-cluster": "AllReduce-Cluster",
            "pearl": "PEARL", "all": "All jobs"}  # fmt: skip
+# What a step is made of, each named once -> the components of it.
+PARTS = {"input": ("data",), "computing": ("memory", "flops"),
+         "weights and gradients": ("weights",)}  # fmt: skip
+BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
+FEW = 100  # jobs; of fewer it is said how many, not which percentage
 AGREES = {True: "yes", False: "NO", None: ""}
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
@@ -31,14 +36,30 @@ def whole(document: Document) -> Mapping[str, Any]:
     return entry(document, document["whole"])
 
 
+def all_first(document: Document) -> list[Mapping[str, Any]]:
+    """The breakdowns of the classes, that of all jobs before them."""
+    return sorted(document["classes"], key=lambda row: row["class"] != document["whole"])
+
+
+def single(document: Document) -> bool:
+    """Whether there is one job: however it is counted, the numbers are the same."""
+    return bool(document["population"]["jobs"] == 1)
+
+
+def ways(row: Mapping[str, Any]) -> Mapping[str, str]:
+    """The ways to sum up the speedups of a class, with their names; of one job there is one."""
+    return {"gpu_hours": "speedup"} if row["jobs"] == 1 else WAYS
+
+
 def times(value: float) -> str:
     """``1.68x``, always with two digits behind the point, so that columns can be compared."""
     return f"{value:,.2f}x"
 
 
-def largest(means: Mapping[str, float]) -> str:
-    """The component with the largest share."""
-    return max(COMPONENTS, key=lambda name: means[name])
+def parts(means: Mapping[str, float]) -> dict[str, float]:
+    """Share of each of PARTS, the largest first: together the whole, and nothing twice."""
+    sums = {part: sum(means[name] for name in names) for part, names in PARTS.items()}
+    return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
 def answer_lines(document: Document) -> list[str]:
@@ -55,26 +76,36 @@ def answer_lines(document: Document) -> list[str]:
 
 
 def _of_time(document: Document) -> str:
-    levels = whole(document)["levels"]
-    cnode, job = levels["cnode"]["mean"], levels["job"]["mean"]
-    first = largest(cnode)
-    by = document["population"]["counted_by"]
-    text = (
-        f"Counted by {by}, {percent(cnode[first])} of the fleet's time goes to {COMPONENTS[first]} "
-        f"({percent(job[first])} of the mean job's), "
-        f"{percent(cnode['flops'] + cnode['memory'])} to computing in all"
-    )
-    if first != "data":
-        text += f", {percent(cnode['data'])} to input"
-    return f"{text}."
+    """Every part of the time once, the largest first, with what it is of the mean job's."""
+    levels, alone = whole(document)["levels"], single(document)
+    means, of_job = levels["cnode"]["mean"], parts(levels["job"]["mean"])
+    whose = "the job's" if alone else "the fleet's"
+    said: list[str] = []
+    for part, share in parts(means).items():
+        if share > 0:
+            remarks = _bound(part, means)
+            if not (said or alone):
+                remarks.append(f"{percent(of_job[part])} of the mean job's")
+            goes = "" if said else f" of {whose} time goes"
+            remark = f" ({'; '.join(remarks)})" if remarks else ""
+            said.append(f"{percent(share)}{goes} to {part}{remark}")
+    text = f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}."
+    return text if alone else f"Counted by {document['population']['counted_by']}, {text}"
+
+
+def _bound(part: str, means: Mapping[str, float]) -> list[str]:
+    """``22 % memory-bound, 13 % compute-bound`` of computing; of the other parts nothing."""
+    said = [f"{percent(means[name])} {BOUND[name]}" for name in PARTS[part]
+            if name in BOUND and means[name] > 0]  # fmt: skip
+    return [", ".join(said)] if said else []
 
 
 def best_upgrade(document: Document) -> Mapping[str, Any] | None:
     """The upgrade of one resource that gains the fleet most GPU-hours; None where none gains more
     than the digits of the report can show.
     """
-    single = [row for row in document["upgrades"] if len(row["changes"]) == 1]
-    gaining = [row for row in single if _gained(document, row) >= NOTICED]
+    of_one = [row for row in document["upgrades"] if len(row["changes"]) == 1]
+    gaining = [row for row in of_one if _gained(document, row) >= NOTICED]
     return max(gaining, key=lambda row: _gained(document, row), default=None)
 
 
@@ -85,11 +116,14 @@ def _gained(document: Document, row: Mapping[str, Any]) -> float:
 
 def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
     ways = row["speedup"][document["whole"]]
-    text = (
-        f"Of the upgrades of one resource {row['name']} gains most: the fleet does "
-        f"{times(ways['gpu_hours'])} the work in the same GPU-hours; the mean job runs "
-        f"{times(ways['mean_of_ratios'])} as fast."
-    )
+    text = f"Of the upgrades of one resource {row['name']} gains most: "
+    if single(document):
+        text += f"the job runs {times(ways['mean_of_ratios'])} as fast."
+    else:
+        text += (
+            f"the fleet does {times(ways['gpu_hours'])} the work in the same GPU-hours; the mean "
+            f"job runs {times(ways['mean_of_ratios'])} as fast."
+        )
     most = max(document["upgrades"], key=lambda other: _gained(document, other))
     if _gained(document, most) > ways["gpu_hours"]:
         resources = len(most["changes"])
@@ -100,23 +134,33 @@ def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
     return text
 
 
-def jobs(number: int, name: str = "") -> str:
-    """``1 PS/Worker job``, ``290,000 jobs``."""
-    return f"{count(number)} {f'{name} ' if name else ''}job{'s' * (number != 1)}"
+def many(number: float, what: str) -> str:
+    """``1 GPU``, ``2 GPUs``, ``290,000 PS/Worker jobs``."""
+    return f"{count(number)} {what}{'s' * (number != 1)}"
+
+
+def some(share: float, number: int) -> str:
+    """``63 %`` of many jobs; of few, how many."""
+    return percent(share) if number >= FEW else count(share * number)
 
 
 def _of_port(row: Mapping[str, Any]) -> str:
-    source, target = CLASSES[row["from"]], CLASSES[row["to"]]
+    source, target, number = CLASSES[row["from"]], CLASSES[row["to"]], row["jobs"]
     if row["cannot"] == 1:
-        number = count(row["jobs"])
-        return f"From {source} to {target} no job of {number} can move, since no state fits."
+        none = f"no job of {count(number)} can move, since no state fits"
+        if number == 1:
+            none = "the job cannot move, since its state does not fit"
+        return f"From {source} to {target} {none}."
+    more, per_cnode, cannot = (
+        some(row[key], number) for key in ("gain_throughput", "gain_per_cnode", "cannot")
+    )
+    train, do = ("trains" if more == "1" else "train"), ("does" if per_cnode == "1" else "do")
     text = (
-        f"Moved from {source} to {target}, "
-        f"{percent(row['gain_throughput'])} of {jobs(row['jobs'])} train more samples per "
-        f"second, {percent(row['gain_per_cnode'])} more per cNode"
+        f"Moved from {source} to {target}, {more} of {many(number, 'job')} {train} more samples "
+        f"per second, and {per_cnode} {do} so per cNode"
     )
     if row["cannot"]:
-        text += f"; {percent(row['cannot'])} cannot move, since their state does not fit"
+        text += f"; {cannot} cannot move, since the state does not fit"
     return f"{text}."
 
 
@@ -133,7 +177,7 @@ def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[st
     if row is None:
         return
     around = (
-        f"On {count(money['gpus'])} GPUs, busy {percent(money['busy'])} of the time at "
+        f"On {many(money['gpus'], 'GPU')}, busy {percent(money['busy'])} of the time at "
         f"USD {money['gpu_hour_usd']:g} an hour, "
     )
     if row["net_usd_per_year"] is not None and row["net_usd_per_year"] <= 0:

@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from dse.report import figures, tables, words
+from dse.report import figures, others, tables, terms, words
 from dse.report.answer import answer
 from dse.report.words import Document, Point
 
@@ -21,9 +21,6 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
 )
-_PARTS = {"forward_s": "the forward pass", "backward_s": "the backward pass",
-          "exposed_s": "communication that nothing hides", "optimizer_s": "the optimizer",
-          "stalled_s": "waiting for input"}  # fmt: skip
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 _UNIT = re.compile(r"(\d) (%|(?:[kMBTGP]?[WJ]?|[mu]?s|h|min|days|[GMK]iB)\b)")
 UNCHECKED = ("unverified", "unknown")
@@ -54,7 +51,10 @@ def sections(document: Document) -> dict[str, Any]:
         "tiles": tiles(document),
         "comparison": tables.comparison(document),
         "front": tables.front_table(document),
-        "times": times(document),
+        "others": others.table(document),
+        "times": terms.times(document),
+        "terms": [term.title for term in terms.terms(document)],
+        "terms_note": terms.note(document),
         "shares": shares(document),
         "rejected": rejected(document),
         "bounds": bounds(document),
@@ -106,32 +106,10 @@ def tiles(document: Document) -> list[tuple[str, str, str]]:
     ]  # fmt: skip
 
 
-def times(document: Document) -> list[str]:
-    """Where the time goes at the recommended point and the baseline, in sentences."""
-    lines = []
-    for key, name in (("recommended", "recommended point"), ("baseline", "baseline")):
-        point = document[key]
-        step, terms = point["step_s"], point["terms"]
-        largest = max(figures.TERMS, key=lambda term: terms.get(term[0]) or 0.0)
-        share = (terms.get(largest[0]) or 0.0) / step if step else 0.0
-        text = (
-            f"At the {name} a step takes {words.duration(step)}; the largest part is "
-            f"{_PARTS[largest[0]]}, {words.percent(share)}."
-        )
-        comm, exposed = point["comm_s"], terms.get("exposed_s") or 0.0
-        if comm:
-            hidden = 1 - exposed / comm
-            how = words.percent(hidden) if 0.001 < hidden < 0.999 else "all"
-            how = "nothing" if hidden <= 0.001 else how
-            text += f" It communicates for {words.duration(comm)}; computing hides {how} of it."
-        lines.append(text)
-    return lines
-
-
 def shares(document: Document) -> list[tuple[str, list[str], str]]:
     """(bar, its terms, its step): the chart of the step as a table."""
     return [
-        (label, [words.duration(point["terms"].get(term[0]) or 0.0) for term in figures.TERMS],
+        (label, [words.duration(value) for value in terms.seconds(point).values()],
          words.duration(point["step_s"]))
         for label, point in figures.bars(document)
     ]  # fmt: skip

@@ -159,7 +159,7 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
             lines.append(cautions.unknown_speed(name, profile))
         elif speed is not None:
             lines.append(
-                f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbit/s a node "
+                f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
                 f"(profile {profile.name}). On other networks its time per byte is scaled by the "
                 "speed, its latency is left."
             )

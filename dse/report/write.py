@@ -15,6 +15,7 @@ from typing import Any
 
 from dse.errors import OutputError, StudyError
 from dse.report import markdown, page, runners_up, tables
+from dse.report.finding import RUN, document_path, read_json
 from dse.search.runlog import sync_folder
 
 # Every key the page needs, so that a document of another origin is refused in one line.
@@ -141,8 +142,7 @@ def front_csv(document: Mapping[str, Any]) -> str:
 
 def read_document(folder: Path) -> dict[str, Any]:
     """The run.json of a finished run. Raises :class:`StudyError` where there is none."""
-    path = folder / "run.json" if folder.is_dir() else folder
-    return checked_document(path, "schema_version", 1, NEEDED)
+    return checked_document(document_path(folder, (RUN,)), "schema_version", 1, NEEDED)
 
 
 def checked_document(
@@ -151,14 +151,7 @@ def checked_document(
     """The document in a file, if the value under ``version`` is the wanted one and no key of
     ``needed`` is missing. Raises :class:`StudyError`.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as cause:
-        problem = f"cannot be read ({cause.strerror})"
-        raise StudyError(str(path), 0, 0, problem, "name the folder of a finished run") from cause
-    except ValueError as cause:
-        problem = "is not the document of a run"
-        raise StudyError(str(path), 0, 0, problem, "run the study") from cause
+    found = read_json(path)
     if not isinstance(found, dict) or found.get(version) != wanted:
         raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
     missing = sorted(set(needed) - set(found))

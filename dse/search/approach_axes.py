@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from dse import catalog
-from dse.study import APPROACH, Study, split_aggregation
+from dse.errors import StudyError
+from dse.spelling import alternatives
+from dse.study import APPROACH, Study, Value, split_aggregation
+from dse.study.definition import written
 from dse.yaml_source import Loc
 
 _FUSES, _IN_BUCKETS = "fuses no tensors", "sends messages of its own, no buckets"
@@ -27,6 +30,40 @@ def check_axes(study: Study) -> None:
             if served:
                 remedy = f"put it under when, if: {{aggregation: [{', '.join(served)}]}}"
             raise study.source.error(place, f"{axis}: {idle[0]} {_NEEDS[axis]}", remedy, key=True)
+
+
+def check_given(
+    study: Study, point: Mapping[str, Value | None], given: Collection[str], option: str
+) -> None:
+    """Raise StudyError where a value given for one point changes nothing of it.
+
+    point: with conditional axes blank where their condition does not hold. given: names of axes.
+    option: of the command line, where they were given.
+    """
+    aggregation = str(point["aggregation"])
+    for axis in given:
+        known = study.axis(axis)
+        if known is not None and known.values == (point[axis],):
+            continue  # all points of the study have it, whether or not it matters
+        if axis in _NEEDS and not _has(aggregation, axis):
+            problem = f"{axis}: {aggregation} {_NEEDS[axis]}"
+            raise StudyError(option, 0, 0, problem, f"drop {axis}")
+        if point[axis] is None:
+            problem = f"{axis}: the study has it only where {_where(study, axis)}"
+            raise StudyError(option, 0, 0, problem, f"drop {axis}, or set the other as well")
+
+
+def _where(study: Study, axis: str) -> str:
+    """The conditions under which a study has an axis."""
+    found = [
+        " and ".join(
+            f"{name} is {alternatives([written(name, value) for value in values])}"
+            for name, values in condition.requires
+        )
+        for condition in study.conditions
+        if condition.axis == axis
+    ]
+    return ", or ".join(found)
 
 
 def _uses(study: Study) -> Iterator[tuple[Loc, str, int, list[str]]]:

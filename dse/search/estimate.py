@@ -12,16 +12,19 @@ from itertools import islice
 
 import numpy as np
 
+from dse import catalog
+from dse.model.fusion import SLOWED
 from dse.search import bounds, cells, exhaustive, pareto
+from dse.search.approached import PHASES
 from dse.search.problem import Problem
 from dse.search.tally import Tally
 from dse.study import APPROACH, split_aggregation
-from dse.study.space import Box
+from dse.study.space import Box, Slab
 
 # One core, `make bench`; only where nothing is measured.
 SECONDS_PER_POINT = 1e-7
 SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
-SECONDS_PER_TENSOR = 1.5e-7  # of a point whose tensors leave one by one, as an approach sends them
+SECONDS_PER_TENSOR = 1.5e-7  # of a point, each time its tensors are followed one by one
 MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to measure
 SAMPLES = 8  # boxes, evenly spaced over the space
 MEASURING_S = 1.0  # enough of it, even with fewer boxes
@@ -61,14 +64,19 @@ def estimate(problem: Problem) -> Estimate:
     points = problem.space.size
     if points < MEASURED_FROM_POINTS:
         seconds = points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
-        one_by_one = sum(
-            slab.size for slab in problem.space.slabs
-            if split_aggregation(str(slab.fixed["aggregation"]))[0] == APPROACH
-        )  # fmt: skip
+        passes = sum(slab.size * _passes(slab) for slab in problem.space.slabs)
         tensors = int(np.count_nonzero(problem.layers.params))
-        return Estimate(points, seconds + one_by_one * tensors * SECONDS_PER_TENSOR)
+        return Estimate(points, seconds + passes * tensors * SECONDS_PER_TENSOR)
     found: Estimate = problem.remember(("estimate",), lambda: _measured(problem))
     return found
+
+
+def _passes(slab: Slab) -> int:
+    """How often pricing follows the tensors of a step through one backward pass, one by one."""
+    algorithm, name = split_aggregation(str(slab.fixed["aggregation"]))
+    if algorithm != APPROACH:
+        return 0
+    return PHASES * len(SLOWED) if catalog.approach(name).fuses else 1
 
 
 def _measured(problem: Problem) -> Estimate:

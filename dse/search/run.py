@@ -19,6 +19,7 @@ from dse.search.problem import Problem
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
+from dse.study.definition import written
 
 EXHAUSTIVE_SECONDS = 120.0
 
@@ -245,7 +246,7 @@ def _conditional_label(problem: Problem, name: str, value: Value) -> str:
     for condition in problem.study.conditions:
         if condition.axis == name and value in condition.values:
             return condition.labels[condition.values.index(value)]
-    return str(value)
+    return written(name, value)
 
 
 def _nothing_feasible(

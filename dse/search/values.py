@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dse.search import tables
 from dse.search.problem import Problem
-from dse.study import APPROACH, Value, split_aggregation
+from dse.study import APPROACH, Axis, Value, split_aggregation
 
 
 def transports(problem: Problem) -> tuple[str, ...]:
@@ -18,12 +20,20 @@ def axis_values(problem: Problem, name: str) -> tuple[Value, ...]:
     study, found = problem.study, list[Value]()
     for axis in (*study.axes, *study.defaults):
         if axis.name == name:
-            ends = axis.low is not None and axis.high is not None
-            found += [axis.low, axis.high] if ends else axis.values  # type: ignore[list-item]
+            ends = [end for end in (axis.low, axis.high) if end is not None]
+            found += [continuous_value(axis, end) for end in ends] or axis.values
     for condition in study.conditions:
         if condition.axis == name:
             found += condition.values
     return tuple(dict.fromkeys(found))
+
+
+def continuous_value(axis: Axis, number: float) -> Value:
+    """A value of a continuous axis."""
+    number = float(number)
+    if axis.wire is None:
+        return number
+    return replace(axis.wire, bytes_per_s=number, label=f"{number * 8 / 1e9:.4g} Gbps")
 
 
 def numbers(problem: Problem, name: str, default: float) -> list[float]:

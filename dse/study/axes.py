@@ -10,12 +10,16 @@ Kind: TypeAlias = Literal["catalogue", "number", "choice", "link", "aggregation"
 
 @dataclass(frozen=True)
 class NumberKind:
-    """What a number may be: its dimension, limits (SI), and whether it is whole."""
+    """What a number may be: its dimension, limits (SI), and whether it is whole.
+
+    example: what is usual, where that of ``units.DIMENSIONS`` is not.
+    """
 
     dimension: str
     high: float
     low: float = 0.0
     whole: bool = False
+    example: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ AXES: dict[str, AxisSpec] = {
         ),
         AxisSpec(
             "fusion_cycle", "number", "least time from one look for tensors to fuse to the next",
-            "[1 ms, 5 ms]", number=NumberKind("seconds", 1e3),
+            "[1 ms, 5 ms]", number=NumberKind("seconds", 1e3, example="5 ms"),
         ),
         _choice(
             "overlap", "what runs beside the backward pass: communication, or all (model pai)",

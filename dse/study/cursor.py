@@ -96,13 +96,18 @@ class Cursor:
             raise self.wrong(f"{self.label}: '{clipped(name)}': no such {kind}", remedy)
         return name
 
-    def quantity(self, dimension: str, high: float, *, zero: bool = False) -> float:
-        """A finite quantity of ``dimension`` in (0, high], or [0, high] with ``zero``."""
-        example = units.DIMENSIONS[dimension][1]
+    def quantity(
+        self, dimension: str, high: float, *, zero: bool = False, example: str = ""
+    ) -> float:
+        """A finite quantity of ``dimension`` in (0, high], or [0, high] with ``zero``.
+
+        example: a usual value; of the dimension's where it is empty.
+        """
+        example = example or units.DIMENSIONS[dimension][1]
         if self.value is None or isinstance(self.value, (list, dict)):
             raise self.wrong(f"{self.label}: {self.shown} is no value", f"write {example}")
         try:
-            number = units.parse(self.value, dimension)
+            number = units.parse(self.value, dimension, example)
         except units.UnitError as cause:
             raise self.wrong(f"{self.label}: {clipped(cause.problem, 120)}", cause.remedy) from None
         self._within(number, 0.0 if zero else math.nextafter(0.0, 1.0), high, example)

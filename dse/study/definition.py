@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from dse.study.axes import AXES
 from dse.study.expressions import Expression
+from dse.study.numbers import shown
 from dse.yaml_source import Source
 
 
@@ -56,7 +58,15 @@ class Axis:
         for known, label in zip(self.values, self.labels, strict=True):
             if known == value:
                 return label
-        return value.label if isinstance(value, Wire) else f"{value}"
+        return written(self.name, value)
+
+
+def written(axis: str, value: Value) -> str:
+    """A value of an axis as a study writes it, with its unit; a rounded one for long numbers."""
+    if isinstance(value, Wire):
+        return value.label
+    kind = AXES[axis].number
+    return value if isinstance(value, str) else f"{value}" if kind is None else shown(value, kind)
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,14 @@ def read_link(cursor: Cursor, names: Names) -> tuple[Value, str]:
     value = cursor.value
     if isinstance(value, str) and value.strip() in names.fabrics:
         return value.strip(), value.strip()
-    if isinstance(value, str) and not _is_quantity(value):
+    if isinstance(value, str) and not is_bandwidth(value):
         listing = "see `dse catalog fabrics`, or write a bandwidth such as 25 Gbps"
         cursor.named("fabric", names.fabrics, listing)
     label = " ".join(str(value).split())
     return Wire(label, float(read_number(cursor, BANDWIDTH))), label
 
 
-def _is_quantity(text: str) -> bool:
+def is_bandwidth(text: str) -> bool:
     """Whether a link is meant as a bandwidth, however wrong, and not as a name such as 25gbe."""
     try:
         units.parse(text, BANDWIDTH.dimension)

@@ -37,7 +37,7 @@ def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
     """One number within the limits of its kind."""
     if kind.whole:
         return cursor.whole(int(kind.low), int(kind.high))
-    number = cursor.quantity(kind.dimension, kind.high)
+    number = cursor.quantity(kind.dimension, kind.high, example=kind.example)
     if number < kind.low:
         raise cursor.wrong(f"{cursor.label}: {cursor.shown} is too small", "check the unit")
     return number
@@ -114,11 +114,16 @@ def shown(value: float, kind: NumberKind) -> str:
         return str(value)
     if kind.dimension == "seconds":
         return f"{value * 1e3:.6g} ms"
-    if kind.dimension == "bytes":
-        for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-            if value >= 2**exponent and (value * 1024 / 2**exponent).is_integer():
-                return f"{value / 2**exponent:.6g} {unit}"
-    number, unit = (value * 8, "bps") if kind.dimension == "bytes_per_s" else (value, "B")
+    if kind.dimension == "bytes_per_s":
+        return _decimal(value * 8, "bps")
+    decimal = _decimal(value, "B")
+    for exponent, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if value >= 2**exponent and (value * 1024 / 2**exponent).is_integer():
+            return min(f"{value / 2**exponent:.6g} {unit}", decimal, key=len)  # 25 MB, 24414.1 KiB
+    return decimal
+
+
+def _decimal(number: float, unit: str) -> str:
     for size, prefix in _PREFIXES:
         if number >= size:
             return f"{number / size:.6g} {prefix}{unit}"

@@ -176,10 +176,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "explain study.yaml --set aggregation=rign-mpi": ("rign-mpi", "ring-mpi"),
     "catalog acelerators": ("acelerators", "did you mean accelerators?"),
     "catalog accelerators h100": ("h100", "h100-sxm"),
-    "report empty": ("empty/run.json", "finished run"),
-    "report nothing": ("nothing", "finished run"),
+    "report empty": ("dse: empty: the folder is empty", "finished run"),
+    "report nothing": ("dse: nothing: no such folder", "finished run"),
+    "report .": ("dse: .: no report in it, but in its folders cut, other, partial, text; name",),
     "report other": ("other/run.json", "schema_version"),
     "report partial": ("partial/run.json", "run the study again"),
+    "report cut/run.json": ("cut/run.json:2:1: the document of a run breaks off here",),
     "report text": ("text/run.json", "not the document of a run"),
     "run nothing": ("nothing", "nor a study that comes with dse", "example"),
     "run exmaple": ("did you mean example?",),
@@ -203,7 +205,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 def test_a_wrong_command(command: str, tmp_path: Path) -> None:
     written(tmp_path)
     for name, content in (("empty", None), ("other", '{"schema_version": 99}'),
-                          ("partial", '{"schema_version": 1}'), ("text", "not JSON")):  # fmt: skip
+                          ("partial", '{"schema_version": 1}'), ("text", "not JSON"),
+                          ("cut", '{"schema_version": 1,\n')):  # fmt: skip
         (tmp_path / name).mkdir()
         if content:
             (tmp_path / name / "run.json").write_text(content)

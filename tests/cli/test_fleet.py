@@ -74,6 +74,44 @@ def test_the_report_of_another_version_is_kept(tmp_path: Path) -> None:
     assert set(files(tmp_path / "reports" / "small.1")) == REPORT
 
 
+@pytest.mark.parametrize("changed", ["jobs.csv", "prices.yaml"])
+def test_the_report_of_the_same_study_on_other_jobs_or_prices_is_kept(
+    changed: str, tmp_path: Path
+) -> None:
+    shipped = (ROOT / "models" / "prices" / "list-prices.yaml").read_text()
+    (tmp_path / "prices.yaml").write_text(shipped)
+    written(tmp_path, STUDY.replace("gpus: 100,", "gpus: 100, prices: prices.yaml,"))
+    dse("fleet", "study.yaml", cwd=tmp_path)
+    folder = tmp_path / "reports"
+    before = (folder / "small" / "fleet.json").read_bytes()
+    (tmp_path / changed).touch()
+    again = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "kept" not in again.stdout, "the same content"
+    before = (folder / "small" / "fleet.json").read_bytes()
+    text = (tmp_path / changed).read_text()
+    text = text.replace("16,1e12", "16,2e12") if changed == "jobs.csv" else f"{text}# later\n"
+    assert text != (tmp_path / changed).read_text()
+    (tmp_path / changed).write_text(text)
+    other = dse("fleet", "study.yaml", cwd=tmp_path)
+    said = "is of another study, version or population; it is kept in reports/small.1"
+    assert said in other.stdout
+    assert (folder / "small.1" / "fleet.json").read_bytes() == before
+    hashes = [json.loads((folder / name / "fleet.json").read_text())["hashes"]
+              for name in ("small", "small.1")]  # fmt: skip
+    assert hashes[0]["study"] == hashes[1]["study"]
+    differ = {key for key in hashes[0] if hashes[0][key] != hashes[1][key]}
+    assert differ == {"population" if changed == "jobs.csv" else "prices"}
+
+
+def test_a_single_job_is_one_job_on_the_terminal(tmp_path: Path) -> None:
+    written(tmp_path, table="\n".join(TABLE.splitlines()[:2]) + "\n")
+    done = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^1 job in [\d.]+ s", done.stdout, re.MULTILINE)
+    assert "1 jobs" not in done.stdout
+
+
 def test_json_is_the_document_and_nothing_else(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("fleet", "study.yaml", "--json", cwd=tmp_path)
@@ -132,7 +170,7 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("not JSON", "is not the document of a run; run the study"),
+        ("not JSON", "is not the document of a fleet; run dse fleet on its study again"),
         ("{}", "has another format; run the study again"),
         ('{"format": "dse-fleet-1"}', "has no 'classes'; run the study again"),
     ],

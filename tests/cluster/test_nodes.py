@@ -27,8 +27,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]
 LOG = "run.log.jsonl"
 RATE_BYTES_PER_S = 125e6
 # By default a minute may pass before a node that falls silent is given up, half of one before a
-# client gives up its server.
+# client gives up its server, and as long until the head tells a client that its server is dead.
 SOON = {
+    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "5",
     "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "5",
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_timeout_ms": "2000",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.errors import StudyError
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
 from dse.report.fleet_page import money_rows
@@ -67,7 +68,7 @@ def test_distributions_count_jobs_up_to_each_share(found: dict[str, Any]) -> Non
 
 
 def test_the_three_speedups_are_what_their_names_say(found: dict[str, Any]) -> None:
-    (upgrade,) = [u for u in found["upgrades"] if u["name"] == "100 Gb/s Ethernet"]
+    (upgrade,) = [u for u in found["upgrades"] if u["name"] == "100 Gbps Ethernet"]
     before = np.array([sum(terms(job)) for job in JOBS])
     after = np.array([sum(terms(job, 12.5e9 * E)) for job in JOBS])
     cnodes = np.array([job[1] for job in JOBS])
@@ -131,7 +132,8 @@ def test_a_port_is_the_same_work_and_who_finishes_later_is_said(tmp_path: Path) 
     assert (paid["jobs"], paid["finish_later"]) == (2, 1)
     said = money_rows(found)[-2][0]
     assert said == (
-        "2 jobs that gain per cNode move to AllReduce-Local; on fewer cNodes 1 of them finish later"
+        "2 jobs that gain per cNode move to AllReduce-Local; on fewer cNodes 1 of them finishes "
+        "later"
     )
 
 
@@ -143,6 +145,16 @@ def test_a_job_that_does_not_fit_cannot_move(tmp_path: Path) -> None:
     assert (local["cannot"], local["gain_per_cnode"]) == (1, 0)
     assert local["mean_speedup_per_cnode"] is None
     assert pearl["cannot"] == 0, "50 GB parted among 4 and 16 fits"
+
+
+def test_a_memory_needs_a_table_that_tells_what_jobs_hold(tmp_path: Path) -> None:
+    path = written(tmp_path, STUDY.replace("  efficiency", "  gpu_memory: 16 GB\n  efficiency"))
+    with pytest.raises(StudyError) as caught:
+        answer(read_fleet(path))
+    assert str(caught.value) == (
+        f"{path}:9:3: gpu_memory: jobs.csv does not tell what state its jobs hold; "
+        "add the column state_bytes, or leave gpu_memory out"
+    )
 
 
 def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ def test_everything_is_read_into_si(tmp_path: Path) -> None:
     assert found.hardware["ethernet_bytes_per_s"] == 25e9 / 8
     assert found.hardware["gpu_flops_per_s"] == 11e12
     names = [upgrade.name for upgrade in found.upgrades]
-    assert names == ["100 Gb/s Ethernet", "Ethernet 40 Gbps", "both"]
+    assert names == ["100 Gbps Ethernet", "Ethernet 40 Gbps", "both"]
     assert found.upgrades[0].changes == {"ethernet": 12.5e9}
     assert found.upgrades[0].fabric == "100gbe"
     assert found.upgrades[2].changes == {"gpu": 64e12, "pcie": 50e9}
@@ -28,6 +28,22 @@ def test_everything_is_read_into_si(tmp_path: Path) -> None:
     assert found.ports == ("allreduce-local", "pearl")
     assert found.money is not None
     assert (found.money.gpus, found.money.busy, found.money.gpu_hour_usd) == (100, 0.5, 2.0)
+
+
+@pytest.mark.parametrize("share", ["0.625", "62.5 %", "62.5%", "'0.625'", "6.25e-1"])
+def test_a_share_is_a_number_or_a_percentage(tmp_path: Path, share: str) -> None:
+    study = STUDY.replace("efficiency: 0.7", f"efficiency: {share}")
+    found = read_fleet(written(tmp_path, study.replace("busy: 0.5", f"busy: {share}")))
+    assert found.hardware["efficiency"] == 0.625
+    assert found.money is not None
+    assert found.money.busy == 0.625
+
+
+@pytest.mark.parametrize("written_as", ["25 Gb/s", "25Gb/s", "25Gbps", "3.125GB/s", "2.5e10 bps"])
+def test_ethernet_is_a_bandwidth_however_it_is_written(tmp_path: Path, written_as: str) -> None:
+    found = read_fleet(written(tmp_path, STUDY.replace("25 Gbps", written_as)))
+    assert found.hardware["ethernet_bytes_per_s"] == 25e9 / 8
+    assert found.labels["ethernet"] == written_as
 
 
 def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
@@ -48,6 +64,14 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
         (("jobs.csv", "jobs.csv\njobs: 100"), "3:1", "a table of its own jobs; leave it out"),
         (("  pcie: 10 GB/s\n", ""), "4:3", "missing key 'pcie'"),
         (("efficiency: 0.7", "efficiency: 1.7"), "9:15", "1.7 is no share; write a number above 0"),
+        (("efficiency: 0.7", "efficiency: 70"), "9:15", "or a percentage, such as 70 %"),
+        (("efficiency: 0.7", "efficiency: 170 %"), "9:15",
+         "'170 %' is no share; write a number above 0 and at most 1, such as 0.7, or a"),
+        (("efficiency: 0.7", "efficiency: 0 %"), "9:15", "'0 %' is no share"),
+        (("efficiency: 0.7", "efficiency: 0.7 GB/s"), "9:15", "'0.7 GB/s' is no share"),
+        (("efficiency: 0.7", "efficiency: high"), "9:15", "'high' is no share"),
+        (("efficiency: 0.7", "efficiency: [0.7]"), "9:15", "a list is no share"),
+        (("busy: 0.5", "busy: 50 percent"), "15:26", "'50 percent' is no share; write a number"),
         (("efficiency", "efficency"), "9:3", "did you mean efficiency?"),
         (("10 GB/s", "10 GB"), "6:9", "wrong unit"),
         (("25 Gbps", "25gb"), "7:13", "did you mean 25gbe?"),
@@ -84,6 +108,18 @@ def test_hardware_is_asked_for_only_with_a_table(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace(HARDWARE, ""))
     with pytest.raises(StudyError, match="missing key 'gpu'"):
         read_fleet(path)
+
+
+def test_jobs_that_are_drawn_hold_no_state_that_a_memory_could_be_too_small_for(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path, DRAWN + "hardware: {ethernet: 25gbe, gpu_memory: 16 GB}\n")
+    with pytest.raises(StudyError) as caught:
+        read_fleet(path)
+    assert str(caught.value) == (
+        f"{path}:3:29: gpu_memory: a drawn population does not tell what state its jobs hold; "
+        "leave it out, or name a table of jobs with the column state_bytes"
+    )
 
 
 def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> None:

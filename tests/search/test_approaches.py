@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from itertools import pairwise
@@ -14,15 +15,17 @@ from benchmarks.papers import tf_machines
 from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS
 from dse import catalog
 from dse.errors import StudyError
+from dse.model import fusion
 from dse.model.approach import allreduce_s, step_s
 from dse.report import approaches as told
 from dse.report import explain, provenance
 from dse.report.points import describe
-from dse.search import approached, bounds, exhaustive
+from dse.search import approached, bounds, estimate, exhaustive
 from dse.search.cautions import cautions
 from dse.search.identity import identity
 from dse.search.load import load, shipped_studies
 from dse.search.problem import Problem
+from dse.session_check import explain_point
 from dse.study import Names, Value
 from dse.study.names import APPROACHES
 from tests.search import studies
@@ -369,6 +372,10 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path, paper: Proble
     rdma = next(line for line in told if "RDMA" in line)
     assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: over RDMA")
     assert "on 10gbe they suppose RoCE" in rdma
+    span = "{bandwidth: {from: 10 Gbps, to: 40 Gbps, continuous: true}, latency: 5 us}"
+    free = MIXED.replace("inter_node: [10gbe, ib-edr]", f"inter_node: {span}")
+    told = cautions(load(studies.written(tmp_path, free, "free.yaml")))
+    assert fitted.replace("10gbe", "10 Gbps, 40 Gbps") in told
     one = MIXED.replace("gpus: [1, 2, 3, 8, 24, 64]", "gpus: [1, 2]")
     one = one.replace("gpus_per_node: [1, 4]", "gpus_per_node: [2, 4]")
     one = one.replace("gpus_per_node: 1,", "gpus_per_node: 2,")
@@ -394,7 +401,7 @@ def test_names_of_approaches() -> None:
          "fusion_cycle: ring-mpi fuses no tensors; drop fusion_cycle"),
         ("if: {aggregation: [ring-mpi, ps-grpc]}}", "if: {aggregation: [ring-mpi, grpc]}}",
          "bucket: grpc sends messages of its own, no buckets; put it under when"),
-        ("[1 ms, 20 ms]", "[1, 20 ms]", "1 has no unit; write for example 5 us"),
+        ("[1 ms, 20 ms]", "[1, 20 ms]", "1 has no unit; write for example 5 ms"),
         ("[1 ms, 20 ms]", "[0 ms, 20 ms]", "is zero"),
         ("[1 MiB, 64 MiB]", "[1 ms, 64 MiB]", "wrong unit"),
     ],
@@ -440,3 +447,68 @@ def test_the_study_of_the_paper_has_an_answer() -> None:
     best = problem.space.point(int(front.indices[int(np.argmax(front.gain))][0]))
     assert str(best["aggregation"]) in FUSING
     assert best["gpus"] == 128
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"aggregation": "grpc", "fusion_buffer": "4 MiB"},
+         "fusion_buffer: grpc fuses no tensors; drop fusion_buffer"),
+        ({"aggregation": "ring-mpi", "fusion_cycle": "1 ms"}, "ring-mpi fuses no tensors"),
+        ({"aggregation": "grpc", "bucket": "4 MiB"}, "bucket: grpc sends messages of its own"),
+        ({"aggregation": "horovod-nccl", "fusion_cycle": "1 ms"},
+         "fusion_cycle: the study has it only where aggregation is horovod-mpi; drop fusion_cycle, "
+         "or set the other as well"),
+        ({"aggregation": "baidu-mpi", "ps_servers": "3"},
+         "ps_servers: the study has it only where aggregation is grpc, grpc-gdr or ps-grpc"),
+    ],
+)  # fmt: skip
+def test_one_point_is_refused_what_would_not_change_it(
+    tmp_path: Path, given: dict[str, str], words: str
+) -> None:
+    path = studies.written(tmp_path, MIXED)
+    with pytest.raises(StudyError) as found:
+        explain_point(str(path), [f"{axis}={value}" for axis, value in given.items()], False)
+    assert words in str(found.value)
+    assert str(found.value).startswith("--set: ")
+
+
+def test_one_point_may_be_given_what_all_of_the_study_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that a point of the front can be explained by all of its axes."""
+    text = MIXED.replace("  - {axis: bucket, values: [1 MiB, 25 MiB], if: {aggregation: ["
+                         "ring-mpi, ps-grpc]}}\n", "")  # fmt: skip
+    path = studies.written(tmp_path, text.replace("  overlap:", "  bucket: 25 MiB\n  overlap:"))
+    explain_point(str(path), ["aggregation=grpc", "bucket=25 MiB"], False)
+    assert "bucket           25 MiB" in capsys.readouterr().out.splitlines()
+    with pytest.raises(StudyError, match="no buckets; drop bucket"):
+        explain_point(str(path), ["aggregation=grpc", "bucket=4 MiB"], False)
+
+
+def test_one_point_is_shown_with_its_units(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = studies.written(tmp_path, MIXED)
+    asked = ["aggregation=horovod-mpi", "fusion_buffer=4MiB", "fusion_cycle=500us"]
+    explain_point(str(path), [*asked, "gpus=8"], True)
+    config = json.loads(capsys.readouterr().out)["config"]
+    assert (config["fusion_buffer"], config["fusion_cycle"]) == ("4 MiB", "0.5 ms")
+    explain_point(str(path), ["aggregation=ring-mpi", "bucket=25 MB"], False)
+    assert "bucket           25 MB" in capsys.readouterr().out.splitlines()
+
+
+def test_the_estimate_knows_that_fusion_follows_the_tensors_many_times(tmp_path: Path) -> None:
+    """Once for every phase of every cycle that a busy loop may come to."""
+    fusing = PAPER.replace(", ".join(EVERY), "horovod-mpi").split("when:")[0]
+    fusing += "objectives: {maximize: speedup, minimize: capital}\n"
+    one_by_one = fusing.replace("horovod-mpi", "baidu-mpi")
+    found = {}
+    for name, text in (("fused", fusing), ("one by one", one_by_one)):
+        problem = load(studies.written(tmp_path, text, f"{name}.yaml"))
+        rest = problem.space.size * estimate.SECONDS_PER_POINT + estimate.SECONDS_PER_SLAB
+        found[name] = estimate.estimate(problem).seconds - rest
+    assert found["one by one"] == pytest.approx(8 * 107 * estimate.SECONDS_PER_TENSOR)
+    assert found["fused"] == pytest.approx(
+        found["one by one"] * approached.PHASES * len(fusion.SLOWED)
+    )

@@ -20,6 +20,7 @@ from dse.study import (
     read_study,
     split_aggregation,
 )
+from dse.study.definition import written
 
 from .conftest import NAMES, VALID, Reader
 
@@ -185,6 +186,29 @@ def test_continuous_bucket_needs_a_baseline(read: Reader) -> None:
     study = read("baseline: {", "baseline: {bucket: 2 MiB, ", text)
     assert (axis(study, "bucket").low, axis(study, "bucket").high) == (2**20, 2**26)
     assert study.baseline.values["bucket"] == 2 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("span", "labels"),
+    [
+        ("{from: 1 MB, to: 4 MB, scale: doubling}", ("1 MB", "2 MB", "4 MB")),
+        ("{from: 1024 KiB, to: 2 MiB, step: 512 KiB}", ("1024 KiB", "1.5 MiB", "2 MiB")),
+    ],
+)
+def test_sizes_are_shown_in_the_units_in_which_they_are_short(
+    read: Reader, span: str, labels: tuple[str, ...]
+) -> None:
+    text = VALID.replace("[1 MiB, 25 MiB]", span)
+    assert axis(read(text=text), "bucket").labels == labels
+
+
+def test_values_that_an_axis_does_not_list_are_shown_with_their_unit(read: Reader) -> None:
+    study = read()
+    assert axis(study, "bucket").label(2.0**22) == "4 MiB"
+    assert axis(study, "gpus").label(3) == "3"
+    assert axis(study, "inter_node").label(Wire("40 Gbps", 5e9)) == "40 Gbps"
+    assert written("fusion_cycle", 5e-4) == "0.5 ms"
+    assert written("aggregation", "ring-mpi") == "ring-mpi"
 
 
 def test_order_is_told_where_there_is_one(read: Reader) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
+from dse.search.values import continuous_value
 from dse.study import Axis, Study, Value
 from dse.study.definition import Wire
 
@@ -134,14 +134,6 @@ def continuous_numbers(study: Study, values: Mapping[str, Value | None]) -> dict
         and (value := values.get(axis.name)) is not None
         and not isinstance(value, str)  # a fabric by its name
     }
-
-
-def continuous_value(axis: Axis, number: float) -> Value:
-    """A value of a continuous axis."""
-    number = float(number)
-    if axis.wire is None:
-        return number
-    return replace(axis.wire, bytes_per_s=number, label=f"{number * 8 / 1e9:.4g} Gbps")
 
 
 def fraction(axis: Axis, value: Value) -> float:

@@ -14,8 +14,9 @@ import numpy as np
 from dse.model.arrays import Array
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
-from dse.search.guided.points import Point, Points, continuous_value, size
+from dse.search.guided.points import Point, Points, size
 from dse.search.guided.samplers import GENETIC, POPULATION, make_sampler
+from dse.search.values import continuous_value
 from dse.study import Axis, Value
 
 Direction: TypeAlias = Literal["maximize", "minimize"]

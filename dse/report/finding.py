@@ -1,0 +1,81 @@
+"""Which document a folder's report is made from, and what to say of a folder that has none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dse.errors import StudyError
+
+RUN, FLEET = "run.json", "fleet.json"
+RUN_LOG = "run.log.jsonl"  # while a run is not finished
+_KINDS = {RUN: "a run", FLEET: "a fleet"}
+_AGAIN = {RUN: "run the study again", FLEET: "run dse fleet on its study again"}
+_FINISHED = "name the folder of a finished run"
+_MOST_NAMED = 6
+_MOST_LOOKED_AT = 10_000  # entries of a folder
+
+
+def document_path(place: Path, names: Sequence[str] = (RUN, FLEET)) -> Path:
+    """The document in a folder, the first of ``names`` that is there; a file is taken as it is.
+
+    Raises :class:`~dse.errors.StudyError` that says what the folder has instead.
+    """
+    try:
+        if place.is_file():
+            return place
+        for name in names:
+            if (place / name).is_file():
+                return place / name
+        problem, remedy = _instead(place, names)
+    except OSError as cause:
+        problem, remedy = f"cannot be read ({cause.strerror})", _FINISHED
+    raise StudyError(str(place), 0, 0, problem, remedy)
+
+
+def _instead(place: Path, names: Sequence[str]) -> tuple[str, str]:
+    """What is there, and what to do."""
+    if not place.is_dir():
+        return "is no folder" if place.exists() else "no such folder", _FINISHED
+    entries = sorted(place.iterdir())[:_MOST_LOOKED_AT]
+    others = [name for name in _KINDS if name not in names and (place / name).is_file()]
+    below = [entry for entry in entries if any((entry / name).is_file() for name in names)]
+    if (place / RUN_LOG).is_file():
+        problem = "the run in it is not finished"
+        return problem, f"go on with dse run STUDY --out {place} --resume"
+    if others:
+        return f"the report of {_KINDS[others[0]]} is in it", f"name that of {_KINDS[names[0]]}"
+    if below:
+        shown = ", ".join(entry.name for entry in below[:_MOST_NAMED])
+        more = f" and {len(below) - _MOST_NAMED} more" * (len(below) > _MOST_NAMED)
+        if len(below) == 1:
+            return f"no report in it, but in its folder {shown}", f"name {below[0]}"
+        return f"no report in it, but in its folders {shown}{more}", f"name one, as {below[0]}"
+    if not entries:
+        return "the folder is empty", _FINISHED
+    return f"no {' and no '.join(names)} in it", _FINISHED
+
+
+def read_json(path: Path) -> Any:
+    """What a document holds. Raises :class:`~dse.errors.StudyError` with the place of a fault."""
+    kind = _KINDS.get(path.name, "a run")
+    again = _AGAIN.get(path.name, "run the study again")
+    try:
+        text = path.read_text(encoding="utf-8")
+        return json.loads(text)
+    except OSError as cause:
+        problem = f"cannot be read ({cause.strerror})"
+        raise StudyError(str(path), 0, 0, problem, _FINISHED) from cause
+    except json.JSONDecodeError as cause:
+        if not text.strip():
+            raise StudyError(str(path), 0, 0, "the file is empty", again) from cause
+        if text.lstrip()[0] != "{":
+            raise StudyError(str(path), 0, 0, f"is not the document of {kind}", again) from cause
+        problem = f"the document of {kind} is damaged here"
+        if "Unterminated" in cause.msg or cause.pos >= len(text.rstrip()):
+            problem = f"the document of {kind} breaks off here"
+        raise StudyError(str(path), cause.lineno, cause.colno, problem, again) from cause
+    except ValueError as cause:  # not UTF-8
+        raise StudyError(str(path), 0, 0, f"is not the document of {kind}", again) from cause

@@ -1,0 +1,131 @@
+"""The recommended point with every other aggregation of its study, all else equal.
+
+So that approaches are seen side by side although only some are on the front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dse.report import tables, words
+from dse.report.points import describe
+from dse.report.words import Document, Point
+from dse.search import feasibility
+from dse.search.guided import Points
+from dse.search.objectives import by_goal
+from dse.search.problem import Problem
+from dse.search.run import FrontPoint
+from dse.search.values import axis_values
+from dse.study import Value
+
+AXIS = "aggregation"
+MOST_TRIED = 2000  # settings of one aggregation that the recommended point does not have
+
+
+def others(
+    problem: Problem, front: Sequence[FrontPoint], chosen: Mapping[str, Value | None]
+) -> list[dict[str, Any]]:
+    """A point for each value of the axis, ``chosen`` among them, the fastest first.
+
+    Where a value brings conditional axes that ``chosen`` lacks, the point with the most of what the
+    study maximizes is taken, of these the cheapest, of those that meet every demand if any does.
+    Besides what a point has: ratio, its speedup over that of ``chosen``; missed, the demands it
+    fails; on_front, how many points of the front have that aggregation, or a listed equal of
+    theirs has. Empty where there is only one value, or nothing to aggregate.
+    """
+    values = axis_values(problem, AXIS)
+    if len(values) < 2 or bool(np.all(problem.setting(chosen).gpus <= 1)):
+        return []
+    own = problem.point(chosen)["speedup"].item()
+    found = []
+    for value in values:
+        point = dict(chosen) if value == chosen[AXIS] else _best(problem, {**chosen, AXIS: value})
+        evaluation = problem.point(point)
+        row = describe(problem, point)
+        checks = feasibility.checks(evaluation, problem.study)
+        row["ratio"] = None if row["speedup"] is None else row["speedup"] / own
+        row["missed"] = [reason for reason, mask in checks if not mask.all()]
+        label = row["config"][AXIS]
+        row["on_front"] = sum(
+            any(labels[AXIS] == label for labels in (entry.labels, *entry.tied)) for entry in front
+        )
+        found.append(row)
+    return sorted(found, key=lambda row: -(row["ratio"] or 0.0))
+
+
+def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Value | None]:
+    """The completion of ``chosen`` that :func:`others` takes."""
+    space = Points(problem.study)
+    tried = [space.values(p) for p in islice(space.completions(chosen), MOST_TRIED)]
+    most, least, *_ = by_goal(problem.study.objectives)
+    order = np.full((3, len(tried)), np.inf)
+    for where, evaluation in problem.rows(tried):
+        fails = np.zeros(len(where))
+        for _, mask in feasibility.checks(evaluation, problem.study):
+            fails += ~np.broadcast_to(mask, fails.shape)
+        order[0, where] = fails > 0
+        order[1, where] = np.nan_to_num(-evaluation[most.name], nan=np.inf)
+        order[2, where] = np.nan_to_num(evaluation[least.name], nan=np.inf)
+    return tried[int(np.lexsort(order[::-1])[0])]
+
+
+@dataclass(frozen=True)
+class Others:
+    """The table: (heading, whether of numbers), and rows of (whether recommended, cells)."""
+
+    heads: tuple[tuple[str, bool], ...]
+    rows: tuple[tuple[bool, tuple[str, ...]], ...]
+    settings: bool  # whether a column tells of conditional axes
+
+
+def table(document: Document) -> Others | None:
+    """The points as a table; None where the document has none."""
+    points = document.get("other_aggregations")
+    if not points:
+        return None
+    own = [_settings(document, point) for point in points]
+    costs = [words.aim(document, sense).title for sense in words.minimized(document)]
+    heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
+             ("Step", True), ("Speedup", True), ("Against the recommended", True),
+             *((tables.capital(cost), True) for cost in costs), ("Front points", True),
+             ("Demands missed", False), ("Basis", False)]  # fmt: skip
+    best = document["recommended"]["config"]
+    rows = tuple(
+        (
+            point["config"] == best,
+            (
+                point["config"][AXIS],
+                *([settings or tables.NOT_APPLICABLE] if any(own) else []),
+                *_cells(document, point),
+            ),
+        )
+        for point, settings in zip(points, own, strict=True)
+    )
+    return Others(tuple(heads), rows, any(own))
+
+
+def _settings(document: Document, point: Point) -> str:
+    """Its values of conditional axes."""
+    names = [axis["name"] for axis in document["axes"] if axis["conditional"]]
+    return ", ".join(
+        f"{tables.heading(name)} {label}" for name in names if (label := point["config"].get(name))
+    )
+
+
+def _cells(document: Document, point: Point) -> tuple[str, ...]:
+    bounds = words.interval((point.get("interval") or {}).get("speedup"), "x")
+    step_s, ratio = point["step_s"], point["ratio"]
+    return (
+        words.UNKNOWN if step_s is None else words.duration(step_s),
+        words.shown(point["speedup"], "x") + (f" ({bounds})" if bounds else ""),
+        words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
+        *(words.show_cost(document, point, sense) for sense in words.minimized(document)),
+        words.count(point["on_front"]),
+        ", ".join(point["missed"]) or tables.NOT_APPLICABLE,
+        words.says_who(point)[0],
+    )

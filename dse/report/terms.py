@@ -1,0 +1,119 @@
+"""What the report says of where a step's time goes: its terms by their names, by either model.
+
+A step of the calibrated model is passes, optimizer, and what communication and input add to them;
+one of the PAI paper's model (``model: pai``) is ``T_d``, ``T_c`` and ``T_w``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.report import words
+from dse.report.fleet_words import CLASSES
+from dse.report.style import DARK
+from dse.report.words import Document, Point
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term: its key in a point, its name as a heading and in a sentence, its look in a bar."""
+
+    key: str
+    title: str
+    phrase: str
+    color: str
+    pattern: str
+
+
+TERMS = (
+    Term("forward_s", "Forward", "the forward pass", "#9dbde3", ""),
+    Term("backward_s", "Backward", "the backward pass", "#4f86c6", ""),
+    Term("exposed_s", "Communication not hidden", "communication that nothing hides", "#e0873a",
+         "/"),
+    Term("optimizer_s", "Optimizer", "the optimizer", "#a9b4c0", ""),
+    Term("stalled_s", "Waiting for input", "waiting for input", DARK, "x"),
+)  # fmt: skip
+CLOSED_TERMS = (
+    Term("data_s", "Data loading T_d", "data loading (T_d)", DARK, "x"),
+    Term("compute_s", "Computation T_c", "computation (T_c)", "#4f86c6", ""),
+    Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", "#e0873a", "/"),
+)
+# Terms of a point's ``closed`` -> those they add up to.
+_ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
+           "update_s": "compute_s", "pcie_s": "weights_s", "ethernet_s": "weights_s",
+           "nvlink_s": "weights_s"}  # fmt: skip
+
+
+def terms(document: Document) -> tuple[Term, ...]:
+    """The terms of the document's model."""
+    return CLOSED_TERMS if document["baseline"].get("closed") else TERMS
+
+
+def seconds(point: Point) -> dict[str, float]:
+    """How long each term of a point takes. Their sum is the step, unless all overlaps ideally."""
+    closed = point.get("closed")
+    if not closed:
+        return {term.key: point["terms"].get(term.key) or 0.0 for term in TERMS}
+    found = dict.fromkeys((term.key for term in CLOSED_TERMS), 0.0)
+    for key, whole in _ADD_UP.items():
+        found[whole] += closed["terms"][key]
+    return found
+
+
+def added(point: Point) -> dict[str, float]:
+    """What each term adds to the step: of terms that overlap what is longer than all before it."""
+    found = seconds(point)
+    if not _ideal(point):
+        return found
+    longest = 0.0
+    for key, whole in found.items():
+        found[key] = max(0.0, whole - longest)
+        longest = max(longest, whole)
+    return found
+
+
+def _ideal(point: Point) -> bool:
+    """Whether the step is the longest of its terms, not their sum."""
+    return bool((point.get("closed") or {}).get("ideal"))
+
+
+def times(document: Document) -> list[str]:
+    """Where the time goes at the recommended point and the baseline, in sentences."""
+    found = []
+    for key, name in (("recommended", "recommended point"), ("baseline", "baseline")):
+        point = document[key]
+        step, parts = point["step_s"], seconds(point)
+        largest = max(terms(document), key=lambda term: parts[term.key])
+        share = words.percent(parts[largest.key] / step if step else 0.0)
+        took = f"At the {name} a step takes {words.duration(step)}"
+        if _ideal(point):
+            found.append(f"{took}, as long as its longest term, {largest.phrase}.{_more(point)}")
+        else:
+            found.append(f"{took}; the largest part is {largest.phrase}, {share}.{_more(point)}")
+    return found
+
+
+def _more(point: Point) -> str:
+    """How much of its communication a point hides; by the closed model, what it was priced as."""
+    closed = point.get("closed")
+    if closed:
+        name = CLASSES[closed["architecture"]]
+        how = "all overlaps ideally" if closed["ideal"] else "nothing overlaps"
+        return f" It is priced as {name}, and {how}."
+    comm, exposed = point["comm_s"], point["terms"].get("exposed_s") or 0.0
+    if not comm:
+        return ""
+    hidden = 1 - exposed / comm
+    how = words.percent(hidden) if 0.001 < hidden < 0.999 else "all"
+    how = "nothing" if hidden <= 0.001 else how
+    return f" It communicates for {words.duration(comm)}; computing hides {how} of it."
+
+
+def note(document: Document) -> str:
+    """What to know of the terms under their chart and table; empty where they just add up."""
+    if not any(map(_ideal, (document["baseline"], *document["front"]))):
+        return ""
+    return (
+        "Where all overlaps ideally a step is the longest of its terms: the bar shows what each "
+        "adds to those before it, the table the whole of each."
+    )

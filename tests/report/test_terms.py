@@ -1,0 +1,103 @@
+"""Where the time of a step goes, by the names of the model that priced it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.report import document, figures, markdown, page, terms
+from dse.search.load import load
+from dse.search.run import run
+from tests.report import documents
+from tests.report.test_fleet import Page
+from tests.search import studies
+
+STUDY = """\
+study: closed
+workload: vgg16
+model: pai
+space:
+  accelerator: p100-sxm2-16gb
+  gpus: [1, 4, 8]
+  gpus_per_node: 4
+  inter_node: 10gbe
+  batch_per_gpu: [8, 16]
+  aggregation: [ring-nccl, ps-grpc]
+  overlap: {overlap}
+baseline: {{gpus: 8, batch_per_gpu: 16, aggregation: ps-grpc}}
+objectives: {{maximize: speedup, minimize: capital}}
+"""
+HEADS = ["Data loading T_d", "Computation T_c", "Weights T_w"]
+
+
+def made(folder: Path, overlap: str) -> dict[str, Any]:
+    problem = load(studies.written(folder, STUDY.format(overlap=overlap)))
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    return document.build(outcome, "dse run closed", 0, 1.0, {})
+
+
+def drawn(found: dict[str, Any]) -> dict[str, list[float]]:
+    return {bar["name"]: bar["x"] for bar in json.loads(figures.time_figure(found))["data"]}
+
+
+@pytest.mark.parametrize("overlap", ["none", "ideal"])
+def test_a_report_by_the_closed_model_names_its_terms(tmp_path: Path, overlap: str) -> None:
+    found = made(tmp_path, overlap)
+    assert list(drawn(found)) == HEADS
+    text, html = markdown.render_markdown(found), Page(page.render_page(found)).text
+    assert "| Point | Data loading T\\_d | Computation T\\_c | Weights T\\_w | Step |" in text
+    for head in HEADS:
+        assert head in html
+    for said in ("Forward", "Backward", "forward pass", "Optimizer", "It communicates"):
+        assert said not in html
+        assert said not in text
+
+
+def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
+    found = made(tmp_path, "none")
+    for point in (found["baseline"], *found["front"]):
+        assert sum(terms.seconds(point).values()) == pytest.approx(point["step_s"])
+        assert terms.added(point) == terms.seconds(point)
+    base = terms.seconds(found["baseline"])
+    assert base["data_s"] == found["baseline"]["closed"]["terms"]["data_s"]
+    assert base["weights_s"] == pytest.approx(found["baseline"]["comm_s"])
+    assert terms.note(found) == ""
+    share = base["weights_s"] / found["baseline"]["step_s"]
+    assert share > 0.5
+    said = terms.times(found)[1]
+    assert f"; the largest part is the exchange of weights (T_w), {100 * share:.0f} %." in said
+    assert said.endswith(" It is priced as PS/Worker, and nothing overlaps.")
+
+
+def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> None:
+    found = made(tmp_path, "ideal")
+    for point in (found["baseline"], *found["front"]):
+        assert max(terms.seconds(point).values()) == pytest.approx(point["step_s"])
+        assert sum(terms.added(point).values()) == pytest.approx(point["step_s"])
+        assert min(terms.added(point).values()) >= 0
+    for bars in zip(*drawn(found).values(), strict=True):
+        assert sum(bars) == pytest.approx(1)
+    said = terms.times(found)[1]
+    assert "as long as its longest term, the exchange of weights (T_w). It is priced" in said
+    assert said.endswith("as PS/Worker, and all overlaps ideally.")
+    assert terms.note(found) in " ".join(Page(page.render_page(found)).text.split())
+    assert "the longest of its terms" in terms.note(found)
+
+
+def test_other_reports_keep_theirs() -> None:
+    """Also one of a version that knew no closed model."""
+    found = documents.document()
+    assert [term.title for term in terms.terms(found)] == [
+        "Forward", "Backward", "Communication not hidden", "Optimizer", "Waiting for input",
+    ]  # fmt: skip
+    for point in (found["baseline"], *found["front"]):
+        assert terms.seconds(point) == point["terms"]
+    older = copy.deepcopy(found)
+    for point in (older["baseline"], older["recommended"], *older["front"]):
+        point.pop("closed", None)
+    assert terms.times(older) == terms.times(found)
+    assert "computing hides" in terms.times(found)[0]
