@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -80,22 +78,23 @@ def fused(
     tensors, at most; points that are done are left out of it.
     """
     shape = ready_s.shape[1:] if shape is None else shape
-    times, prices = _Times(ready_s, shape), _Prices(tensor_bytes, cost, shape)
+    phases, slowed = max(1, fusion.phases), SLOWED if fusion.phases else SLOWED[:1]
+    ways = len(slowed) * phases  # of ticking, followed side by side
+    times, prices = _Times(ready_s, shape, ways), _Prices(tensor_bytes, cost, shape, ways)
     buffer, cycle, agree = (
         np.broadcast_to(np.asarray(value, dtype=np.float64), shape).reshape(-1)
         for value in (fusion.buffer_bytes, fusion.cycle_s, fusion.agreement_s)
     )
-    if fusion.phases == 0:
-        found = _followed(times, prices, buffer, cycle, agree, np.zeros_like(cycle), False)
-    else:
-        found = np.full((3, buffer.size), np.inf)
-        for slowed in SLOWED:
-            long = slowed * cycle
-            firsts = [(phase + 0.5) / fusion.phases * long for phase in range(fusion.phases)]
-            each = (_followed(times, prices, buffer, long, agree, at, True) for at in firsts)
-            mean = reduce(np.add, each) / fusion.phases
-            found = np.where(mean[0] < found[0], mean, found)
-    end, busy, messages = found.reshape((3, *shape))
+    long = np.multiply.outer(np.repeat(slowed, phases), cycle)
+    part = (np.arange(phases) + 0.5) / phases if fusion.phases else np.zeros(1)
+    first = np.tile(part, len(slowed))[:, np.newaxis] * long
+    found = _followed(
+        times, prices, np.tile(buffer, ways), long.reshape(-1), np.tile(agree, ways),
+        first.reshape(-1), fusion.phases > 0,
+    )  # fmt: skip
+    means = found.reshape(3, len(slowed), phases, -1).mean(axis=2)
+    best = np.argmin(means[0], axis=0)  # of equals the shortest cycle
+    end, busy, messages = means[:, best, np.arange(buffer.size)].reshape((3, *shape))
     return Fused(end, busy, messages)
 
 
@@ -108,7 +107,7 @@ def _followed(
     first_s: Array,
     steady: bool,
 ) -> Array:
-    """(end, busy, messages) of the loop whose first tick is at ``first_s``; all (points,).
+    """(end, busy, messages) of the loop whose first tick is at ``first_s``; all (ways x points,).
 
     steady: ticks stay whole cycles after the first, also where the loop is busy.
     """
@@ -125,7 +124,7 @@ def _followed(
             if not steady:
                 earliest = np.maximum(now[idle], earliest)
             tick[idle] = _next_tick(earliest, times.of(sent[idle], idle), cycle[idle])
-            seen[idle] = times.reached(tick[idle], seen[idle], idle)
+            seen[idle] = times.reached(tick[idle], idle)
             now[idle] = np.maximum(now[idle], tick[idle]) + agree[idle]
             busy[idle] += agree[idle]
         fits = prices.fitting(sent[at], buffer[at])
@@ -140,24 +139,30 @@ def _followed(
 
 
 class _Times:
-    """When each tensor is ready: (tensors, *R), looked up at points of shape S."""
+    """When each tensor is ready: (tensors, *R), looked up at points of shape (ways, *S).
 
-    def __init__(self, ready_s: Array, shape: tuple[int, ...]) -> None:
-        self._cell, self._cells = _cells(ready_s.shape[1:], shape)
+    To find how many are ready by some time, the times of all cells of R stand in one row, each
+    cell's after those of the cell before, and later than these by ``_apart_s``.
+    """
+
+    def __init__(self, ready_s: Array, shape: tuple[int, ...], ways: int) -> None:
+        self._cell, self._cells = _cells(ready_s.shape[1:], (ways, *shape))
         self._ready_s, self.count = ready_s.reshape(-1), len(ready_s)
+        self._last_s = float(ready_s.max(initial=0.0, where=np.isfinite(ready_s)))
+        self._apart_s = 2 * self._last_s + 1
+        starts = self._apart_s * np.arange(self._cells)
+        finite = np.minimum(ready_s, self._last_s).reshape(self.count, -1)
+        self._row = (finite + starts).T.reshape(-1)
 
     def of(self, tensor: Indices, at: Indices) -> Array:
         """When a tensor is ready, at some of the points."""
         return np.asarray(self._ready_s[tensor * self._cells + self._cell[at]])
 
-    def reached(self, now: Array, low: Indices, at: Indices) -> Indices:
-        """How many tensors are ready by ``now``, by halving; ``low`` of them certainly are."""
-        high = np.full_like(low, self.count)
-        while np.any(low < high):
-            middle = (low + high) // 2
-            there = (low < high) & (self.of(np.minimum(middle, self.count - 1), at) <= now)
-            low, high = np.where(there, middle + 1, low), np.where(there, high, middle)
-        return low
+    def reached(self, now: Array, at: Indices) -> Indices:
+        """How many tensors are ready by ``now``."""
+        cell = self._cell[at]
+        there = np.minimum(now, self._last_s) + self._apart_s * cell
+        return np.asarray(np.searchsorted(self._row, there, side="right") - self.count * cell)
 
 
 class _Prices:
@@ -168,19 +173,19 @@ class _Prices:
     """
 
     def __init__(
-        self, tensor_bytes: Array, cost: Callable[[Array], Array], shape: tuple[int, ...]
+        self, tensor_bytes: Array, cost: Callable[[Array], Array], shape: tuple[int, ...], ways: int
     ) -> None:
         self._below = np.concatenate([[0.0], np.cumsum(tensor_bytes)])
-        self._cost, self._shape = cost, shape
-        self._cell, self._cells = _cells(np.shape(cost(self._below[-1])), shape)
-        self._row: dict[int, int] = {}
-        self._table = np.empty((16, self._cells))
+        self._cost, self._shape = cost, (ways, *shape)
+        self._cell, self._cells = _cells(np.shape(cost(self._below[-1])), self._shape)
         tensors, few = len(tensor_bytes), AT_FIRST // (len(tensor_bytes) * self._cells)
-        self._keep([
+        self._row = np.full((tensors + 1) ** 2, -1, dtype=np.int32)  # -1: not priced
+        self._table, self._used = np.empty((16, self._cells)), 0
+        self._keep(np.array([
             first * (tensors + 1) + until
             for first in range(tensors)
             for until in range(first + 1, min(first + few, tensors) + 1)
-        ])  # fmt: skip
+        ], dtype=np.int64))  # fmt: skip
 
     def fitting(self, first: Indices, buffer_bytes: Array) -> Indices:
         """Up to which tensor, exclusive, those from ``first`` on fit into the buffer."""
@@ -189,14 +194,16 @@ class _Prices:
 
     def of(self, first: Indices, until: Indices, at: Indices) -> Array:
         """Of a message of the tensors first .. until - 1, at some of the points."""
-        messages, which = np.unique(first * len(self._below) + until, return_inverse=True)
-        missing = [message for message in messages.tolist() if message not in self._row]
-        work = len(missing) * self._cells
-        if work > AHEAD * self._cell.size or len(self._row) * self._cells + work > KEPT:
-            return self._each(self._below[until] - self._below[first], at)
-        self._keep(missing)
-        row = np.array([self._row[message] for message in messages.tolist()])
-        return np.asarray(self._table[row[which], self._cell[at]])
+        messages = first * len(self._below) + until
+        row = self._row[messages]
+        if np.any(unknown := row < 0):
+            missing = np.unique(messages[unknown])
+            work = len(missing) * self._cells
+            if work > AHEAD * self._cell.size or self._used * self._cells + work > KEPT:
+                return self._each(self._below[until] - self._below[first], at)
+            self._keep(missing)
+            row = self._row[messages]
+        return np.asarray(self._table[row, self._cell[at]])
 
     def _each(self, message_bytes: Array, at: Indices) -> Array:
         """Of messages of these sizes, one for each of the points."""
@@ -205,18 +212,18 @@ class _Prices:
         seconds = np.broadcast_to(self._cost(size.reshape(self._shape)), self._shape)
         return np.asarray(seconds.reshape(-1)[at])
 
-    def _keep(self, messages: list[int]) -> None:
+    def _keep(self, messages: Indices) -> None:
         """Price messages, each given as ``first * (tensors + 1) + until``."""
-        if not messages:
+        if not messages.size:
             return
-        first, until = np.divmod(np.array(messages), len(self._below))
+        first, until = np.divmod(messages, len(self._below))
         sizes = (self._below[until] - self._below[first]).reshape((-1,) + (1,) * len(self._shape))
-        used = len(self._row)
-        while used + len(messages) > len(self._table):
+        used, self._used = self._used, self._used + len(messages)
+        while self._used > len(self._table):
             self._table = np.concatenate([self._table, np.empty_like(self._table)])
         seconds = self._cost(sizes).reshape(len(messages), -1)
-        self._table[used : used + len(messages)] = seconds
-        self._row.update(zip(messages, count(used), strict=False))
+        self._table[used : self._used] = seconds
+        self._row[messages] = np.arange(used, self._used)
 
 
 def _cells(own: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Indices, int]:

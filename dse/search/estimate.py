@@ -24,7 +24,7 @@ from dse.study.space import Box, Slab
 # One core, `make bench`; only where nothing is measured.
 SECONDS_PER_POINT = 1e-7
 SECONDS_PER_SLAB = 1e-3  # whatever its size: a combination of looped values
-SECONDS_PER_TENSOR = 1.5e-7  # of a point, each time its tensors are followed one by one
+SECONDS_PER_TENSOR = 5e-8  # of a point, each time its tensors are followed one by one
 MEASURED_FROM_POINTS = 1 << 22  # where a search takes longer than it takes to measure
 SAMPLES = 8  # boxes, evenly spaced over the space
 MEASURING_S = 1.0  # enough of it, even with fewer boxes

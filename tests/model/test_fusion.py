@@ -133,3 +133,17 @@ def test_a_busy_loop_looks_less_often_and_fuses_more() -> None:
     found = fused(sizes, ready, how, lambda size: np.asarray(4.0 + 0.0 * size))
     assert found.messages[0] < 12
     assert found.end_s[0] < 60
+
+
+@pytest.mark.parametrize("phases", [0, 4])
+def test_a_point_that_never_computes_leaves_the_others_as_they_are(phases: int) -> None:
+    """What an accelerator cannot do takes forever: its column is infinite."""
+    sizes, ready = np.array([3.0, 4.0, 5.0]), np.array([1.0, 2.0, 7.0])
+    both = np.stack([ready, np.full(3, np.inf), 2 * ready], axis=1)
+    how = Fusion(7.0, 0.5, 0.1, phases)
+    found = fused(sizes, both, how, cost)
+    for column, alone in ((0, ready), (2, 2 * ready)):
+        expected = fused(sizes, alone[:, np.newaxis], how, cost)
+        assert found.end_s[column] == expected.end_s[0]
+        assert found.messages[column] == expected.messages[0]
+    assert found.end_s[1] == np.inf
