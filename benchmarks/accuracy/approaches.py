@@ -21,7 +21,8 @@ def lines() -> list[Line]:
     there = judge.committed()
     by = judge.fitted(there)
     found = judge.judge(there, by)
-    data = "lab: seconds of a round, 7 approaches, held-out hosts, rates, network, form changed once after held-out errors"
+    changed = "form changed once after held-out errors"
+    data = f"lab: seconds of a round, 7 approaches, held-out hosts, rates, network, {changed}"
     what = "lab: measured time of the approach chosen over the best one's, held out"
     return [
         Line(data, "dse", found.ratio, target=TARGET),
