@@ -112,7 +112,7 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     from dse.fleet.assumptions import assumptions
     from dse.fleet.beside import beside
     from dse.fleet.breakdown import priced
-    from dse.fleet.facts import facts
+    from dse.fleet.facts import IDENTITY, facts
     from dse.fleet.recipe import population_names, population_path, read_recipe
 
     population = load_population(study)
@@ -126,8 +126,9 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     published = [fact.plain() for fact in found]
     ships = study.population in map(population_path, population_names())
     if not (study.drawn and ships and hardware == population.base):
-        # Not the paper's jobs on its hardware: beside it, but neither fitted to it nor a check.
-        published = [fact | {"role": "", "ok": None} for fact in published]
+        # Not the paper's jobs on its hardware: beside it, but not fitted to it. Identities are.
+        none = {"role": "", "ok": None}
+        published = [fact if fact["role"] == IDENTITY else fact | none for fact in published]
     return {
         "facts": published,
         "assumptions": [asdict(row) for row in rows],

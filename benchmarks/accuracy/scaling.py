@@ -1,8 +1,8 @@
 """Throughput that others published on many accelerators, predicted from the smallest counts only.
 
 The target holds for every line, also where it is missed; a line with real data has the reading of
-that data in it, which nothing models. On servers of EC2 and Piz Daint the number of servers of a
-held-out row is given to the predictor: the authors' own, found best along with its rate.
+that data in it, which nothing models. Where the authors tried every number of servers, that of a
+held-out row is not told: the predictor takes the one that it finds fastest.
 """
 
 from __future__ import annotations
@@ -21,12 +21,10 @@ KNEE_EFFICIENCY = 2 / 3
 CHANGED = "form changed 3 times after held-out errors"
 ONE_NODE = ("dgx-1", "gce-8-k80", "ec2-p2.8xlarge-one-node")
 SETS = {
-    "Piz Daint, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("piz-daint-grpc",),
-    "EC2 p2.xlarge, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("ec2-p2.xlarge",),
-    "EC2 p2.8xlarge, gRPC servers (server counts given), 1-8 -> 16-128 GPUs": ("ec2-p2.8xlarge",),
-    "TensorFlow 2017, EC2 p2.8xlarge (server counts given), 1-8 -> 16-64 GPUs": (
-        "ec2-p2.8xlarge-tensorflow",
-    ),
+    "Piz Daint, gRPC servers, 1-8 -> 16-128 GPUs": ("piz-daint-grpc",),
+    "EC2 p2.xlarge, gRPC servers, 1-8 -> 16-128 GPUs": ("ec2-p2.xlarge",),
+    "EC2 p2.8xlarge, gRPC servers, 1-8 -> 16-128 GPUs": ("ec2-p2.8xlarge",),
+    "TensorFlow 2017, EC2 p2.8xlarge, 1-8 -> 16-64 GPUs": ("ec2-p2.8xlarge-tensorflow",),
     "TensorFlow 2017, one node, 1-4 -> 8 GPUs": ONE_NODE,
     "Piz Daint, Horovod over MPI, 2-8 -> 16-128 GPUs (read off a plot)": ("piz-daint-horovod",),
 }
@@ -44,6 +42,8 @@ def lines() -> list[Line]:
             if own:
                 found.append(_judged(f"published: {name}, {data} data", own))
     found.append(_judged(f"published: all of these, {CHANGED}", both))
+    aimed = [pair for pair in both if pair[0].route.system != "ec2-p2.8xlarge"]
+    found.append(_judged(f"published: without EC2 p2.8xlarge, gRPC servers, {CHANGED}", aimed))
     several = [pair for pair in both if pair[0].route.system not in ONE_NODE]
     found.append(_judged(f"published: all of these on several nodes, {CHANGED}", several))
     kept = np.concatenate([_kept_efficiency(of) for of in series])
@@ -77,8 +77,8 @@ def _knees(pairs: Sequence[tuple[Series, Predicted]]) -> list[Line]:
             found = knee(of, at.middle)
             factors.append(max(found / measured, measured / found))
     name = (
-        "published: GPUs where servers saturate, Piz Daint and p2.xlarge (server counts given), "
-        f"factor (1.5 wanted), {CHANGED}"
+        "published: GPUs where servers saturate, Piz Daint and p2.xlarge, factor (1.5 wanted), "
+        f"{CHANGED}"
     )
     return [Line(name, "dse", np.array(factors), target=KNEE_TARGET)]
 

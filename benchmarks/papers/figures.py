@@ -33,7 +33,7 @@ SEARCH_SPACES = ROOT / "search_spaces"
 NAMES = {"data": "input", "flops": "FLOPs", "memory": "memory", "weights": "weights"}
 COLORS = (QUIET, ACCENT, "#9cc3ee", MARK)
 PUBLISHED_GAIN = 0.6
-LABEL_WIDTH = 34
+LABEL_WIDTH = 42
 COUNTS = 2.0 ** np.arange(8)
 BATCH, WORKLOAD = 64.0, "resnet50"
 SIZES_BYTES = 2.0 ** np.arange(6, 27)
@@ -128,6 +128,7 @@ def gain_by_assumption(axes: Axes, jobs: int) -> None:
     axes.barh(shown, [row.gain or 0.0 for row in rows], color=[ACCENT] + [QUIET] * (len(rows) - 1))
     axes.axvline(PUBLISHED_GAIN, color=MARK, linestyle="--")
     axes.invert_yaxis()
+    axes.tick_params("y", labelsize=6.5)  # two lines a label
     axes.set(title=f"Gain from AllReduce-Local, published {PUBLISHED_GAIN:.0%}", xlim=(0, 1))
     axes.xaxis.set_major_formatter("{x:.0%}")
 

@@ -1,4 +1,4 @@
-"""How far the two checked facts of the PAI paper hang on what was assumed about its jobs."""
+"""How far two facts of the PAI paper hang on what was assumed about its jobs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
 from dse.fleet.breakdown import Priced, priced, shares
 from dse.fleet.drawing import draw
 from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.population import Population
 from dse.fleet.ports import port
-from dse.fleet.recipe import Recipe, Sizes
+from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
 from dse.fleet.whatif import speedups
 from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
 
@@ -70,7 +72,7 @@ def _rows(recipe: Recipe, jobs: int, seed: int) -> Iterator[Assumption]:
 
 
 def _others(recipe: Recipe, jobs: int, seed: int) -> Iterator[tuple[str, Priced]]:
-    """Populations with other sizes of jobs, and other spreads of shares."""
+    """Populations with other sizes of jobs, and other spreads of shares and of input alone."""
     for median, sigma in ((8.0, 1.4), (16.0, 1.05)):
         sizes = Sizes(median, sigma, 2.0, 600.0)
         yield (f"cNodes of a job: median {median:g}, sigma {sigma:g}",
@@ -79,6 +81,38 @@ def _others(recipe: Recipe, jobs: int, seed: int) -> Iterator[tuple[str, Priced]
         yield (f"shares spread by a concentration of {concentration:g}",
                _priced(_drawn(recipe, jobs, seed, concentration=concentration),
                        recipe.base))  # fmt: skip
+    found = _ps_worker(recipe)
+    mean = found.mean_shares["data"]
+    most = found.data_share.most if found.data_share else 1.0
+    if 0 < mean < most:
+        for sigma in (0.0, 1.0, 2.0):
+            data = DataShare(median_of_mean(mean, sigma, most), sigma, most)
+            name = f"input takes {100 * mean:.3g} % of a step on average, with a sigma of {sigma:g}"
+            if not sigma:
+                name = f"input takes {100 * mean:.3g} % of every job's step"
+            yield name, _priced(_drawn(recipe, jobs, seed, data=data), recipe.base)
+
+
+def median_of_mean(mean: float, sigma: float, most: float) -> float:
+    """The median of a lognormal x for which the mean of ``min(x, most)`` is ``mean`` < ``most``.
+
+    With ``d = ln(most / median) / sigma`` that mean is
+    ``median e^(sigma^2 / 2) N(d - sigma) + most N(-d)``, N the normal distribution.
+    """
+    if sigma == 0:
+        return mean
+
+    def excess(log_median: float) -> float:
+        d = (np.log(most) - log_median) / sigma
+        below = np.exp(log_median + sigma**2 / 2) * ndtr(d - sigma)
+        return float(below + most * ndtr(-d) - mean)
+
+    least = np.log(mean) - sigma**2 / 2  # the mean, were there no ``most``
+    return float(np.exp(brentq(excess, least, np.log(most) + 8 * sigma)))
+
+
+def _ps_worker(recipe: Recipe) -> ClassRecipe:
+    return next(own for own in recipe.classes if own.architecture == PS_WORKER)
 
 
 def _drawn(
@@ -87,13 +121,15 @@ def _drawn(
     seed: int,
     sizes: Sizes | None = None,
     concentration: float | None = None,
+    data: DataShare | None = None,
 ) -> Population:
-    found = next(own for own in recipe.classes if own.architecture == PS_WORKER)
+    found = _ps_worker(recipe)
     other = replace(
         found,
         job_share=1.0,
         sizes=sizes or found.sizes,
         concentration=concentration or found.concentration,
+        data_share=data or found.data_share,
     )
     return draw(replace(recipe, classes=(other,)), jobs, seed)
 

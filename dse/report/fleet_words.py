@@ -19,6 +19,15 @@ PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
+ROLES = {
+    "identity": "Facts marked identity are exact consequences of the equations on the paper's "
+    "hardware: that they agree is no evidence.",
+    "fitted": "Those marked fitted set the model or the populations that ship, or follow from what "
+    "did: that they agree is no evidence either.",
+    "assumed": "Those marked assumed turn on recalled values: they neither agree nor fail.",
+    "": "These jobs are not the paper's population on its hardware: of the facts without a role no "
+    "agreement is expected.",
+}
 FEW = 100  # jobs; of fewer it is said how many, not which percentage
 AGREES = {True: "yes", False: "NO", None: ""}
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
@@ -164,6 +173,16 @@ def _of_port(row: Mapping[str, Any]) -> str:
     return f"{text}."
 
 
+def cluster_note(document: Document) -> str:
+    """How AllReduce-Cluster is priced in one server; empty where nobody asked for it."""
+    if not any(row["to"] == "allreduce-cluster" for row in document["ports"]):
+        return ""
+    return (
+        "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server, PEARL "
+        "is not: by this rule alone do jobs take longer as AllReduce-Cluster than as PEARL."
+    )
+
+
 def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[str]:
     """What the upgrade is worth that leaves most a year; where no price is known, the best one."""
     money = document["money"]
@@ -238,18 +257,22 @@ def model_rows(document: Document) -> list[Sequence[str]]:
     ]
 
 
+def fact_notes(document: Document) -> list[str]:
+    """What the roles that occur mean, one sentence each."""
+    roles = {fact["role"] for fact in document.get("facts", ())}
+    return [sentence for role, sentence in ROLES.items() if role in roles]
+
+
 def fact_lines(document: Document) -> Iterator[str]:
     """Both tables, aligned."""
     yield "What the Alibaba-PAI paper published, and this population"
     heads = ("fact", "published", "here", "agrees from", "role", "ok")
     yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
-    if any(fact["ok"] is not None for fact in document["facts"]):
-        yield "'fitted' facts set the model or the populations that ship, or follow from what did,"
-        yield "an 'identity' is a consequence of the equations: that they agree is no evidence."
+    yield from fact_notes(document)
     rows = assumption_rows(document)
     if rows:
         yield ""
-        yield "PS/Worker jobs under other assumptions"
+        yield "PS/Worker jobs on their own base hardware, under other assumptions"
         yield from aligned([("assumption", "gain from AllReduce-Local", "to 100 Gbps"), *rows])
     rows = model_rows(document)
     if rows:

@@ -133,8 +133,9 @@ def test_parameters_are_found_again() -> None:
 
 
 def test_noise_is_from_what_was_run_twice_and_ties_are_within_it() -> None:
-    cell = Cell(SMALL, 2, 400.0)
+    cell, short = Cell(SMALL, 6, 400.0), Cell(SMALL, 2, 400.0)
     rows = [row("baidu-ring", cell, 1.0), row("baidu-ring", cell, 1.1, 2), row("mpi-ps", cell, 2.0)]
+    rows += [row("baidu-ring", short, 1.0), row("baidu-ring", short, 2.0, 2)]  # fitted to
     found = results.measured(rows)
     assert found.seconds[cell, "baidu-ring"] == pytest.approx(1.05)
     assert found.noise == pytest.approx(0.1 / 1.05)

@@ -34,8 +34,12 @@ def test_a_target_of_the_median_alone_does_not_ask_for_the_tail() -> None:
 
 def test_order_and_regret_stand_beside_their_targets() -> None:
     ratio, one = np.ones(3), np.array([1.0, 1.2])
-    good = goals_table(Judged(ratio, 0.95, 1.0, 1.0, np.array([1.0, 1.05])), one).splitlines()[2:]
-    bad = goals_table(Judged(ratio, 0.94, 1.0, 1.0, np.array([1.0, 1.08])), one).splitlines()[2:]
+    good, bad = (
+        goals_table(Judged(ratio, order, 0.5, 1.0, 1.0, np.array([1.0, chosen])), one)
+        .splitlines()[2:]
+        for order, chosen in ((0.95, 1.05), (0.94, 1.08))
+    )  # fmt: skip
+    assert "| 50% of the cells, 95% with ties |" in good[0]
     assert [row.endswith("missed |") for row in good] == [False, False, False]
     assert [row.endswith("missed |") for row in bad] == [True, True, False]
     assert "| 2 | 4.0% longer |" in bad[1]

@@ -43,12 +43,31 @@ def test_the_paper_is_put_beside_on_request(tmp_path: Path) -> None:
     written(tmp_path, study)
     done = dse("fleet", "study.yaml", "--facts", "--out", "here", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"PS/Worker jobs that gain from AllReduce-Local +0\.6 +0\.6\d+ .*check +yes",
-                     done.stdout)  # fmt: skip
+    assert re.search(r"PS/Worker jobs that gain from AllReduce-Local +0\.6 +0\.6\d+ .*assumed$",
+                     done.stdout, re.MULTILINE)  # fmt: skip
     assert re.search(r"do not share PCIe .* 7\d %", done.stdout)
     document = json.loads((tmp_path / "here" / "fleet.json").read_text())
-    assert {fact["role"] for fact in document["facts"]} == {"identity", "fitted", "check"}
-    assert len(document["assumptions"]) == 12
+    assert {fact["role"] for fact in document["facts"]} == {"identity", "fitted", "assumed"}
+    assert [fact["fact"] for fact in document["facts"] if fact["ok"] is None] == [
+        "PS/Worker jobs that gain from AllReduce-Local"
+    ]
+    assert len(document["assumptions"]) == 15
+
+
+@pytest.mark.parametrize("table", ["", "1w1g,1,1e12,50e9,10e6,0\n"])
+def test_the_paper_is_put_beside_servers_of_one_accelerator(table: str, tmp_path: Path) -> None:
+    drawn = "fleet: small\npopulation: pai-fleet\njobs: 5000\nhardware: {gpus_per_server: 1}\n"
+    one = STUDY.replace("gpus_per_server: 8", "gpus_per_server: 1")
+    written(tmp_path, one if table else drawn, f"{TABLE.splitlines()[0]}\n{table}")
+    done = dse("fleet", "study.yaml", "--facts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
+    assert document["hardware"]["gpus_per_server"] == 1
+    assert len(document["facts"]) == (3 if table else 18)
+    identities = [fact for fact in document["facts"] if fact["role"]]
+    assert {(fact["role"], fact["ok"]) for fact in identities} == {("identity", True)}
+    assert [f"{fact['computed']:.4g}" for fact in identities] == ["21", "1.235", "0.4286"]
 
 
 def test_other_jobs_than_the_papers_are_no_check_of_it(tmp_path: Path) -> None:
@@ -56,7 +75,8 @@ def test_other_jobs_than_the_papers_are_no_check_of_it(tmp_path: Path) -> None:
     done = dse("fleet", "study.yaml", "--facts", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
-    assert {(fact["role"], fact["ok"]) for fact in document["facts"]} == {("", None)}
+    roles = {(fact["role"], fact["ok"]) for fact in document["facts"]}
+    assert roles == {("", None), ("identity", True)}
     assert document["assumptions"] == []
     assert "fitted" not in done.stdout
 
@@ -191,7 +211,8 @@ def test_the_case_studies_are_no_check_of_what_was_said_of_all_jobs(tmp_path: Pa
     done = dse("fleet", "pai-case-studies", "--facts", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads((tmp_path / "reports/pai-case-studies/fleet.json").read_text())
-    assert {(fact["role"], fact["ok"]) for fact in document["facts"]} == {("", None)}
+    roles = {(fact["role"], fact["ok"]) for fact in document["facts"]}
+    assert roles == {("", None), ("identity", True)}
 
 
 def test_populations_are_in_the_catalogue(tmp_path: Path) -> None:

@@ -77,6 +77,30 @@ def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
     assert any(line.endswith("NO") for line in fleet_words.fact_lines(found))
 
 
+def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None:
+    fact = {"paper": "p", "fact": "the share", "published": 0.6, "computed": 0.9, "low": 0.55,
+            "high": 0.65, "role": "assumed", "source": "abstract", "why": "",
+            "ok": None}  # fmt: skip
+    found = document(tmp_path, facts=[fact], assumptions=[])
+    note = "Those marked assumed turn on recalled values: they neither agree nor fail."
+    page, text = Page(fleet_page.render_page(found)), fleet_page.render_markdown(found)
+    assert "! disagrees" not in page.text
+    assert note in page.text
+    assert note in text
+    assert "| 0.55 to 0.65 | assumed |  |" in text
+    lines = list(fleet_words.fact_lines(found))
+    assert note in lines
+    assert any(line.endswith("assumed") for line in lines)
+
+
+@pytest.mark.parametrize("ports", ["allreduce-cluster, pearl", "allreduce-cluster", "pearl"])
+def test_it_is_said_that_a_cluster_has_no_single_server(ports: str, tmp_path: Path) -> None:
+    found = document(tmp_path, STUDY.replace("allreduce-local, pearl", ports))
+    note = "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server"
+    for text in (Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)):
+        assert (note in text) == ("allreduce-cluster" in ports)
+
+
 def test_texts_of_the_user_are_never_markup(tmp_path: Path) -> None:
     study = STUDY.replace("name: both", f'name: "{EVIL}"') + f'description: "{EVIL}"\n'
     html = fleet_page.render_page(document(tmp_path, study))
