@@ -71,12 +71,13 @@ def samples_per_s(
     passes = compute.forward_backward(layers, alone, batch, FP32)
     if waits:
         passes = compute.scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
-    sizes = layers.params * FP32.gradient_bytes
+    elements, layer = catalog.gradient_tensors(catalog.workload(workload))
+    sizes = elements * FP32.gradient_bytes
     counts = [1]
     if facts.algorithm == "ps":
         counts = [2**k for k in range(int(np.log2(gpus.max())) + 1)]
     times = []
     for servers in counts:
-        took = approach.step_s(on(machine, facts, servers), sizes, passes, gpus)
+        took = approach.step_s(on(machine, facts, servers), sizes, layer, passes, gpus)
         times.append(np.where(servers <= gpus, took, np.inf))
     return np.asarray(gpus * batch / np.min(times, axis=0))

@@ -18,7 +18,13 @@ from dse.catalog.store import (
     sources,
 )
 from dse.catalog.transports import SoftwareCost, Transport, transport
-from dse.catalog.workloads import Workload, read_layers, read_workload, workload
+from dse.catalog.workloads import (
+    Workload,
+    gradient_tensors,
+    read_layers,
+    read_workload,
+    workload,
+)
 
 __all__ = [
     "KINDS",
@@ -40,6 +46,7 @@ __all__ = [
     "default_prices",
     "fabric",
     "file_hashes",
+    "gradient_tensors",
     "latest",
     "models_dir",
     "names",

@@ -56,6 +56,28 @@ def workload(name: str) -> Workload:
     return read_workload(find("workloads", name))
 
 
+def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
+    """Elements of every gradient tensor, and its layer; both (tensors,), in forward order.
+
+    Of a batch normalisation scale and shift are a tensor each, and so is the bias of a linear
+    layer, which has as many parameters besides half its FLOPs as it has outputs. Biases of
+    convolutions are not told apart: the table does not say how many channels there are.
+    """
+    elements, layers = list[float](), list[int]()
+    for at in np.flatnonzero(found.layer_params > 0):
+        params, bias = float(found.layer_params[at]), float(found.layer_output_elems[at])
+        parts = [params]
+        if found.layer_kinds[at] == "batchnorm":
+            parts = [params / 2, params / 2]
+        elif (
+            found.layer_kinds[at] == "linear" and params == found.layer_forward_flops[at] / 2 + bias
+        ):
+            parts = [params - bias, bias]
+        elements += parts
+        layers += [int(at)] * len(parts)
+    return np.array(elements), np.array(layers, dtype=np.intp)
+
+
 @cache
 def read_workload(path: Path) -> Workload:
     """The workload in a file and its layer table, whose sums must agree with the totals.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model import overlap
 from dse.model.arrays import Array, ArrayLike
@@ -122,18 +123,18 @@ def _together(
 def step_s(
     approach: Approach,
     tensor_bytes: Array,
+    layer: NDArray[np.intp],
     passes: Compute,
     ranks: ArrayLike,
     ranks_per_node: ArrayLike = 1.0,
 ) -> Array:
     """Seconds of forward pass, backward pass and what aggregation is not hidden behind the latter.
 
-    tensor_bytes: (layers,), forward order, zero where a layer has no gradients. passes: of shape S;
+    tensor_bytes, layer: (tensors,), forward order; of which layer each is. passes: of shape S;
     ranks and ranks_per_node of a shape that broadcasts to S.
     """
     shape = np.broadcast_shapes(passes.backward_s.shape, np.shape(ranks), np.shape(ranks_per_node))
-    has = np.flatnonzero(tensor_bytes > 0)
-    ready = np.broadcast_to(passes.layer_done_s[has], (has.size, *shape))
+    ready = np.broadcast_to(passes.layer_done_s[layer], (layer.size, *shape))
     n, g = np.broadcast_to(ranks, shape), np.broadcast_to(ranks_per_node, shape)
-    end, _ = summed(approach, tensor_bytes[has], ready, n, g)
+    end, _ = summed(approach, tensor_bytes, ready, n, g)
     return np.asarray(np.maximum(end, passes.backward_s) + passes.forward_s)

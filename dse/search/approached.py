@@ -104,13 +104,12 @@ def step_time(setting: Setting, facts: catalog.Approach) -> step.StepTime:
     Without overlap the gradients are all there when aggregation begins, and all else waits for it.
     """
     passes, _, loading, update = setting.passes()
-    tensor_bytes = setting.problem.layers.params * setting.precision.gradient_bytes
-    has = np.flatnonzero(tensor_bytes > 0)
-    ready = passes.layer_done_s[has]
+    elements, layer = setting.problem.tensors
+    ready = passes.layer_done_s[layer]
     overlapped = setting.fixed.get("overlap", "bucketed") != "none"
     if not overlapped:
         ready = np.zeros_like(ready)
-    end, comm = _summed(setting, facts, tensor_bytes[has], ready)
+    end, comm = _summed(setting, facts, elements * setting.precision.gradient_bytes, ready)
     if overlapped:
         return step.ended(passes, end, comm, loading, update)
     return step.in_turn(passes, end, loading, update)

@@ -10,8 +10,6 @@ import time
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
 from dse import catalog
 from dse.model.fusion import SLOWED
 from dse.search import bounds, cells, exhaustive, pareto
@@ -65,7 +63,7 @@ def estimate(problem: Problem) -> Estimate:
     if points < MEASURED_FROM_POINTS:
         seconds = points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
         passes = sum(slab.size * _passes(slab) for slab in problem.space.slabs)
-        tensors = int(np.count_nonzero(problem.layers.params))
+        tensors = len(problem.tensors[0])
         return Estimate(points, seconds + passes * tensors * SECONDS_PER_TENSOR)
     found: Estimate = problem.remember(("estimate",), lambda: _measured(problem))
     return found

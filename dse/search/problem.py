@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
+from dse.model.arrays import Array
 from dse.model.selection import BY_NAME
 from dse.model.step import AUTO, PARAMETER_SERVER
 from dse.search import ruled, tables
@@ -89,6 +90,11 @@ class Problem:
         """Number of design points; None where an axis is continuous."""
         endless = any(axis.continuous for axis in self.study.axes)
         return None if endless else self.space.size
+
+    @cached_property
+    def tensors(self) -> tuple[Array, NDArray[np.intp]]:
+        """Elements of every gradient tensor and its layer, in forward order."""
+        return catalog.gradient_tensors(self.workload)
 
     @cached_property
     def layers(self) -> compute.Layers:

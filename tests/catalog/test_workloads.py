@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.catalog import names, workload
+from dse.catalog import gradient_tensors, names, workload
 
 
 def test_resnet50() -> None:
@@ -53,3 +53,21 @@ def test_scores_left_out_need_less_memory() -> None:
     assert net.activation_bytes is not None
     assert net.activation_bytes_without_scores is not None
     assert net.activation_bytes_without_scores < net.activation_bytes
+
+
+@pytest.mark.parametrize(
+    "name", ["resnet50", "resnet101", "mobilenet-v1", "nasnet-large", "gpt2-124m"]
+)
+def test_gradient_tensors_are_as_many_as_the_network_has(name: str) -> None:
+    net = workload(name)
+    elements, layer = gradient_tensors(net)
+    assert len(elements) == net.gradient_tensors
+    assert np.bincount(layer, elements, len(net.layer_params)) == pytest.approx(net.layer_params)
+    assert (np.diff(layer) >= 0).all()
+
+
+def test_scale_and_shift_and_a_bias_are_tensors_of_their_own() -> None:
+    elements, layer = gradient_tensors(workload("resnet50"))
+    assert list(elements[:3]) == [9408, 64, 64], "a convolution, its normalisation"
+    assert list(elements[-2:]) == [2048 * 1000, 1000]
+    assert list(layer[:3]) == [0, 1, 1]

@@ -24,6 +24,7 @@ from dse.model.tensor_servers import Servers
 SOFTWARE = StepCost(5e-6, (0.0,))
 NETWORK = Network(SOFTWARE, SOFTWARE, NO_WIRE, Link(1e-6, 1e10))
 SIZES = np.array([1e6, 2e6, 4e6, 8e6])
+LAYERS = np.arange(4)
 DONE_S = np.array([0.20, 0.15, 0.08, 0.02])[:, None]
 PASSES = Compute(np.array([0.1]), np.array([0.2]), DONE_S)
 SIXTEEN = np.array([16.0])
@@ -83,12 +84,12 @@ def test_one_accelerator_only_computes() -> None:
         Approach(BEST, NETWORK, fusion=Fusion(64e6, 5e-3)),
         Approach("ps", NETWORK, Servers(1)),
     ):
-        assert step_s(approach, SIZES, PASSES, np.ones(1))[0] == pytest.approx(0.3)
+        assert step_s(approach, SIZES, LAYERS, PASSES, np.ones(1))[0] == pytest.approx(0.3)
 
 
 def test_a_step_is_the_forward_pass_and_the_end_of_the_last_sum() -> None:
     slow = replace(NETWORK, inter=Link(0.0, 1e8))
-    ring = step_s(Approach("ring", slow), SIZES, PASSES, SIXTEEN)[0]
+    ring = step_s(Approach("ring", slow), SIZES, LAYERS, PASSES, SIXTEEN)[0]
     now = 0.0
     for size, ready in zip(SIZES[::-1], DONE_S[::-1, 0], strict=True):
         now = max(now, ready) + float(ALGORITHMS["ring"](16, 1, size, slow))
@@ -99,16 +100,20 @@ def test_fusion_pays_where_latency_does() -> None:
     far = replace(NETWORK, inter=Link(5e-3, 1e10))
     alone = Approach("ring", far)
     fused = replace(alone, fusion=Fusion(64e6, 5e-3))
-    assert step_s(fused, SIZES, PASSES, SIXTEEN)[0] < step_s(alone, SIZES, PASSES, SIXTEEN)[0]
+    assert (
+        step_s(fused, SIZES, LAYERS, PASSES, SIXTEEN)[0]
+        < step_s(alone, SIZES, LAYERS, PASSES, SIXTEEN)[0]
+    )
 
 
-def test_a_layer_without_gradients_sends_nothing() -> None:
-    sizes = np.array([1e6, 0.0, 4e6, 0.0])
-    few = Compute(PASSES.forward_s, PASSES.backward_s, DONE_S[[0, 2]])
+def test_tensors_are_ready_with_their_layer() -> None:
+    """Two of the first layer, none of the second and last."""
+    sizes, layers = np.array([1e6, 2e6, 4e6]), np.array([0, 0, 2])
+    done_s = DONE_S[layers]
+    each = Compute(PASSES.forward_s, PASSES.backward_s, done_s)
     for approach in (Approach("ring", NETWORK), Approach("ps", NETWORK, Servers(2, True, 4))):
-        assert step_s(approach, sizes, PASSES, SIXTEEN) == pytest.approx(
-            step_s(approach, sizes[[0, 2]], few, SIXTEEN)
-        )
+        found = step_s(approach, sizes, layers, PASSES, SIXTEEN)
+        assert found == pytest.approx(step_s(approach, sizes, np.arange(3), each, SIXTEEN))
 
 
 def test_points_of_any_shape_are_those_of_one() -> None:
@@ -119,12 +124,12 @@ def test_points_of_any_shape_are_those_of_one() -> None:
         Approach(BEST, NETWORK, fusion=Fusion(5e6, 5e-3)),
         Approach("ps", NETWORK, Servers(2, True, 4)),
     ):
-        found = step_s(approach, SIZES, wide, gpus)
+        found = step_s(approach, SIZES, LAYERS, wide, gpus)
         assert found.shape == (3, 2)
         for row, count in enumerate(gpus[:, 0]):
             for column, factor in enumerate((1.0, 2.0)):
                 one = Compute(np.array([0.1 * factor]), np.array([0.2 * factor]), DONE_S * factor)
-                alone = step_s(approach, SIZES, one, np.array([count]))
+                alone = step_s(approach, SIZES, LAYERS, one, np.array([count]))
                 assert found[row, column] == pytest.approx(alone[0])
 
 

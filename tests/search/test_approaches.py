@@ -100,8 +100,8 @@ def test_a_step_is_the_model_s_on_the_machine_of_the_paper(paper: Problem, name:
             )
             passes = setting.passes()[0]
             there = tf_machines.on(tf_machines.EDR_CLUSTER, facts, min(servers, int(gpus)))
-            sizes = paper.layers.params * 4
-            expected = step_s(there, sizes, passes, np.array([gpus]))
+            elements, layer = paper.tensors
+            expected = step_s(there, 4 * elements, layer, passes, np.array([gpus]))
             terms = setting.step_time()
             assert terms.step_s - terms.optimizer_s - terms.stalled_s == pytest.approx(expected)
             assert terms.exposed_s == pytest.approx(expected - terms.compute_s, abs=1e-12)
@@ -508,7 +508,7 @@ def test_the_estimate_knows_that_fusion_follows_the_tensors_many_times(tmp_path:
         problem = load(studies.written(tmp_path, text, f"{name}.yaml"))
         rest = problem.space.size * estimate.SECONDS_PER_POINT + estimate.SECONDS_PER_SLAB
         found[name] = estimate.estimate(problem).seconds - rest
-    assert found["one by one"] == pytest.approx(8 * 107 * estimate.SECONDS_PER_TENSOR)
+    assert found["one by one"] == pytest.approx(8 * 161 * estimate.SECONDS_PER_TENSOR)
     assert found["fused"] == pytest.approx(
         found["one by one"] * approached.PHASES * len(fusion.SLOWED)
     )
