@@ -1,7 +1,7 @@
 """Approaches across the emulated cluster: ``python -m benchmarks.approaches measure | show``.
 
 measure    run every approach on every network, host count and link rate that benchmarks/lab/results
-           does not hold yet (root; about 20 minutes for everything; --minutes stops it earlier)
+           does not hold yet (root; about half an hour for everything; --minutes stops it earlier)
 show       what the committed results say, beside the model; needs no root
 """
 

@@ -66,14 +66,15 @@ def cells() -> list[Cell]:
     hosts_part = [Cell(SMALL, n, FAST_MBPS) for n in FITTED_HOSTS]
     both = [Cell(workload, n, MBPS) for workload, n in product((SMALL, LARGE), HOSTS)]
     half = [Cell(SMALL, n, HALF_MBPS) for n in HOSTS]
-    return [*hosts_part, *both, *half, *(Cell(SMALL, n, SLOW_MBPS) for n in SLOW_HOSTS)]
+    slow = [Cell(SMALL, n, SLOW_MBPS) for n in SLOW_HOSTS]
+    return [*hosts_part, *both, *half, *slow, *(Cell(LARGE, n, HALF_MBPS) for n in SLOW_HOSTS)]
 
 
 @cache
 def backward_elements(workload: str) -> tuple[int, ...]:
     """Floats of every gradient tensor, the last layer's first."""
-    params = catalog.workload(workload).layer_params
-    return tuple(int(count) for count in params[::-1] if count > 0)
+    elements, _ = catalog.gradient_tensors(catalog.workload(workload))
+    return tuple(int(count) for count in elements[::-1])
 
 
 def tensor_bytes(workload: str) -> Array:
