@@ -6,7 +6,7 @@ from dse.catalog.fabrics import Fabric, fabric, read_fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node, read_node
 from dse.catalog.populations import Population, population
-from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.store import (
     KINDS,
     Source,
@@ -28,6 +28,7 @@ from dse.catalog.workloads import (
 
 __all__ = [
     "KINDS",
+    "NODE_SHARE",
     "Accelerator",
     "Approach",
     "Fabric",

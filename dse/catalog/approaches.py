@@ -77,41 +77,23 @@ def read_approach(path: Path) -> Approach:
     found = Approach(
         name=entry.text("name"),
         title=entry.text("title"),
-        algorithm=_choice(entry, "algorithm", *ALGORITHMS),
-        protocol=_choice(entry, "protocol", "rdma", "tcp"),
-        reaches_device=_choice(entry, "reaches", "device", "host") == "device",
-        multirail=_choice(entry, "multirail", "yes", "no", default="no") == "yes",
-        link_efficiency=_known(entry, "link_efficiency", "count"),
-        message_s=_known(message, "latency", "seconds"),
-        copy_s_per_byte=_inverse(message, "copy") or 0.0,
-        streams=_known(message, "streams", "count"),
-        buffer_bytes=_known(fusion, "buffer", "bytes") if fusion.labels() else None,
-        cycle_s=_known(fusion, "cycle", "seconds") if fusion.labels() else 0.0,
-        queries=_known(queries, "per_message", "count") if queries.labels() else 0.0,
-        query_s=_known(queries, "query", "seconds") if queries.labels() else 0.0,
-        sum_s_per_byte=_inverse(adding, "bandwidth"),
-        sum_start_s=_known(adding, "start", "seconds") if adding.has("start") else 0.0,
+        algorithm=entry.choice("algorithm", *ALGORITHMS),
+        protocol=entry.choice("protocol", "rdma", "tcp"),
+        reaches_device=entry.choice("reaches", "device", "host") == "device",
+        multirail=entry.choice("multirail", "yes", "no", default="no") == "yes",
+        link_efficiency=entry.known("link_efficiency", "count"),
+        message_s=message.known("latency", "seconds"),
+        copy_s_per_byte=message.s_per_byte("copy") or 0.0,
+        streams=message.known("streams", "count"),
+        buffer_bytes=fusion.known("buffer", "bytes") if fusion.labels() else None,
+        cycle_s=fusion.known("cycle", "seconds") if fusion.labels() else 0.0,
+        queries=queries.known("per_message", "count") if queries.labels() else 0.0,
+        query_s=queries.known("query", "seconds") if queries.labels() else 0.0,
+        sum_s_per_byte=adding.s_per_byte("bandwidth"),
+        sum_start_s=adding.known("start", "seconds") if adding.has("start") else 0.0,
         facts=tuple(entry.facts),
         fitted_on=entry.text("fitted_on", ""),
     )
     for section in (message, fusion, queries, adding, entry):
         section.finish()
     return found
-
-
-def _choice(entry: Entry, key: str, *allowed: str, default: str | None = None) -> str:
-    value = entry.text(key, default)
-    if value not in allowed:
-        raise entry.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
-    return value
-
-
-def _known(entry: Entry, key: str, dimension: str) -> float:
-    value = entry.number(key, dimension).value
-    if value is None:
-        raise entry.wrong(f"{key} is unknown", "an approach needs it", key)
-    return value
-
-
-def _inverse(entry: Entry, key: str) -> float | None:
-    return 1 / _known(entry, key, "bytes_per_s") if entry.has(key) else None

@@ -11,7 +11,8 @@ from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find
 
-INCLUDES = ("card", "node-share")
+CARD, NODE_SHARE = "card", "node-share"
+INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
 
 # key of a price list -> (field of PriceList, dimension)
@@ -103,7 +104,7 @@ def _overlay(base: PriceList, path: Path) -> PriceList:
         _set(own, "hourly", "usd_per_hour", name, rented)
         if own.has("includes"):
             includes[name] = own.text("includes")
-        includes.setdefault(name, "card")
+        includes.setdefault(name, CARD)
         if includes[name] not in INCLUDES:
             remedy = f"write {' or '.join(INCLUDES)}"
             raise own.wrong(f"includes '{includes[name]}'", remedy, "includes")

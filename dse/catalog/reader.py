@@ -63,6 +63,13 @@ class Entry:
             raise self.wrong(f"{key} is not text", f"write {key}: some text", key)
         return value
 
+    def choice(self, key: str, *allowed: str, default: str | None = None) -> str:
+        """One of the words allowed; required unless there is a default."""
+        value = self.text(key, default)
+        if value not in allowed:
+            raise self.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
+        return value
+
     def name(self, key: str) -> str | None:
         """The name of another entry, plain or as a fact; None for ``unknown``."""
         value = self._take(key)
@@ -76,6 +83,22 @@ class Entry:
         fact = self._fact(self._take(key), dimension, key, (key,))
         self.facts.append(fact)
         return fact
+
+    def known(self, key: str, dimension: str) -> float:
+        """One number that may not be unknown."""
+        value = self.number(key, dimension).value
+        if value is None:
+            raise self.wrong(f"{key} is unknown", "nothing can be predicted without it", key)
+        return value
+
+    def s_per_byte(self, key: str) -> float | None:
+        """Seconds a byte takes at the bandwidth given; None where the key is absent."""
+        if not self.has(key):
+            return None
+        bandwidth = self.known(key, "bytes_per_s")
+        if bandwidth == 0:
+            raise self.wrong(f"{key} is 0", "write a bandwidth above 0, or leave it out", key)
+        return 1 / bandwidth
 
     def series(self, key: str, dimension: str) -> tuple[Fact, ...]:
         """A list of numbers, such as dated prices; empty where the key is absent."""

@@ -54,39 +54,21 @@ def read_transport(path: Path) -> Transport:
     found = Transport(
         name=entry.text("name"),
         title=entry.text("title"),
-        protocol=_choice(entry, "protocol", "rdma", "tcp"),
-        reaches_device=_choice(entry, "reaches", "device", "host") == "device",
-        multirail=_choice(entry, "multirail", "yes", "no") == "yes",
-        link_efficiency=_known(entry, "link_efficiency", "count"),
+        protocol=entry.choice("protocol", "rdma", "tcp"),
+        reaches_device=entry.choice("reaches", "device", "host") == "device",
+        multirail=entry.choice("multirail", "yes", "no") == "yes",
+        link_efficiency=entry.known("link_efficiency", "count"),
         within=_software(entry, "within"),
         across=_software(entry, "across"),
-        gamma_s_per_byte=_inverse(entry, "reduce"),
+        gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,
         facts=tuple(entry.facts),
     )
     entry.finish()
     return found
 
 
-def _choice(entry: Entry, key: str, *allowed: str) -> str:
-    value = entry.text(key)
-    if value not in allowed:
-        raise entry.wrong(f"{key} '{value}'", f"write {' or '.join(allowed)}", key)
-    return value
-
-
-def _known(entry: Entry, key: str, dimension: str) -> float:
-    value = entry.number(key, dimension).value
-    if value is None:
-        raise entry.wrong(f"{key} is unknown", "a transport needs it", key)
-    return value
-
-
-def _inverse(entry: Entry, key: str) -> float:
-    return 1 / _known(entry, key, "bytes_per_s") if entry.has(key) else 0.0
-
-
 def _software(entry: Entry, key: str) -> SoftwareCost:
     section = entry.section(key)
-    cost = SoftwareCost(_known(section, "latency", "seconds"), _inverse(section, "copy"))
+    cost = SoftwareCost(section.known("latency", "seconds"), section.s_per_byte("copy") or 0.0)
     section.finish()
     return cost

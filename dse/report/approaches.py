@@ -36,8 +36,7 @@ def assumptions(problem: Problem) -> Iterator[str]:
         yield (
             f"What a message of {', '.join(facts.name for facts in found)} costs and when it "
             "leaves is what the catalogue says of each approach (below, with its sources): nothing "
-            "of it was measured for this study, and much is recalled and unverified. Every layer "
-            "with weights is one tensor."
+            "of it was measured for this study, and much is recalled and unverified."
         )
 
 
@@ -57,8 +56,9 @@ def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
         out.append(f"  {asked} us each{_without(queries['without_step_s'], step_s)}")
     if adding["s_per_byte"] or adding["start_s"]:
         speed = 1e-9 / adding["s_per_byte"] if adding["s_per_byte"] else float("inf")
-        summed = f"sums on the {adding['where']}: {speed:.4g} GB/s, {adding['start_s'] * _US:g} us"
-        out.append(f"  {summed} each{_without(adding['without_step_s'], step_s)}")
+        rate = f"{speed:.4g} GB/s with all copies, {adding['start_s'] * _US:g} us to begin"
+        summed = f"sums on the {adding['where']}: {rate}"
+        out.append(f"  {summed}{_without(adding['without_step_s'], step_s)}")
     else:
         out.append(f"  sums {adding['where']}")
     if fusion is not None:

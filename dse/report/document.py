@@ -17,6 +17,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.report import provenance
+from dse.report.assumptions import assumptions
 from dse.report.others import others
 from dse.report.points import describe
 from dse.report.recommend import recommended, why
@@ -107,7 +108,7 @@ def build(
         "transports": provenance.transports(problem),
         "extrapolated": _extrapolated(problem, front),
         "cautions": [*cautions.cautions(problem), *cautions.unsupported(problem)],
-        "assumptions": provenance.assumptions(problem),
+        "assumptions": assumptions(problem),
         "sources": provenance.sources(problem),
         "reproduce": [*_measuring(problem, profiles), command],
         "study_text": study.source.text,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse import catalog
-from dse.catalog import Accelerator, Fabric, Node, PriceList, Transport
+from dse.catalog import NODE_SHARE, Accelerator, Fabric, Node, PriceList, Transport
 from dse.errors import DseError
 from dse.model.arrays import Array
 from dse.study import Value, Wire
@@ -59,7 +59,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
     bought = prices.accelerator_usd.get(device.name)
     rented = prices.accelerator_hourly_usd.get(device.name)
     host, intra = _links(device)
-    shared = prices.includes.get(device.name) == "node-share"
+    shared = prices.includes.get(device.name) == NODE_SHARE
     return Machine(
         device,
         None,

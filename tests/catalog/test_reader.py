@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from dse.catalog import accelerator, fabric, node, read_accelerator, workload
+from dse.catalog import (
+    accelerator,
+    approach,
+    fabric,
+    node,
+    read_accelerator,
+    transport,
+    workload,
+)
 from dse.errors import StudyError
 
 
@@ -70,6 +79,22 @@ def test_a_node_without_an_accelerator_is_told(own_models: Path) -> None:
     change(own_models, "nodes/dgx-2.yaml", "value: v100-sxm2-32gb", "value: unknown")
     with pytest.raises(StudyError, match="a node needs its accelerator"):
         node("dgx-2")
+
+
+@pytest.mark.parametrize("kind", ["transports/mpi.yaml", "approaches/grpc.yaml"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("0 GB/s", "copy is 0; write a bandwidth above 0"),
+        ("unknown", "copy is unknown; nothing can be predicted without it"),
+    ],
+)
+def test_a_copy_needs_a_bandwidth(own_models: Path, kind: str, value: str, message: str) -> None:
+    path = own_models / kind
+    copy = re.sub(r"copy: {value: [^,]*", f"copy: {{value: {value}", path.read_text())
+    path.write_text(copy)
+    with pytest.raises(StudyError, match=message):
+        (transport if kind.startswith("transports") else approach)(path.stem)
 
 
 def test_a_total_that_disagrees_with_its_layers_is_told(own_models: Path) -> None:

@@ -13,6 +13,7 @@ from dse.calibration.experiment import write_experiment
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.library import LibraryCost
 from dse.report import document, provenance
+from dse.report.assumptions import assumptions
 from dse.report.page import profile as shown
 from dse.search.kinds import same_device, same_kind
 from dse.search.load import load
@@ -83,7 +84,7 @@ def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path
     problem = problem_of(tmp_path, STUDY, library_profiles.theirs(link_bytes_per_s=None))
     assert comm_s(problem, inter_node="10gbe") == comm_s(problem, inter_node="200gbe")
     assert at(problem, inter_node="200gbe")["extrapolated"] is True
-    (line,) = [text for text in provenance.assumptions(problem) if "auto-nccl" in text]
+    (line,) = [text for text in assumptions(problem) if "auto-nccl" in text]
     assert "not known" in line
     assert "count as extrapolated" in line
 
@@ -180,7 +181,7 @@ def test_points_on_a_tier_that_was_not_measured_are_rejected(
     base = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {12 - gpus}, gpus_per_node: 4")
     found = problem_of(tmp_path, base, library_profiles.theirs(auto=part))
     assert np.isnan(found.point({**found.study.baseline.values, "gpus": gpus})["step"]).all()
-    assert any(line in text for text in provenance.assumptions(found))
+    assert any(line in text for text in assumptions(found))
     on_it = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {gpus}, gpus_per_node: 4")
     with pytest.raises(StudyError, match="baseline cannot be priced"):
         problem_of(tmp_path, on_it, library_profiles.theirs(auto=part))

@@ -15,6 +15,7 @@ from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
 from dse.model.parameter_server import shard_imbalance, wire_bytes
 from dse.report import document, provenance
+from dse.report.assumptions import assumptions
 from dse.search.efficiency import measured
 from dse.search.problem import Problem
 from dse.search.run import run
@@ -167,7 +168,7 @@ def test_a_run_states_where_the_servers_come_from(problem: Problem) -> None:
     assert notes["grpc"]["calibrated"] is True
     assert "parameter servers as measured by profile servers" in notes["grpc"]["note"]
     assert notes["mpi"]["calibrated"] is False
-    (line,) = [text for text in provenance.assumptions(problem) if "Parameter servers" in text]
+    (line,) = [text for text in assumptions(problem) if "Parameter servers" in text]
     assert "a machine for each worker and server" in line
     assert "half of the work" in line
 
@@ -228,7 +229,7 @@ def test_the_study_comes_before_the_measured_share(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, server_profiles.profile(compute=compute), study=own)
     point = {**problem.study.baseline.values, "accelerator": "v100-sxm2-16gb"}
     assert float(np.ravel(problem.setting(point).device.compute_efficiency)[0]) == 0.5
-    assert not [line for line in provenance.assumptions(problem) if "v100" in line]
+    assert not [line for line in assumptions(problem) if "v100" in line]
 
 
 def test_its_interval_comes_along(tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ def test_its_interval_comes_along(tmp_path: Path) -> None:
 
 
 def test_a_run_states_the_measured_share(timed: Problem) -> None:
-    (line,) = [text for text in provenance.assumptions(timed) if "v100-sxm2-16gb" in text]
+    (line,) = [text for text in assumptions(timed) if "v100-sxm2-16gb" in text]
     assert "fp32 peak in arithmetic: measured in large matrix products" in line
     assert "profile servers" in line
 
@@ -265,7 +266,7 @@ def test_a_profile_of_compute_alone_serves(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, alone)
     assert list(problem.profiles)
     assert at(problem)["interval"] is None
-    assert [line for line in provenance.assumptions(problem) if "v100-sxm2-16gb" in line]
+    assert [line for line in assumptions(problem) if "v100-sxm2-16gb" in line]
 
 
 def test_the_report_repeats_the_runner_that_measured(tmp_path: Path) -> None:

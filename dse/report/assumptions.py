@@ -1,0 +1,157 @@
+"""What a study's numbers rest on besides measured and sourced facts, in plain sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse import catalog
+from dse.model.selection import NCCL
+from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.report import approaches
+from dse.report.closed import CLOSED_LINES
+from dse.report.measured import efficiency_lines, server_assumptions
+from dse.report.provenance import devices, mentioned, used_transports
+from dse.search import cautions, ruled, tables
+from dse.search.chosen import MOST_NAMES, measured_choices, ruling
+from dse.search.problem import Problem
+from dse.study import split_aggregation
+
+
+def assumptions(problem: Problem) -> list[str]:
+    """A sentence or two for each."""
+    study = problem.study
+    lines = [*efficiency_lines(problem)]
+    lines += CLOSED_LINES if problem.closed else _calibrated_lines(problem)
+    if np.isnan(problem.layers.activation_elems):
+        lines.append(
+            f"The activations of {problem.workload.name} are unknown: the memory traffic they "
+            "cause is not counted, so that computing may take longer than predicted."
+        )
+    elif np.isnan(problem.workload.layer_output_elems).any():
+        lines.append(
+            f"The layer table of {problem.workload.name} has no activation sizes; memory traffic "
+            "is spread over its layers in proportion to their FLOPs."
+        )
+    if np.isnan(tables.number(problem.workload.input_bytes)):
+        lines.append("The size of an input sample is unknown; feeding it is taken to be free.")
+    lines.append(
+        "All nodes are equally fast and have the network to themselves: what waiting for the "
+        "slowest costs is not contained. Speedup counts samples a second; that a larger global "
+        "batch needs no more samples is assumed."
+    )
+    lines += _network_assumptions(problem)
+    lines += _host_assumptions(problem)
+    rented = {"hourly", "per_run"} & {objective.name for objective in study.objectives}
+    if rented and study.axis("inter_node") is not None:
+        lines.append(
+            "Rent is quoted with the network a machine comes with: another one chosen under "
+            "inter_node changes the speed but not the rent."
+        )
+    lines.append(
+        "The rest of a node draws power in the proportion quoted for an H100 server; dedicated "
+        "parameter servers draw none here. A training process takes 1.5 GB of device memory "
+        "besides its own data (recalled, unverified)."
+    )
+    return lines
+
+
+def _calibrated_lines(problem: Problem) -> list[str]:
+    """What the prices of a step rest on, profiles and rules of libraries included."""
+    aggregations = mentioned(problem, "aggregation")
+    lines = ["A step's input is prefetched; storage behind the host is never the bottleneck."]
+    if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
+        lines.append(
+            "Profiles were measured on one link. What they measured is taken as software cost, and "
+            "the wire of the priced fabric is added; the split is assumed, not measured."
+        )
+    over = [t for t in used_transports(problem) if f"{PARAMETER_SERVER}-{t}" in aggregations]
+    lines += server_assumptions(problem, over)
+    lines += approaches.assumptions(problem)
+    return [*lines, *_chosen_assumptions(problem), *_ruled_assumptions(problem)]
+
+
+def _chosen_assumptions(problem: Problem) -> list[str]:
+    """What prices of the library's own choice rest on, one or two sentences per profile in use."""
+    lines = []
+    for transport in used_transports(problem):
+        profile = problem.profile(AUTO, transport)
+        name = f"{AUTO}-{transport}"
+        if profile is None or profile.auto is None or name not in mentioned(problem, "aggregation"):
+            continue
+        lines += cautions.unpriced_layouts(problem, name, profile)
+        speed = profile.link_bytes_per_s
+        if speed is None and profile.max_nodes > 1:
+            lines.append(cautions.unknown_speed(name, profile))
+        elif speed is not None:
+            lines.append(
+                f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
+                f"(profile {profile.name}). On other networks its time per byte is scaled by the "
+                "speed, its latency is left."
+            )
+    return lines
+
+
+def _ruled_assumptions(problem: Problem) -> list[str]:
+    """That the algorithm follows from rules, and where they are written."""
+    lines = []
+    for name in mentioned(problem, "aggregation"):
+        algorithm, transport = split_aggregation(name)
+        library = ruling(algorithm, transport, problem.profiles.values())
+        if library is None:
+            continue
+        rules = ruled.RULES[library]
+        line = (
+            f"Which algorithm {name} runs was not measured: it is chosen by {rules.title} for "
+            f"every message ({rules.source}), and it costs what it does by its own name."
+        )
+        if library == NCCL:
+            line += (
+                " The protocol that the tuner takes is not priced, and it is told of a host, of "
+                "channels and of a network delay that are assumed (unverified)."
+            )
+            unknown = [a for a in devices(problem) if ruled.generation(a) is None]
+            if unknown:
+                as_if = f"taken for {ruled.UNKNOWN_GENERATION} GPUs"
+                line += f" In it {', '.join(unknown)} are {as_if}."
+        known = measured_choices(transport) if algorithm == AUTO else []
+        if known:
+            more = " and others" * (len(known) > MOST_NAMES)
+            listed = ", ".join(known[:MOST_NAMES])
+            line += f" Profiles that have measured it elsewhere: {listed}{more}."
+        lines.append(line)
+    return lines
+
+
+def _network_assumptions(problem: Problem) -> list[str]:
+    lines = [
+        "Switches form a full-bisection fat tree, bought by the port; where no switch size is "
+        f"known it is {tables.DEFAULT_RADIX:g} ports."
+    ]
+    for name in mentioned(problem, "inter_node"):
+        known = {} if problem.closed else catalog.fabric(name).latency_s
+        used = [catalog.transport(transport) for transport in used_transports(problem)]
+        used += [facts.transport for facts in approaches.used_approaches(problem)]
+        for transport in used:
+            protocol, over = transport.protocol, transport.name
+            if known and protocol not in known:
+                lines.append(
+                    f"The latency of {name} under {protocol} is unknown; {over} is priced with "
+                    f"that of {next(iter(known))}, which is too low."
+                )
+    return lines
+
+
+def _host_assumptions(problem: Problem) -> list[str]:
+    """Which accelerators bring their part of a host, where the study buys them one by one."""
+    prices, names = problem.prices, mentioned(problem, "accelerator")
+    shares = [name for name in names if prices.includes.get(name) == catalog.NODE_SHARE]
+    others = [name for name in names if name not in shares]
+    if not shares:
+        return []
+    line = (
+        f"The price of {', '.join(shares)} is a share of a complete node: it brings that share of "
+        "the host, and a node that is not full is charged no more"
+    )
+    if others:
+        line += f"; a node of {', '.join(others)} is charged a host of its own"
+    return [f"{line}."]
