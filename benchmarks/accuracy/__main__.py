@@ -35,7 +35,7 @@ def this_machine(profile: Profile) -> list[Line]:
 
 def overall(lines: list[Line]) -> str:
     """What share of all held-out values the 90 % intervals hold, and of each group's."""
-    groups = [line.inside for line in lines if line.inside is not None]
+    groups = [line.inside for line in lines if line.inside is not None and not line.again]
     inside, shares = np.concatenate(groups), [float(np.mean(group)) for group in groups]
     return (
         f"90 % intervals hold {np.mean(inside):.0%} of {inside.size} held-out values that have one "

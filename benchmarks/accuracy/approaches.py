@@ -49,7 +49,7 @@ def goals_table(found: judge.Judged, one: Floats) -> str:
     """A row for each goal, and whether it is missed. one: of always taking the same approach."""
     same = f"{np.mean(one) - 1:.1%} longer"
     cells, regret = found.chosen.size, float(np.mean(found.chosen)) - 1
-    missed = (found.order < ORDER_TARGET, regret > REGRET_TARGET)
+    missed = (found.strict < ORDER_TARGET, regret > REGRET_TARGET)
     return "\n".join((
         "| lab: 7 approaches, held-out cells | cells | reached | target |",
         "|---|---|---|---|",

@@ -16,7 +16,8 @@ class Line:
 
     ratio: predicted over measured, (points,). inside: whether the measured value lay in the 90 %
     interval, (points,), None where there is no interval. target: median and 90th percentile of the
-    absolute relative error to reach; None for the latter where it has no target.
+    absolute relative error to reach; None for the latter where it has no target. again: its points
+    are those of other lines, so they are not counted with the rest.
     """
 
     data: str
@@ -24,6 +25,7 @@ class Line:
     ratio: Floats
     inside: np.ndarray[Any, np.dtype[np.bool_]] | None = None
     target: tuple[float, float | None] | None = None
+    again: bool = False
 
     @property
     def median(self) -> float:
