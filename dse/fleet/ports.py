@@ -82,11 +82,11 @@ def port(
 
 
 def _fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
-    """Whether the state of each job fits; PEARL parts it among the cNodes."""
+    """Whether the state of each job fits; PEARL parts that of jobs with tables among the cNodes."""
     if gpu_memory_bytes is None:
         return np.ones(group.size, dtype=bool)
-    held = group.state_bytes if to in REPLICATED else group.state_bytes / placed
-    return np.asarray(held <= gpu_memory_bytes)
+    parted = (np.asarray(group.jobs.embedding_bytes) > 0) & (to not in REPLICATED)
+    return np.asarray(group.state_bytes / np.where(parted, placed, 1.0) <= gpu_memory_bytes)
 
 
 def _bins(

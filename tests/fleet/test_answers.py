@@ -138,13 +138,15 @@ def test_a_port_is_the_same_work_and_who_finishes_later_is_said(tmp_path: Path) 
 
 
 def test_a_job_that_does_not_fit_cannot_move(tmp_path: Path) -> None:
-    lines = TABLE.splitlines()
-    table = "\n".join([lines[0] + ",state_bytes", *(line + ",50e9" for line in lines[1:])]) + "\n"
+    first, *lines = TABLE.splitlines()
     study = STUDY.replace("  efficiency", "  gpu_memory: 16 GB\n  efficiency")
-    local, pearl = answer(read_fleet(written(tmp_path, study, table)))["ports"]
-    assert (local["cannot"], local["gain_per_cnode"]) == (1, 0)
-    assert local["mean_speedup_per_cnode"] is None
-    assert pearl["cannot"] == 0, "50 GB parted among 4 and 16 fits"
+    for rows_of_tables, cannot in (("1e6", 0), ("0", 1)):
+        more = [line + f",50e9,{rows_of_tables}" for line in lines]
+        table = "\n".join([first + ",state_bytes,embedding_bytes", *more]) + "\n"
+        local, pearl = answer(read_fleet(written(tmp_path, study, table)))["ports"]
+        assert (local["cannot"], local["gain_per_cnode"]) == (1, 0)
+        assert local["mean_speedup_per_cnode"] is None
+        assert pearl["cannot"] == cannot, "50 GB of tables parted among 4 and 16 fit"
 
 
 def test_a_memory_needs_a_table_that_tells_what_jobs_hold(tmp_path: Path) -> None:
