@@ -44,6 +44,11 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     checks = feasibility.checks(problem.point(values), problem.study)
     point["approach"] = approached.described(problem.setting(values))
     point["why_unpriced"] = why_unpriced(problem, values)
+    tried = {name: values[name] for name in given}
+    point["not_searched"] = [
+        name for name, value in tried.items()
+        if value is not None and not problem.study.has(name, value)
+    ]  # fmt: skip
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
     if as_json:
         print(json.dumps(point, indent=1))

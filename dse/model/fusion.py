@@ -75,9 +75,11 @@ def fused(
     falling, from the start of the backward pass. shape: S, to which R
     broadcasts; R by default. cost: bytes, of shape S or (sizes, 1, ...), -> seconds of one
     allreduce, in a shape that broadcasts with it and S. The loop takes as many rounds as there are
-    tensors, at most; points that are done are left out of it.
+    tensors, at most; points that are done are left out of it. Without tensors all is 0.
     """
     shape = ready_s.shape[1:] if shape is None else shape
+    if tensor_bytes.size == 0:
+        return Fused(*np.zeros((3, *shape)))
     phases, slowed = max(1, fusion.phases), SLOWED if fusion.phases else SLOWED[:1]
     ways = len(slowed) * phases  # of ticking, followed side by side
     times, prices = _Times(ready_s, shape, ways), _Prices(tensor_bytes, cost, shape, ways)

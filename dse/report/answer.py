@@ -40,11 +40,25 @@ def answer(document: Document) -> list[str]:
     if near := document.get("near"):
         share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
         lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
-    lines += [f"Mind: {caution}" for caution in document.get("cautions", ())]
+    lines += [
+        f"Mind: {caution}" for caution in (*_larger(best, base), *document.get("cautions", ()))
+    ]
     missed = base.get("misses") or []
     if missed:
         lines.append(f"Mind the baseline: {' and '.join(missed)}.")
     return lines
+
+
+def _larger(best: Point, base: Point) -> list[str]:
+    """What a speedup does not say of a step that takes more samples on more nodes."""
+    mine, theirs = best["global_batch"], base["global_batch"]
+    if mine <= theirs:
+        return []
+    waiting = " or to waiting for the slowest node" * (best["nodes"] > 1)
+    return [
+        f"A step takes {count(mine)} samples, the baseline's {count(theirs)}. Speedup counts "
+        f"samples: what is lost to a larger batch that needs more of them{waiting} is not in it."
+    ]
 
 
 def _costs(document: Document, point: Point) -> str:

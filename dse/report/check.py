@@ -42,9 +42,8 @@ def lines(problem: Problem) -> list[str]:
     """Every axis with its values, the baseline, what to mind, and the size of the search."""
     study, found = problem.study, checked(problem)
     out = [f"{study.path}: study {study.name}, workload {problem.workload.name}"]
-    for axis in (*study.axes, *study.defaults):
-        values = f"{axis.low:g} to {axis.high:g}" if axis.continuous else ", ".join(axis.labels)
-        out.append(f"  {axis.name:<16} {values}{'  (default)' if axis in study.defaults else ''}")
+    out += [f"  {axis.name:<16} {axis.written}" for axis in study.axes]
+    out += [f"  {axis.name:<16} {axis.written}  (default)" for axis in study.defaults]
     for condition in study.conditions:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
         out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")

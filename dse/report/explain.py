@@ -32,7 +32,11 @@ def lines(point: Mapping[str, Any]) -> list[str]:
 
     ``point`` is a point of run.json with ``constraints``: text -> whether it is met.
     """
-    out = [f"{name:<16} {label}" for name, label in point["config"].items() if label]
+    beside = point.get("not_searched", ())
+    out = [
+        f"{name:<16} {label}{'  (not in the study: never tried)' if name in beside else ''}"
+        for name, label in point["config"].items() if label
+    ]  # fmt: skip
     step_s = point["step_s"]
     if step_s is None:
         missed = [text for text, met in point["constraints"].items() if not met]
@@ -61,8 +65,7 @@ def lines(point: Mapping[str, Any]) -> list[str]:
         out.append(f"{name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
     slack = point["memory_slack_bytes"]
     out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
-    flag = "outside the measured range" if point["extrapolated"] else "inside the measured range"
-    out.append(f"calibration      {flag}{':' * bool(point.get('why_outside'))}")
+    out.append(f"calibration      {_calibration(point)}{':' * bool(point.get('why_outside'))}")
     out += [f"                 {reason}" for reason in point.get("why_outside", ())]
     choice = words.choice(point)
     if choice:
@@ -72,3 +75,12 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     missed = [text for text, met in point["constraints"].items() if not met]
     out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
     return out
+
+
+def _calibration(point: Mapping[str, Any]) -> str:
+    """What was measured of the point."""
+    if point["extrapolated"]:
+        return "outside the measured range"
+    if point.get("comm_s") == 0:
+        return "nothing is communicated, so no measured run is needed"
+    return "inside the measured range"

@@ -90,10 +90,11 @@ def table(document: Document) -> Others | None:
         return None
     own = [_settings(document, point) for point in points]
     costs = [words.aim(document, sense).title for sense in words.minimized(document)]
+    missed = any(point["missed"] for point in points)
     heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs), ("Front points", True),
-             ("Demands missed", False), ("Basis", False)]  # fmt: skip
+             *([("Demands missed", False)] if missed else []), ("Basis", False)]  # fmt: skip
     best = document["recommended"]["config"]
     rows = tuple(
         (
@@ -101,7 +102,7 @@ def table(document: Document) -> Others | None:
             (
                 point["config"][AXIS],
                 *([settings or tables.NOT_APPLICABLE] if any(own) else []),
-                *_cells(document, point),
+                *_cells(document, point, missed),
             ),
         )
         for point, settings in zip(points, own, strict=True)
@@ -117,7 +118,8 @@ def _settings(document: Document, point: Point) -> str:
     )
 
 
-def _cells(document: Document, point: Point) -> tuple[str, ...]:
+def _cells(document: Document, point: Point, missed: bool) -> tuple[str, ...]:
+    """missed: whether there is a column for the demands that it fails."""
     bounds = words.interval((point.get("interval") or {}).get("speedup"), "x")
     step_s, ratio = point["step_s"], point["ratio"]
     return (
@@ -126,6 +128,6 @@ def _cells(document: Document, point: Point) -> tuple[str, ...]:
         words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
         *(words.show_cost(document, point, sense) for sense in words.minimized(document)),
         words.count(point["on_front"]),
-        ", ".join(point["missed"]) or tables.NOT_APPLICABLE,
+        *([", ".join(point["missed"]) or tables.NOT_APPLICABLE] if missed else []),
         words.says_who(point)[0],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ def sections(document: Document) -> dict[str, Any]:
         "tiles": tiles(document),
         "comparison": tables.comparison(document),
         "front": tables.front_table(document),
+        "bars": any(_wide(words.gain_interval(document, p)) for p in document["front"]),
         "others": others.table(document),
         "times": terms.times(document),
         "terms": [term.title for term in terms.terms(document)],
@@ -65,6 +66,11 @@ def sections(document: Document) -> dict[str, Any]:
         "unchecked": {status: sum(row["status"] == status for row in document["sources"])
                       for status in UNCHECKED},
     }  # fmt: skip
+
+
+def _wide(bounds: Sequence[float] | None) -> bool:
+    """Whether an interval is more than a point."""
+    return bounds is not None and bounds[0] < bounds[1]
 
 
 def embed(json_text: str) -> Markup:

@@ -173,7 +173,7 @@ def _other_fabrics(problem: Problem) -> list[str]:
     plain = [_label(link) for link in links if _is_ethernet(link)]
     if rdma and plain:
         found.append(
-            f"{_listed(rdma)}: over RDMA, whose numbers are those of InfiniBand; on "
+            f"{', '.join(rdma)}: over RDMA, whose numbers are those of InfiniBand; on "
             f"{_listed(plain)} they suppose RoCE that reaches as much of the link."
         )
     return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from dse.study.axes import AXES
+from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression
 from dse.study.numbers import shown
 from dse.yaml_source import Source
@@ -59,6 +59,24 @@ class Axis:
             if known == value:
                 return label
         return written(self.name, value)
+
+    def has(self, value: Value) -> bool:
+        """Whether a search may try ``value``."""
+        if self.low is None or self.high is None:
+            return value in self.values
+        if self.wire is not None:
+            given = value.bytes_per_s if isinstance(value, Wire) else None
+            return given is not None and self.low <= given <= self.high
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    @property
+    def written(self) -> str:
+        """All it may be, as a study writes it: its labels, or the two ends of a range."""
+        if self.low is None or self.high is None:
+            return ", ".join(self.labels)
+        if self.wire is not None:
+            return " to ".join(shown(end, BANDWIDTH) for end in (self.low, self.high))
+        return f"{written(self.name, self.low)} to {written(self.name, self.high)}"
 
 
 def written(axis: str, value: Value) -> str:
@@ -222,3 +240,10 @@ class Study:
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""
         return next((axis for axis in (*self.axes, *self.defaults) if axis.name == name), None)
+
+    def has(self, name: str, value: Value) -> bool:
+        """Whether a search may try this value of an axis, whatever the others are."""
+        known = self.axis(name)
+        return (known is not None and known.has(value)) or any(
+            condition.axis == name and value in condition.values for condition in self.conditions
+        )

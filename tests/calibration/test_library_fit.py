@@ -15,6 +15,7 @@ from dse.calibration.library_fit import NEVER
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
+from dse.model.arrays import Array
 from dse.model.library import Composition, LibraryCost
 
 EDGES = (4096.0, 262144.0)
@@ -52,7 +53,7 @@ def fit(samples: Sequence[Measurement]) -> Profile:
     return fit_experiments([Experiment("planted", "", "", None, tuple(samples))], "planted")
 
 
-def off(profile: Profile, cost: LibraryCost, n: int, g: int) -> np.ndarray:  # type: ignore[type-arg]
+def off(profile: Profile, cost: LibraryCost, n: int, g: int) -> Array:
     sizes = np.array(SIZES, dtype=float)
     seconds = predict(profile, "auto", n, sizes, g)[0]
     return np.abs(seconds / cost(n, g, sizes) - 1)

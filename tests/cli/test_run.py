@@ -345,6 +345,18 @@ def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     assert inside["why_outside"] == []
 
 
+def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
+    written(tmp_path)
+    said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    marked = [
+        line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
+    ]
+    assert [line.split()[:2] for line in marked] == [["gpus", "17"], ["accelerator", "t4"]]
+    inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
+    assert "not in the study" not in inside
+
+
 def test_explain_of_the_front_agrees_with_the_run(ran: tuple[Path, str]) -> None:
     row = rows(ran[0])[-1]
     chosen = [word for name in AXES if row[name] for word in ("--set", f"{name}={row[name]}")]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import fusion
+from dse.model.arrays import Array
 from dse.model.fusion import Fusion, fused
 
 ALPHA_S, BETA = 0.01, 0.001
 
 
-def cost(size: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def cost(size: Array) -> Array:
     return np.asarray(ALPHA_S + BETA * size)
 
 
@@ -75,6 +78,12 @@ def test_a_tensor_beyond_the_buffer_goes_alone() -> None:
     assert found.busy_s[0] == pytest.approx(3 * ALPHA_S + 515 * BETA)
 
 
+def test_without_tensors_nothing_is_sent() -> None:
+    found = fused(np.zeros(0), np.zeros((0, 2)), Fusion(40.0, 0.7, phases=4), cost)
+    for part in (found.end_s, found.busy_s, found.messages):
+        np.testing.assert_array_equal(part, [0, 0])
+
+
 @pytest.mark.parametrize("kept", ["KEPT", "AT_FIRST", ""])
 def test_buffers_and_cycles_of_any_shape_are_those_of_one(
     kept: str, monkeypatch: pytest.MonkeyPatch
@@ -85,15 +94,15 @@ def test_buffers_and_cycles_of_any_shape_are_those_of_one(
     buffers, cycles = np.array([0.0, 40.0, 1e4])[:, None, None], np.array([0.0, 0.7])[:, None]
     factor = np.array([1.0, 3.0])
 
-    def priced(size: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-        return np.asarray(cost(size) * factor)
+    def slower(factor: float | Array) -> Callable[[Array], Array]:
+        return lambda size: np.asarray(cost(size) * factor)
 
-    found = fused(sizes, ready[:, None, None, None], Fusion(buffers, cycles), priced, (3, 2, 2))
+    found = fused(
+        sizes, ready[:, None, None, None], Fusion(buffers, cycles), slower(factor), (3, 2, 2)
+    )
     for i, j, k in np.ndindex(3, 2, 2):
-        alone = fused(
-            sizes, ready[:, None], Fusion(float(buffers[i, 0, 0]), float(cycles[j, 0])),
-            lambda size, k=k: cost(size) * factor[k],  # type: ignore[misc]
-        )  # fmt: skip
+        here = Fusion(float(buffers[i, 0, 0]), float(cycles[j, 0]))
+        alone = fused(sizes, ready[:, None], here, slower(factor[k]))
         assert found.end_s[i, j, k] == alone.end_s[0]
         assert found.busy_s[i, j, k] == alone.busy_s[0]
         assert found.messages[i, j, k] == alone.messages[0]

@@ -16,6 +16,7 @@ from benchmarks.papers.fact import ASSUMED, CHECK, FITTED, ROLES
 from benchmarks.papers.tf_machines import EDR_CLUSTER, on, samples_per_s
 from dse import catalog
 from dse.model.approach import allreduce_s
+from dse.model.arrays import Array
 
 DOCS = Path(__file__).parents[2] / "docs" / "tf-aggregation.md"
 
@@ -111,7 +112,7 @@ def test_pointer_cache_and_sums_on_the_accelerator_each_gain() -> None:
     on_host = replace(best, sum_s_per_byte=plain.sum_s_per_byte, sum_start_s=plain.sum_start_s)
     small, large = np.array([64.0]), np.array([2.0**28])
 
-    def seconds(facts: catalog.Approach, size: np.ndarray) -> float:  # type: ignore[type-arg]
+    def seconds(facts: catalog.Approach, size: Array) -> float:
         return float(allreduce_s(on(EDR_CLUSTER, facts), 16, 1, size)[0])
 
     messages = 4  # recursive doubling of 16 ranks

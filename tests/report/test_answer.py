@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dse.report import words
 from dse.report.answer import answer
 from tests.report.documents import COSTS, THREE, document
+
+
+def how_sure(run: dict[str, Any]) -> str:
+    (found,) = [sentence for sentence in answer(run) if sentence.startswith("How sure: ")]
+    return found
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -15,7 +22,7 @@ def test_answer_names_the_point_its_worth_and_how_sure(gain: str, cost: str) -> 
     run = document(gain, cost)
     sentences = answer(run)
     best = run["recommended"]
-    assert 3 <= len(sentences) <= 4
+    assert 3 <= len(sentences) <= 5
     assert sentences[0].startswith("Recommended: ")
     assert best["config"]["accelerator"] in sentences[0]
     assert words.shown(best["speedup"], "x") in sentences[1]
@@ -30,7 +37,7 @@ def test_answer_names_the_point_its_worth_and_how_sure(gain: str, cost: str) -> 
 def test_answer_with_two_costs_gives_both(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     sentences = answer(run)
-    assert 3 <= len(sentences) <= 4
+    assert 3 <= len(sentences) <= 5
     for sense in ("minimize", words.ALSO):
         assert words.show_cost(run, run["recommended"], sense) in sentences[1]
         assert words.show_cost(run, run["baseline"], sense) in sentences[1]
@@ -53,17 +60,17 @@ def test_answer_gives_the_interval_and_says_where_it_extrapolates() -> None:
     best = next(p for p in run["front"] if p["interval"] and p["extrapolated"])
     run["recommended"] = {**best, "rule": "knee", "why": ""}
     low, high = (words.shown(end, "x") for end in best["interval"]["speedup"])
-    sure = answer(run)[-1]
+    sure = how_sure(run)
     assert f"{low} to {high}" in sure
     assert "outside the measured range" in sure
     run["recommended"]["extrapolated"] = False
-    assert "outside the measured range" not in answer(run)[-1]
+    assert "outside the measured range" not in how_sure(run)
 
 
 def test_answer_admits_what_was_not_measured() -> None:
     run = document()
     run["recommended"]["interval"] = None
-    assert "never measured" in answer(run)[-1]
+    assert "never measured" in how_sure(run)
 
 
 def test_answer_tells_the_steps_behind_the_interval() -> None:
@@ -71,12 +78,12 @@ def test_answer_tells_the_steps_behind_the_interval() -> None:
     best = next(p for p in run["front"] if p["interval"] and p["comm_s"])
     run["recommended"] = {**best, "rule": "knee", "why": ""}
     run["baseline"]["interval"] = None
-    assert "the baseline's" not in answer(run)[-1]
+    assert "the baseline's" not in how_sure(run)
     run["baseline"]["interval"] = {"speedup": [0.5, 1.2], "step_s": [0.4, 0.9]}
-    assert "the baseline's 400 ms to 900 ms" in answer(run)[-1]
+    assert "the baseline's 400 ms to 900 ms" in how_sure(run)
     run["baseline"]["interval"]["speedup"] = [1.0, 1.0]  # drawn together: already inside
     run["baseline"]["interval"] = None
-    assert "the baseline's" not in answer(run)[-1]
+    assert "the baseline's" not in how_sure(run)
 
 
 def test_answer_where_the_baseline_is_the_best() -> None:
@@ -126,3 +133,23 @@ def test_answer_with_an_unknown_cost_of_the_baseline() -> None:
     run = document()
     run["baseline"].update(capital=None, costs={**run["baseline"]["costs"], "capital": None})
     assert "that of the baseline is unknown" in answer(run)[1]
+
+
+@pytest.mark.parametrize(
+    ("samples", "nodes", "said"),
+    [
+        (64, 1, "larger batch that needs more of them is not in it"),
+        (64, 2, "more of them or to waiting for the slowest node is not in it"),
+        (32, 2, ""),
+        (16, 2, ""),
+    ],
+)
+def test_a_speedup_by_a_larger_global_batch_says_what_it_leaves_out(
+    samples: int, nodes: int, said: str
+) -> None:
+    run = document()
+    run["baseline"]["global_batch"] = 32
+    run["recommended"] |= {"global_batch": samples, "nodes": nodes}
+    found = [s for s in answer(run) if s.startswith("Mind: A step takes 64 samples")]
+    assert len(found) == bool(said)
+    assert all(said in sentence for sentence in found)

@@ -85,6 +85,12 @@ def paper(tmp_path: Path) -> Problem:
     return load(studies.written(tmp_path, PAPER))
 
 
+def aggregations(problem: Problem) -> set[str]:
+    axis = problem.study.axis("aggregation")
+    assert axis is not None
+    return {str(value) for value in axis.values}
+
+
 def at(problem: Problem, **values: Value) -> dict[str, Value | None]:
     return problem.applicable({**problem.study.baseline.values, **values})
 
@@ -195,7 +201,7 @@ def test_fusion_is_an_axis_of_what_fuses(tmp_path: Path) -> None:
             point["bucket"] in (2.0**20, 25 * 2.0**20)
         )
         seen.add(name)
-    assert seen == {str(v) for v in problem.study.axis("aggregation").values}  # type: ignore[union-attr]
+    assert seen == aggregations(problem)
 
 
 def test_without_the_axes_an_approach_fuses_as_it_does(paper: Problem) -> None:
@@ -434,8 +440,7 @@ def test_the_shipped_studies_differ_in_their_network_alone() -> None:
             line for line in path.read_text(encoding="utf-8").splitlines(True)
             if not line.startswith(("#", "study:", "description:", "workload:"))
         )  # fmt: skip
-        used = {str(value) for value in problem.study.axis("aggregation").values}  # type: ignore[union-attr]
-        assert used == set(EVERY)
+        assert aggregations(problem) == set(EVERY)
     assert set(texts) == {"resnet50", "resnet101", "mobilenet-v1", "nasnet-large"}
     assert len(set(texts.values())) == 1
 

@@ -177,6 +177,11 @@ def test_continuous_link(read: Reader) -> None:
     assert found.wire is not None
     assert found.wire.latency_s == 5e-6
     assert study.baseline.values["inter_node"] == Wire("25 Gbps", 3.125e9, 5e-6)
+    assert found.written == "10 Gbps to 100 Gbps"
+    assert [study.has("inter_node", Wire("", rate)) for rate in (1e9, 1.25e9, 12.5e9, 13e9)] == [
+        False, True, True, False,
+    ]  # fmt: skip
+    assert not study.has("inter_node", "10gbe")
 
 
 def test_continuous_bucket_needs_a_baseline(read: Reader) -> None:
@@ -186,6 +191,9 @@ def test_continuous_bucket_needs_a_baseline(read: Reader) -> None:
     study = read("baseline: {", "baseline: {bucket: 2 MiB, ", text)
     assert (axis(study, "bucket").low, axis(study, "bucket").high) == (2**20, 2**26)
     assert study.baseline.values["bucket"] == 2 * 2**20
+    assert axis(study, "bucket").written == "1 MiB to 64 MiB"
+    assert study.has("bucket", 3e6)
+    assert not study.has("bucket", 2**27)
 
 
 @pytest.mark.parametrize(
