@@ -26,7 +26,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     from dse.report.points import describe
     from dse.search import approached, feasibility, load
     from dse.search.approach_axes import check_given
-    from dse.search.cautions import why_unpriced
+    from dse.search.cautions import folded_ranks, why_unpriced
     from dse.study.assign import OPTION, assigned
 
     problem = load.load(study)
@@ -44,6 +44,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     checks = feasibility.checks(problem.point(values), problem.study)
     point["approach"] = approached.described(problem.setting(values))
     point["why_unpriced"] = why_unpriced(problem, values)
+    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values)
     tried = {name: values[name] for name in given}
     point["not_searched"] = [
         name for name, value in tried.items()

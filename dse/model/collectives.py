@@ -178,6 +178,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
     }
 )
 
+FOLDING = ("recursive-doubling", "halving-doubling")  # they go by powers of two
 _MAX_LOG_CHUNKS = 12  # 4096 chunks: beyond, even 10 GB messages no longer gain
 
 
@@ -207,6 +208,12 @@ def _added(total: Array, steps: Array) -> Array:
     return np.asarray(total)
 
 
+def beyond_power_of_two(ranks: ArrayLike) -> Array:
+    """Ranks that hand their vector to another first and get the sum last: n - p, see the two
+    algorithms of :data:`FOLDING`."""
+    return np.asarray(ranks - largest_power_of_two(ranks))
+
+
 def _fold_step(
     network: Network,
     message_bytes: ArrayLike,
@@ -219,7 +226,7 @@ def _fold_step(
     A node border parts a pair only at an odd rank. The first such border is at rank g, if g is odd,
     and no two follow one another, so one flow at most leaves a node.
     """
-    extra = ranks - largest_power_of_two(ranks)
+    extra = beyond_power_of_two(ranks)
     parted = (np.mod(ranks_per_node, 2) != 0) & (ranks_per_node < 2 * extra)
     inside = network.within(message_bytes)
     outside = (between or network.one_way)(message_bytes)

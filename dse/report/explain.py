@@ -70,6 +70,11 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     choice = words.choice(point)
     if choice:
         out.append(f"algorithm        {choice}; chosen by {point['chosen']['rules']}, not measured")
+    folded = point.get("folded_ranks")
+    if folded:
+        many = f"{point['gpus']:.0f} ranks, {folded} beyond a power of two"
+        out.append(f"algorithm        {many}: who is beyond it hands every")
+        out.append("                 message to another rank first and gets the sum last")
     if point.get("approach"):
         out += approaches.lines(point["approach"], step_s)
     missed = [text for text, met in point["constraints"].items() if not met]

@@ -9,7 +9,8 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.model.collectives import ALGORITHMS, node_count
+from dse.model.approach import BEST
+from dse.model.collectives import ALGORITHMS, FOLDING, beyond_power_of_two, node_count
 from dse.model.precision import PRECISIONS
 from dse.model.step import AUTO
 from dse.search import closed, tables
@@ -137,6 +138,17 @@ def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
         return ""
     between = bool(np.all(node_count(setting.gpus, setting.gpus_per_node) > 1))
     return _no_price(str(values["aggregation"]), setting.profile, between)
+
+
+def folded_ranks(values: Mapping[str, Value | None]) -> int:
+    """How many ranks of a point are beyond a power of two where that lengthens every message."""
+    algorithm, rest = split_aggregation(str(values["aggregation"]))
+    if algorithm == APPROACH:
+        algorithm = catalog.approach(rest).algorithm
+    ranks = values["gpus"]
+    if algorithm not in (*FOLDING, BEST) or not isinstance(ranks, int | float):
+        return 0
+    return int(beyond_power_of_two(ranks))
 
 
 def _no_price(name: str, profile: Profile, between: bool) -> str:

@@ -345,6 +345,21 @@ def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     assert inside["why_outside"] == []
 
 
+@pytest.mark.parametrize(
+    ("aggregation", "gpus", "folded"),
+    [("halving-doubling-mpi", 12, 4), ("horovod-mpi", 17, 1), ("horovod-mpi", 16, 0),
+     ("ring-mpi", 17, 0), ("baidu-mpi", 17, 0)],
+)  # fmt: skip
+def test_explain_says_why_a_few_more_ranks_take_longer(
+    tmp_path: Path, aggregation: str, gpus: int, folded: int
+) -> None:
+    written(tmp_path)
+    at = ["--set", f"aggregation={aggregation}", "--set", f"gpus={gpus}"]
+    said = dse("explain", "study.yaml", *at, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
+
+
 def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
     written(tmp_path)
     said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
