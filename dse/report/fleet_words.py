@@ -213,7 +213,7 @@ def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[st
             f"in {row['payback_years']:.1f} years"
         )
     if len(priced) > 1:
-        text += f": of {len(priced)} upgrades with a price it leaves most"
+        text += f": of {len(priced)} upgrades with a price it leaves most after its own cost"
     yield f"{text}."
 
 
