@@ -367,7 +367,7 @@ def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
     marked = [
         line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
     ]
-    assert [line.split()[:2] for line in marked] == [["gpus", "17"], ["accelerator", "t4"]]
+    assert [line.split()[:2] for line in marked] == [["accelerator", "t4"], ["gpus", "17"]]
     inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
     assert "not in the study" not in inside
 

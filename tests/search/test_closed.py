@@ -15,6 +15,7 @@ from dse import catalog
 from dse.errors import StudyError
 from dse.model import pai
 from dse.report import check, provenance
+from dse.report.assumptions import assumptions
 from dse.report.explain import lines
 from dse.report.points import describe
 from dse.search import bounds, closed, exhaustive, identity
@@ -209,7 +210,7 @@ def test_explain_shows_the_terms_of_the_paper(problem: Problem) -> None:
 
 
 def test_the_report_says_what_it_rests_on(problem: Problem) -> None:
-    told = " ".join(provenance.assumptions(problem))
+    told = " ".join(assumptions(problem))
     assert "closed model of Wang et al." in told
     assert "Not contained: latency" in told
     assert "prefetched" not in told
