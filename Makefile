@@ -33,7 +33,7 @@ demo: $(VENV)/.core $(PROFILE)
 	$(BIN)/dse run search_spaces/example.yaml
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests
 
 # Without GPUs the plain wheel of some indexes still brings gigabytes of CUDA, so it is on request.
 torch: $(VENV)/.dev

@@ -502,7 +502,7 @@ def test_one_point_is_shown_with_its_units(
     assert (config["fusion_buffer"], config["fusion_cycle"]) == ("4 MiB", "0.5 ms")
     explain_point(str(path), ["aggregation=ring-mpi", "bucket=25 MB"], False)
     (shown,) = [s for s in capsys.readouterr().out.splitlines() if s.startswith("bucket")]
-    assert shown == "bucket           25 MB  (not in the study: never tried)"  # 25 MiB is
+    assert shown == "bucket           25 MB  (not in the study: never tried)"
 
 
 def test_the_estimate_knows_that_fusion_follows_the_tensors_many_times(tmp_path: Path) -> None:
