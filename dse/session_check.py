@@ -44,10 +44,10 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     checks = feasibility.checks(problem.point(values), problem.study)
     point["approach"] = approached.described(problem.setting(values))
     point["why_unpriced"] = why_unpriced(problem, values)
-    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values)
-    tried = {name: values[name] for name in given}
+    chosen = [entry["algorithm"] for entry in (point["chosen"] or {}).get("chosen", ())]
+    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values, chosen)
     point["not_searched"] = [
-        name for name, value in tried.items()
+        name for name, value in values.items()
         if value is not None and not problem.study.has(name, value)
     ]  # fmt: skip
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}

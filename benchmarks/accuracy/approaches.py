@@ -47,7 +47,7 @@ def goals() -> str:
 
 def goals_table(found: judge.Judged, one: Floats) -> str:
     """A row for each goal, and whether it is missed. one: of always taking the same approach."""
-    same = f"{np.mean(one) - 1:.1%} longer"
+    same = f"{np.mean(one) - 1:.2%} longer"
     cells, regret = found.chosen.size, float(np.mean(found.chosen)) - 1
     missed = (found.strict < ORDER_TARGET, regret > REGRET_TARGET)
     return "\n".join((
@@ -55,7 +55,7 @@ def goals_table(found: judge.Judged, one: Floats) -> str:
         "|---|---|---|---|",
         f"| all of them in the right order | {cells} | {found.strict:.0%} of the cells, "
         f"{found.order:.0%} with ties | at least {ORDER_TARGET:.0%}{' missed' * missed[0]} |",
-        f"| the approach predicted fastest over the fastest, mean | {cells} | {regret:.1%} longer "
+        f"| the approach predicted fastest over the fastest, mean | {cells} | {regret:.2%} longer "
         f"| at most {REGRET_TARGET:.0%}{' missed' * missed[1]} |",
         f"| always gloo in buckets of 25 MiB over the fastest, mean | {cells} | {same} |  |",
     ))  # fmt: skip

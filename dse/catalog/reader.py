@@ -91,14 +91,16 @@ class Entry:
             raise self.wrong(f"{key} is unknown", "nothing can be predicted without it", key)
         return value
 
+    def positive(self, key: str, dimension: str) -> float:
+        """One number above 0."""
+        value = self.known(key, dimension)
+        if value == 0:
+            raise self.wrong(f"{key} is 0", "write a number above 0", key)
+        return value
+
     def s_per_byte(self, key: str) -> float | None:
         """Seconds a byte takes at the bandwidth given; None where the key is absent."""
-        if not self.has(key):
-            return None
-        bandwidth = self.known(key, "bytes_per_s")
-        if bandwidth == 0:
-            raise self.wrong(f"{key} is 0", "write a bandwidth above 0, or leave it out", key)
-        return 1 / bandwidth
+        return 1 / self.positive(key, "bytes_per_s") if self.has(key) else None
 
     def series(self, key: str, dimension: str) -> tuple[Fact, ...]:
         """A list of numbers, such as dated prices; empty where the key is absent."""

@@ -57,7 +57,7 @@ def read_transport(path: Path) -> Transport:
         protocol=entry.choice("protocol", "rdma", "tcp"),
         reaches_device=entry.choice("reaches", "device", "host") == "device",
         multirail=entry.choice("multirail", "yes", "no") == "yes",
-        link_efficiency=entry.known("link_efficiency", "count"),
+        link_efficiency=entry.positive("link_efficiency", "count"),
         within=_software(entry, "within"),
         across=_software(entry, "across"),
         gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,

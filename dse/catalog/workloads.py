@@ -59,23 +59,34 @@ def workload(name: str) -> Workload:
 def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
     """Elements of every gradient tensor, and its layer; both (tensors,), in forward order.
 
-    Of a batch normalisation scale and shift are a tensor each, and so is the bias of a linear
-    layer, which has as many parameters besides half its FLOPs as it has outputs. Biases of
-    convolutions are not told apart: the table does not say how many channels there are.
+    Of a batch normalisation scale and shift are a tensor each, and so is the bias of a linear layer
+    or a convolution. A table tells neither, but what a layer does: a linear one with a bias has as
+    many parameters besides half its FLOPs as it has outputs; a convolution has k multiplications an
+    output, hence k parameters a channel, and k + 1 with a bias.
     """
     elements, layers = list[float](), list[int]()
     for at in np.flatnonzero(found.layer_params > 0):
-        params, bias = float(found.layer_params[at]), float(found.layer_output_elems[at])
-        parts = [params]
-        if found.layer_kinds[at] == "batchnorm":
-            parts = [params / 2, params / 2]
-        elif (
-            found.layer_kinds[at] == "linear" and params == found.layer_forward_flops[at] / 2 + bias
-        ):
-            parts = [params - bias, bias]
+        params = float(found.layer_params[at])
+        own = params / 2 if found.layer_kinds[at] == "batchnorm" else _bias(found, int(at))
+        parts = [params - own, own] if own else [params]
         elements += parts
         layers += [int(at)] * len(parts)
     return np.array(elements), np.array(layers, dtype=np.intp)
+
+
+def _bias(found: Workload, at: int) -> float:
+    """Elements of the bias of a layer, as far as its numbers tell; else 0."""
+    kind, params = found.layer_kinds[at], float(found.layer_params[at])
+    outputs, products = (
+        float(found.layer_output_elems[at]),
+        float(found.layer_forward_flops[at]) / 2,
+    )
+    if kind == "linear":
+        return outputs if params == products + outputs else 0.0
+    if kind != "conv" or not outputs > 0:
+        return 0.0
+    each = products / outputs
+    return params / (each + 1) if params % (each + 1) == 0 and params % each else 0.0
 
 
 @cache

@@ -41,7 +41,9 @@ def port(
     """The jobs of one class moved to architecture ``to`` on ``hardware``.
 
     gpu_memory_bytes: None where not known; else a job whose state does not fit cannot move to an
-    architecture that holds all of it on every cNode, and counts as one that does not gain. Means
+    architecture that holds all of it on every cNode, and counts as one that does not gain. PEARL
+    parts the state of jobs that have embedding_bytes, all of it, though it would replicate dense
+    weights: of such jobs a few too many fit. Means
     are of the jobs that can move, None where none can. Speedups are of the same work: a job that
     loses cNodes may gain per cNode, hence need fewer GPU-hours, and yet finish later;
     ``jobs_that_gain_and_finish_later`` counts these among ``jobs_that_gain_per_cnode``.

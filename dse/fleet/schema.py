@@ -24,7 +24,8 @@ _EXAMPLES = {
     "efficiency": "0.7, or 70 %: the share of every peak that is reached",
     "gpus_per_server": "8",
     SHARED: "whether linked accelerators of a server share PCIe for their input",
-    "gpu_memory": "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce",
+    "gpu_memory": "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce, "
+    "nor to PEARL if they have no embedding_bytes",
 }
 _MONEY = {
     "gpus": "accelerators of the fleet",

@@ -50,15 +50,21 @@ def answer(document: Document) -> list[str]:
 
 
 def _larger(best: Point, base: Point) -> list[str]:
-    """What a speedup does not say of a step that takes more samples on more nodes."""
-    mine, theirs = best["global_batch"], base["global_batch"]
-    if mine <= theirs:
+    """What a speedup leaves out of a step that takes more samples, or more nodes."""
+    left = []
+    if best["global_batch"] > base["global_batch"]:
+        left.append("that a larger batch may need more samples")
+    if best["nodes"] > base["nodes"]:
+        left.append("the time spent waiting for the slowest node")
+    if not left:
         return []
-    waiting = " or to waiting for the slowest node" * (best["nodes"] > 1)
-    return [
-        f"A step takes {count(mine)} samples, the baseline's {count(theirs)}. Speedup counts "
-        f"samples: what is lost to a larger batch that needs more of them{waiting} is not in it."
-    ]
+    mine, theirs = (
+        f"{count(point['global_batch'])} samples on {count(point['nodes'])} "
+        f"node{'s' * (point['nodes'] != 1)}"
+        for point in (best, base)
+    )
+    out = " and ".join(left)
+    return [f"A step takes {mine}, the baseline's {theirs}. The speedup leaves out {out}."]
 
 
 def _costs(document: Document, point: Point) -> str:

@@ -73,8 +73,8 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     folded = point.get("folded_ranks")
     if folded:
         many = f"{point['gpus']:.0f} ranks, {folded} beyond a power of two"
-        out.append(f"algorithm        {many}: who is beyond it hands every")
-        out.append("                 message to another rank first and gets the sum last")
+        out.append(f"algorithm        {many}: a message of those")
+        out.append("                 goes to another rank first, and the sum comes back last")
     if point.get("approach"):
         out += approaches.lines(point["approach"], step_s)
     missed = [text for text, met in point["constraints"].items() if not met]

@@ -140,13 +140,16 @@ def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
     return _no_price(str(values["aggregation"]), setting.profile, between)
 
 
-def folded_ranks(values: Mapping[str, Value | None]) -> int:
-    """How many ranks of a point are beyond a power of two where that lengthens every message."""
+def folded_ranks(values: Mapping[str, Value | None], chosen: Sequence[str]) -> int:
+    """How many ranks of a point are beyond a power of two where that lengthens a message.
+
+    chosen: algorithms that a library's rules take there.
+    """
     algorithm, rest = split_aggregation(str(values["aggregation"]))
     if algorithm == APPROACH:
         algorithm = catalog.approach(rest).algorithm
     ranks = values["gpus"]
-    if algorithm not in (*FOLDING, BEST) or not isinstance(ranks, int | float):
+    if not {algorithm, *chosen} & {*FOLDING, BEST} or not isinstance(ranks, int | float):
         return 0
     return int(beyond_power_of_two(ranks))
 

@@ -7,7 +7,7 @@ from dse.study.axes import AXES, overlap_refused
 from dse.study.cursor import Cursor
 from dse.study.definition import Study, Value
 from dse.study.names import Names, suggest
-from dse.study.values import read_value
+from dse.study.values import any_value
 from dse.yaml_source import parse_yaml
 
 OPTION = "--set"
@@ -30,7 +30,7 @@ def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
     if known is not None and written in known.labels:
         return axis, known.values[known.labels.index(written)]
     source = parse_yaml(f"{axis}: {written}\n", OPTION)
-    value = read_value(AXES[axis], Cursor(source, (axis,)), names)[0]
+    value = any_value(known, axis, Cursor(source, (axis,)), names)[0]
     refused = overlap_refused(study.model, value) if axis == "overlap" else None
     if refused:
         raise StudyError(OPTION, 0, 0, *refused)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from dse.study.axes import AXES, BANDWIDTH
@@ -65,8 +65,10 @@ class Axis:
         if self.low is None or self.high is None:
             return value in self.values
         if self.wire is not None:
-            given = value.bytes_per_s if isinstance(value, Wire) else None
-            return given is not None and self.low <= given <= self.high
+            if not isinstance(value, Wire):
+                return False
+            alike = replace(value, bytes_per_s=self.wire.bytes_per_s) == self.wire
+            return alike and self.low <= value.bytes_per_s <= self.high
         return isinstance(value, int | float) and self.low <= value <= self.high
 
     @property

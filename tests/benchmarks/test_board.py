@@ -46,5 +46,5 @@ def test_order_and_regret_stand_beside_their_targets() -> None:
     assert "| 95% of the cells, 97% with ties |" in good[0]
     assert [row.endswith("missed |") for row in good] == [False, False, False]
     assert [row.endswith("missed |") for row in bad] == [True, True, False]
-    assert "| 2 | 4.0% longer |" in bad[1]
-    assert "| 2 | 10.0% longer |" in bad[2]
+    assert "| 2 | 4.00% longer |" in bad[1]
+    assert "| 2 | 10.00% longer |" in bad[2]

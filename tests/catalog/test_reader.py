@@ -83,16 +83,19 @@ def test_a_node_without_an_accelerator_is_told(own_models: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["transports/mpi.yaml", "approaches/grpc.yaml"])
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("key", "value", "message"),
     [
-        ("0 GB/s", "copy is 0; write a bandwidth above 0"),
-        ("unknown", "copy is unknown; nothing can be predicted without it"),
+        ("copy", "0 GB/s", "copy is 0; write a number above 0"),
+        ("copy", "unknown", "copy is unknown; nothing can be predicted without it"),
+        ("link_efficiency", "0", "link_efficiency is 0; write a number above 0"),
     ],
 )
-def test_a_copy_needs_a_bandwidth(own_models: Path, kind: str, value: str, message: str) -> None:
+def test_what_is_divided_by_is_above_zero(
+    own_models: Path, kind: str, key: str, value: str, message: str
+) -> None:
     path = own_models / kind
-    copy = re.sub(r"copy: {value: [^,]*", f"copy: {{value: {value}", path.read_text())
-    path.write_text(copy)
+    changed = re.sub(f"{key}: {{value: [^,]*", f"{key}: {{value: {value}", path.read_text())
+    path.write_text(changed)
     with pytest.raises(StudyError, match=message):
         (transport if kind.startswith("transports") else approach)(path.stem)
 

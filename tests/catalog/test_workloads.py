@@ -55,9 +55,7 @@ def test_scores_left_out_need_less_memory() -> None:
     assert net.activation_bytes_without_scores < net.activation_bytes
 
 
-@pytest.mark.parametrize(
-    "name", ["resnet50", "resnet101", "mobilenet-v1", "nasnet-large", "gpt2-124m"]
-)
+@pytest.mark.parametrize("name", names("workloads"))
 def test_gradient_tensors_are_as_many_as_the_network_has(name: str) -> None:
     net = workload(name)
     elements, layer = gradient_tensors(net)
@@ -71,3 +69,6 @@ def test_scale_and_shift_and_a_bias_are_tensors_of_their_own() -> None:
     assert list(elements[:3]) == [9408, 64, 64], "a convolution, its normalisation"
     assert list(elements[-2:]) == [2048 * 1000, 1000]
     assert list(layer[:3]) == [0, 1, 1]
+    elements, layer = gradient_tensors(workload("vgg16"))
+    assert list(elements[:4]) == [1728, 64, 36864, 64], "convolutions and their biases"
+    assert list(layer[:4]) == [0, 0, 2, 2]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from benchmarks.lab.waiting import until
 
 ROOT = Path(__file__).parents[2]
 TEXT = """\
@@ -20,6 +24,32 @@ def test_other():
     assert {other}
 """
 
+WAITING = """\
+import pathlib, time
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+@pytest.fixture
+def cluster(request):
+    (HERE / f"begun-{request.node.name}").touch()
+    yield
+    time.sleep(1)
+    (HERE / f"cleaned-{request.node.name}").touch()
+
+@pytest.mark.slow
+def test_slow(cluster):
+    time.sleep(100)
+
+def test_other(cluster):
+    time.sleep(100)
+"""
+
+
+def both(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
 
 @pytest.mark.parametrize(
     ("slow", "other", "status"), [(True, True, 0), (False, True, 1), (True, False, 1)]
@@ -27,14 +57,29 @@ def test_other():
 def test_one_that_fails_is_enough(tmp_path: Path, slow: bool, other: bool, status: int) -> None:
     file = tmp_path / "test_given.py"
     file.write_text(TEXT.format(slow=slow, other=other), encoding="utf-8")
-    command = [sys.executable, "-m", "tests", "-p", "no:cacheprovider", str(file)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = both(str(file))
     assert done.returncode == status, done.stdout
     assert done.stdout.count("1 passed") == slow + other
     assert done.stdout.count("1 failed") == 2 - slow - other
 
 
 def test_no_test_at_all_is_no_success(tmp_path: Path) -> None:
+    assert both(str(tmp_path)).returncode == 5  # as pytest has it
+
+
+def test_a_choice_of_ones_own_is_for_pytest(tmp_path: Path) -> None:
+    done = both("-m", "slow", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("-m is for one process: python -m pytest -p no:cacheprovider -m")
+
+
+def test_an_interrupt_lets_both_clean_up(tmp_path: Path) -> None:
+    (tmp_path / "test_given.py").write_text(WAITING, encoding="utf-8")
     command = [sys.executable, "-m", "tests", "-p", "no:cacheprovider", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode != 0
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as running:  # fmt: skip
+        until(lambda: len(list(tmp_path.glob("begun-*"))) == 2, 60.0, "both have begun")
+        os.killpg(running.pid, signal.SIGINT)
+        said = running.communicate(timeout=60)[0]
+    assert running.returncode == 130, said
+    assert len(list(tmp_path.glob("cleaned-*"))) == 2, said
