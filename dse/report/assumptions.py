@@ -40,7 +40,6 @@ def assumptions(problem: Problem) -> list[str]:
         "batch needs no more samples is assumed."
     )
     lines += _network_assumptions(problem)
-    lines += _host_assumptions(problem)
     rented = {"hourly", "per_run"} & {objective.name for objective in study.objectives}
     if rented and study.axis("inter_node") is not None:
         lines.append(
@@ -139,19 +138,3 @@ def _network_assumptions(problem: Problem) -> list[str]:
                     f"that of {next(iter(known))}, which is too low."
                 )
     return lines
-
-
-def _host_assumptions(problem: Problem) -> list[str]:
-    """Which accelerators bring their part of a host, where the study buys them one by one."""
-    prices, names = problem.prices, mentioned(problem, "accelerator")
-    shares = [name for name in names if prices.includes.get(name) == catalog.NODE_SHARE]
-    others = [name for name in names if name not in shares]
-    if not shares:
-        return []
-    line = (
-        f"The price of {', '.join(shares)} is a share of a complete node: it brings that share of "
-        "the host, and a node that is not full is charged no more"
-    )
-    if others:
-        line += f"; a node of {', '.join(others)} is charged a host of its own"
-    return [f"{line}."]

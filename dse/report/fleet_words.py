@@ -258,9 +258,15 @@ def model_rows(document: Document) -> list[Sequence[str]]:
 
 
 def fact_notes(document: Document) -> list[str]:
-    """What the roles that occur mean, one sentence each."""
+    """What the roles that occur mean, one sentence each; and that memory is left aside."""
     roles = {fact["role"] for fact in document.get("facts", ())}
-    return [sentence for role, sentence in ROLES.items() if role in roles]
+    notes = [sentence for role, sentence in ROLES.items() if role in roles]
+    if roles and document["hardware"].get("gpu_memory_bytes") is not None:
+        notes.append(
+            "Facts and models leave memory aside, as the paper does: a job that cannot move since "
+            "its state does not fit counts here as if it could."
+        )
+    return notes
 
 
 def fact_lines(document: Document) -> Iterator[str]:

@@ -27,13 +27,30 @@ NAMED = tuple(ALGORITHMS)  # what a library's rules may choose
 def cautions(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
     if problem.closed:
-        return [*_unseen(problem), *_alike(problem)]
+        return [*_unseen(problem), *_alike(problem), *_hosts(problem)]
     found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
     for name, profile in _chosen(problem):
         found += unpriced_layouts(problem, name, profile)
         if _networks_alike(problem, profile):
             found.append(unknown_speed(name, profile))
-    return found
+    return found + _hosts(problem)
+
+
+def _hosts(problem: Problem) -> list[str]:
+    """That only some of the accelerators to buy bring their part of a host."""
+    study, prices = problem.study, problem.prices
+    if not {"capital", "tco"} & {objective.name for objective in study.objectives}:
+        return []
+    names = [*axis_values(problem, "accelerator"), study.baseline.values.get("accelerator")]
+    bought = [name for name in dict.fromkeys(map(str, names)) if name in prices.accelerator_usd]
+    shares = [name for name in bought if prices.includes[name] == catalog.NODE_SHARE]
+    others = [name for name in bought if name not in shares]
+    if not shares or not others:
+        return []
+    return [
+        f"The price of {_listed(shares)} is a share of a complete node, its host included, also "
+        f"where a node holds fewer; a node of {_listed(others)} is charged a host besides."
+    ]
 
 
 def _unseen(problem: Problem) -> list[str]:

@@ -14,6 +14,7 @@ from dse.errors import OutputError
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report.fleet_words import fact_notes
 from dse.report.fleet_write import write_fleet
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -206,3 +207,11 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
     assert fleet_words.answer_lines(only_dear)[-1].endswith(
         "no upgrade whose price is known saves more than it costs."
     )
+
+
+@pytest.mark.parametrize(("memory", "notes"), [(16e9, 2), (None, 1)])
+def test_facts_say_that_they_leave_memory_aside(memory: float | None, notes: int) -> None:
+    said = fact_notes({"facts": [{"role": "identity"}], "hardware": {"gpu_memory_bytes": memory}})
+    assert len(said) == notes
+    assert said[-1].startswith("Facts and models leave memory aside") == (memory is not None)
+    assert fact_notes({"hardware": {"gpu_memory_bytes": memory}}) == []

@@ -149,3 +149,24 @@ def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> N
     assert any("prices nothing here" in text for text in cautions(problem))
     used = problem_of(tmp_path, library_profiles.theirs("theirs"))
     assert not any("prices nothing here" in text for text in cautions(used))
+
+
+@pytest.mark.parametrize(
+    ("accelerators", "cost", "said"),
+    [
+        ("[a100-sxm4-40gb, v100-sxm2-32gb]", "capital", True),
+        ("[a100-sxm4-40gb, v100-sxm2-32gb]", "power", False),
+        ("[a100-sxm4-40gb, p100-sxm2-16gb]", "capital", False),
+        ("[v100-sxm2-32gb]", "capital", False),
+    ],
+)
+def test_prices_with_and_without_a_host_are_told_apart(
+    tmp_path: Path, accelerators: str, cost: str, said: bool
+) -> None:
+    text = STUDY.replace("[a100-sxm4-40gb, p100-sxm2-16gb]", accelerators)
+    text = text.replace("minimize: capital", f"minimize: {cost}").replace("auto-nccl", "ring-mpi")
+    found = [line for line in cautions(load(studies.written(tmp_path, text))) if "host" in line]
+    assert found == [
+        "The price of v100-sxm2-32gb is a share of a complete node, its host included, also where "
+        "a node holds fewer; a node of a100-sxm4-40gb is charged a host besides."
+    ] * said  # fmt: skip
