@@ -91,7 +91,9 @@ def test_hours_beyond_any_fleet_are_refused(hours: str, tmp_path: Path) -> None:
     path = table(tmp_path, f"{HEADER},gpu_hours\nps-worker,8,1e12,1,1,1,{hours}\n")
     with pytest.raises(StudyError) as caught:
         read_table(path)
-    assert str(caught.value).startswith(f"{path}:2:24: gpu_hours: '{hours}' is out of range; write a")
+    assert str(caught.value).startswith(
+        f"{path}:2:24: gpu_hours: '{hours}' is out of range; write a"
+    )
 
 
 @pytest.mark.parametrize("kind", ["allreduce-local", "1wng"])
