@@ -150,7 +150,7 @@ def _check(
             within |= values == 0
         wrong = ~within  # also of what is no number
         wanted = _WANTED.get(name, f"0, or a number from {LEAST:g} to {MOST:g}")
-        note(wrong, name, f"{name}: {{}} is out of range", f"write {wanted}")
+        note(wrong, name, f"{name}: {{}} will not do", f"write {wanted}")
     own = rows.get(ONE_WORKER_ONE_GPU, np.empty(0, dtype=np.intp))
     note(numbers["cnodes"][own] > 1, "cnodes", "cnodes: {} of a 1w1g job",
          "write 1, or another class", own)  # fmt: skip
