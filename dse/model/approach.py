@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dse.model import overlap
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS, FOLDING, node_count
+from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.compute import Compute
 from dse.model.device_buffers import additions
 from dse.model.fusion import Fusion, fused
@@ -17,7 +17,7 @@ from dse.model.links import Network
 from dse.model.tensor_servers import Servers, served
 
 BEST = "best"
-CHOICES = FOLDING  # of a library's that takes the faster
+CHOICES = ("recursive-doubling", "halving-doubling")  # of a library's that takes the faster
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def answer(document: Document) -> list[str]:
         share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
         lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
     lines += [
-        f"Mind: {caution}" for caution in (*_larger(best, base), *document.get("cautions", ()))
+        f"Mind: {caution}" for caution in (*_left_out(best, base), *document.get("cautions", ()))
     ]
     missed = base.get("misses") or []
     if missed:
@@ -49,7 +49,7 @@ def answer(document: Document) -> list[str]:
     return lines
 
 
-def _larger(best: Point, base: Point) -> list[str]:
+def _left_out(best: Point, base: Point) -> list[str]:
     """What a speedup leaves out of a step that takes more samples, or more nodes."""
     left = []
     if best["global_batch"] > base["global_batch"]:

@@ -56,7 +56,7 @@ def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
         out.append(f"  {asked} us each{_without(queries['without_step_s'], step_s)}")
     if adding["s_per_byte"] or adding["start_s"]:
         speed = 1e-9 / adding["s_per_byte"] if adding["s_per_byte"] else float("inf")
-        rate = f"{speed:.4g} GB/s with the copies there and back"
+        rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding['copied']}"
         summed = f"sums on the {adding['where']}: {rate}, {adding['start_s'] * _US:g} us to begin"
         out.append(f"  {summed}{_without(adding['without_step_s'], step_s)}")
     else:

@@ -76,8 +76,7 @@ def _summing(facts: catalog.Approach, around: Around) -> Summing:
         if facts.sum_start_s == 0:
             return Summing()  # contained in the efficiency of the link
         return on_device(around.memory_bytes_per_s, facts.sum_start_s)
-    crossed = facts.algorithm != PARAMETER_SERVER and facts.reaches_device
-    host = around.host_bytes_per_s if crossed else np.inf
+    host = around.host_bytes_per_s if _crosses(facts) else np.inf
     return on_host(facts.sum_s_per_byte, host, facts.sum_start_s)
 
 
@@ -144,7 +143,8 @@ def described(setting: Setting) -> dict[str, Any] | None:
     """What the approach of one point does, for people and programs; None where it has none.
 
     queries, sum: of the terms that MPI on accelerator memory adds, with the step as it would be
-    without. unverified: names of the parameters that nobody checked.
+    without; of a sum also whether copies to the host and back are in its seconds a byte.
+    unverified: names of the parameters that nobody checked.
     """
     facts = setting.approach
     if facts is None or setting.problem.closed:
@@ -163,6 +163,7 @@ def described(setting: Setting) -> dict[str, Any] | None:
         },
         "sum": {
             "where": _where(facts),
+            "copied": _crosses(facts),
             "s_per_byte": _one(here.network.gamma_s_per_byte),
             "start_s": facts.sum_start_s,
             "without_step_s": _step_s(setting, summing),
@@ -181,6 +182,12 @@ def described(setting: Setting) -> dict[str, Any] | None:
 def _step_s(setting: Setting, facts: catalog.Approach) -> float | None:
     seconds = _one(step_time(setting, facts).step_s)
     return seconds if np.isfinite(seconds) else None
+
+
+def _crosses(facts: catalog.Approach) -> bool:
+    """Whether a sum copies from the accelerator to the host and back; servers have it there."""
+    on_the_host = facts.sum_s_per_byte is not None
+    return on_the_host and facts.reaches_device and facts.algorithm != PARAMETER_SERVER
 
 
 def _where(facts: catalog.Approach) -> str:

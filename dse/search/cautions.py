@@ -9,7 +9,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.model.approach import BEST
+from dse.model.approach import BEST, CHOICES
 from dse.model.collectives import ALGORITHMS, FOLDING, beyond_power_of_two, node_count
 from dse.model.precision import PRECISIONS
 from dse.model.step import AUTO
@@ -165,8 +165,9 @@ def folded_ranks(values: Mapping[str, Value | None], chosen: Sequence[str]) -> i
     algorithm, rest = split_aggregation(str(values["aggregation"]))
     if algorithm == APPROACH:
         algorithm = catalog.approach(rest).algorithm
+    names = CHOICES if algorithm == BEST else (algorithm, *chosen)
     ranks = values["gpus"]
-    if not {algorithm, *chosen} & {*FOLDING, BEST} or not isinstance(ranks, int | float):
+    if not set(names) & set(FOLDING) or not isinstance(ranks, int | float):
         return 0
     return int(beyond_power_of_two(ranks))
 

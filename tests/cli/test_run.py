@@ -15,7 +15,7 @@ import yaml
 
 from dse.session_fleet import is_fleet
 from tests.cli.command import dse, files, refused, said
-from tests.search.studies import IMPOSSIBLE, SMALL, written
+from tests.search.studies import CONTINUOUS, IMPOSSIBLE, SMALL, written
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]
@@ -358,6 +358,19 @@ def test_explain_says_why_a_few_more_ranks_take_longer(
     said = dse("explain", "study.yaml", *at, cwd=tmp_path)
     assert said.returncode == 0, said.stderr
     assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
+
+
+def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path: Path) -> None:
+    """Its latency and prices are those of the range, as in the baseline."""
+    written(tmp_path, CONTINUOUS)
+    said = dse("explain", "study.yaml", "--set", "inter_node=20 Gbps", "--json", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    point = json.loads(said.stdout)
+    assert point["not_searched"] == []
+    assert point["step_s"] > 0
+    assert point["costs"]["capital"] > 0
+    outside = dse("explain", "study.yaml", "--set", "inter_node=200 Gbps", "--json", cwd=tmp_path)
+    assert json.loads(outside.stdout)["not_searched"] == ["inter_node"]
 
 
 def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:

@@ -315,12 +315,15 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
         f"4 driver queries a message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
         in text
     )
-    assert "sums on the host" in text
+    assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text
+    served = approached.described(paper.setting(at(paper, aggregation="grpc", gpus=64)))
+    assert served is not None
+    assert "sums on the host: 20 GB/s, 0 us to begin" in "\n".join(told.lines(served, step))
     assert "unverified: message.latency" in text
     best = paper.setting(at(paper, aggregation="horovod-mpi-opt", gpus=64, batch_per_gpu=16))
     better = approached.described(best)
     assert better is not None
-    assert better["sum"]["where"] == "accelerator"
+    assert (better["sum"]["where"], better["sum"]["copied"]) == ("accelerator", False)
     saved = float(best.step_time().step_s[0]) - better["queries"]["without_step_s"]
     assert 0 <= saved < (step - cached) / 5
     assert approached.described(paper.setting(at(paper, aggregation="ring-mpi"))) is None
