@@ -204,7 +204,7 @@ def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[st
         return
     saved = shown(row["saved_usd_per_year"], "USD")
     text = (
-        f"{around}{row['name']} frees GPU-hours worth {saved} a year; it pays up to "
+        f"{around}{row['name']} frees GPU-hours worth {saved} a year; it pays for itself up to "
         f"{shown(row['worth_usd_per_gpu'], 'USD')} a GPU"
     )
     if row["payback_years"] is not None:
