@@ -1,0 +1,79 @@
+"""The case studies of the PAI paper as workloads agree with the jobs of its population."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main
+from dse import catalog, fleet
+from dse.model.pai import ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
+
+TABLE = fleet.read_table(fleet.population_path("pai-case-studies"))
+JOBS = {
+    f"pai-{name.lower()}": (group.architecture, {
+        key: float(np.broadcast_to(getattr(group.jobs, key), len(group.names))[at])
+        for key in ("cnodes", "flops", "memory_bytes", "input_bytes", "weight_bytes")
+    })
+    for group in TABLE.groups
+    for at, name in enumerate(group.names)
+}  # fmt: skip
+RING = 3.5  # of the parameters: what a ring of 8 sends and receives, as the paper counts AllReduce
+OUT_AND_BACK = 2.0
+IDS = [case.workload for case in CASES]
+
+
+def test_every_job_of_the_table_is_a_workload_and_the_other_way_round() -> None:
+    assert set(JOBS) == set(IDS)
+    assert {name for name in catalog.names("workloads") if name.startswith("pai-")} == set(IDS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_a_workload_times_its_batch_is_the_job_of_the_population(case: Case) -> None:
+    net = catalog.workload(case.workload)
+    architecture, job = JOBS[case.workload]
+    assert (architecture, job["cnodes"]) == (case.architecture, case.gpus)
+    assert 3 * net.forward_flops * case.batch == pytest.approx(job["flops"], rel=1e-6)
+    assert net.input_bytes is not None
+    assert net.input_bytes * case.batch == pytest.approx(job["input_bytes"], rel=1e-3)
+    outputs = float(net.layer_output_elems.sum())
+    moved = 3 * (2 * 4 * outputs * case.batch + 4 * net.params)
+    assert moved == pytest.approx(job["memory_bytes"], rel=1e-4)
+    way = OUT_AND_BACK if architecture == "ps-worker" else RING
+    assert 4 * net.params * way == pytest.approx(job["weight_bytes"], rel=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_all_of_its_numbers_are_marked_as_recalled(case: Case) -> None:
+    known = [fact for fact in catalog.workload(case.workload).facts if fact.known]
+    assert known
+    assert {fact.status for fact in known} == {"unverified"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_both_models_price_it(case: Case) -> None:
+    """Computing on a V100 by both; the closed model hides nothing, a ring on NVLink nearly all."""
+    closed, own = (breakdown_s(case, model) for model in MODELS)
+    _, job = JOBS[case.workload]
+    gpu = catalog.accelerator("v100-sxm2-16gb")
+    assert gpu.memory_bytes_per_s is not None
+    peaks = gpu.peak_flops_per_s["fp32"], gpu.memory_bytes_per_s
+    computing = job["flops"] / (peaks[0] * 0.7) + job["memory_bytes"] / (peaks[1] * 0.7)
+    assert closed["computing"] == pytest.approx(computing, rel=1e-3)
+    assert own["computing"] == pytest.approx(computing, rel=0.07)
+    for terms in (closed, own):
+        assert sum(terms.values()) == pytest.approx(2 * terms["step"])
+    if case.architecture == ONE_WORKER_ONE_GPU:
+        assert closed["weights"] == own["weights"] == 0
+    elif case.architecture == ALLREDUCE_LOCAL:
+        assert 0 < own["weights"] < 0.3 * closed["weights"], "what the last bucket of 25 MiB takes"
+
+
+def test_the_command_writes_the_table_of_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
+    main()
+    rows = capsys.readouterr().out.splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == IDS
+    shown = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
+    assert "\n".join(rows) in shown
