@@ -50,7 +50,8 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     """Answer a fleet study, write its report, print the answer."""
     from dse.fleet.answers import answer
     from dse.fleet.study import read_fleet
-    from dse.report.fleet_words import answer_lines, fact_lines, many
+    from dse.report.fleet_facts import fact_lines
+    from dse.report.fleet_words import answer_lines, many
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.write import check_writable
 
@@ -113,6 +114,7 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     from dse.fleet.beside import beside
     from dse.fleet.breakdown import priced
     from dse.fleet.facts import IDENTITY, facts
+    from dse.fleet.measured import measured
     from dse.fleet.recipe import population_names, population_path, read_recipe
 
     population = load_population(study)
@@ -132,7 +134,7 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     return {
         "facts": published,
         "assumptions": [asdict(row) for row in rows],
-        "models": beside(classes, hardware),
+        "models": beside(classes, hardware, measured(study.profiles)),
     }
 
 

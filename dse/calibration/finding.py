@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dse.errors import StudyError
 from dse.spelling import meant
+from dse.yaml_source import Source
 
 CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -36,6 +37,16 @@ def find_profile(given: str | Path, shipped: Path) -> Path:
         remedy += f", or use {', '.join(known[:MOST_NAMES])}{more}"
     where = f"./{CALIBRATIONS} nor among those that come with dse"
     raise StudyError(name or "PROFILE", 0, 0, f"no calibration profile '{name}' in {where}", remedy)
+
+
+def profile_of_study(source: Source, name: str, position: int, shipped: Path) -> Path:
+    """The same for the ``position``-th name under ``calibration`` of a study; StudyError there."""
+    try:
+        return find_profile(name, shipped)
+    except StudyError as cause:
+        listed = isinstance(source.data["calibration"], list)
+        where = ("calibration", position) if listed else ("calibration",)
+        raise source.error(where, cause.problem, cause.remedy) from None
 
 
 def profiles(folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from dse.catalog import Fact
 from dse.fleet.beside import Effects, aggregation_s, step_s
 from dse.fleet.breakdown import ALL, Priced, breakdown, priced
 from dse.fleet.drawing import draw
+from dse.fleet.measured import NOTHING, Measured, described, measured
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import ports
@@ -24,7 +25,6 @@ from dse.model.arrays import Array
 from dse.model.pai import Hardware
 
 FORMAT = "dse-fleet-1"
-OWN_MODEL = Effects(software=True, overlapped=True)
 MOST_NAMED = 60  # jobs with names whose own breakdown is listed
 
 
@@ -83,7 +83,8 @@ def answer(study: FleetStudy) -> dict[str, Any]:
         "overlap": "ideal" if study.overlapped else "none",
         "whole": whole,
         "classes": breakdown(found),
-        "named": named_jobs(found, hardware),
+        "named": named_jobs(found, hardware, measured(study.profiles)),
+        "profiles": [described(profile) for profile in study.profiles],
         "sensitivity": gains,
         "most_sensitive": {name: most_sensitive(values) for name, values in gains.items()},
         "upgrades": upgrades,
@@ -98,12 +99,16 @@ def answer(study: FleetStudy) -> dict[str, Any]:
 
 
 def content_hashes(study: FleetStudy) -> dict[str, str]:
-    """sha256 of all that a user can change: the study, its population, its price list or none."""
+    """sha256 of all that a user can change: the study, its population, its price list or none.
+
+    And its profiles, where it names some.
+    """
     prices = study.money.prices if study.money is not None else None
     return {
         "study": study.content_hash,
         "population": _hash_of(study.population),
         "prices": "" if prices is None else _hash_of(prices),
+        "profiles": " ".join(map(_hash_of, study.profile_paths)),
     }
 
 
@@ -112,15 +117,18 @@ def _hash_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:
+def named_jobs(
+    found: list[Priced], hardware: Hardware, known: Measured = NOTHING
+) -> list[dict[str, Any]]:
     """Seconds of each component of the jobs that have names, where they are few.
 
     own_model: the step, all communication, and that which nothing hides, by
-    :mod:`dse.fleet.beside`.
+    :mod:`dse.fleet.beside`, with the costs that were measured.
     """
     if sum(len(entry.group.names) for entry in found) > MOST_NAMED:
         return []
-    own = [_own_model(entry, hardware) for entry in found]
+    effects = Effects(software=True, overlapped=True, measured=known)
+    own = [_own_model(entry, hardware, effects) for entry in found]
     return [
         {
             "name": name,
@@ -138,9 +146,9 @@ def named_jobs(found: list[Priced], hardware: Hardware) -> list[dict[str, Any]]:
     ]
 
 
-def _own_model(entry: Priced, hardware: Hardware) -> dict[str, Array]:
+def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> dict[str, Array]:
     """Seconds of every job of a class by dse's own model; step, aggregation, what shows of it."""
-    asked = (entry.group.architecture, entry.group.jobs, hardware, OWN_MODEL)
+    asked = (entry.group.architecture, entry.group.jobs, hardware, effects)
     step, exposed = step_s(*asked)
     return {"step_s": step, "comm_s": aggregation_s(*asked), "exposed_s": exposed}
 

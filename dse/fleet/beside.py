@@ -16,6 +16,7 @@ import numpy as np
 from dse import catalog
 from dse.fleet.breakdown import Priced
 from dse.fleet.facts import FASTER_ETHERNET
+from dse.fleet.measured import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
 from dse.model.arrays import Array
@@ -45,11 +46,16 @@ TRANSPORTS = {PS_WORKER: "grpc", ALLREDUCE_LOCAL: "nccl", ALLREDUCE_CLUSTER: "nc
 
 @dataclass(frozen=True)
 class Effects:
-    """What is modelled besides bytes over bandwidth. software: latency, messages and copies."""
+    """What is modelled besides bytes over bandwidth.
+
+    software: latency, messages and copies, as the catalogue knows them; those that were
+    ``measured`` replace it.
+    """
 
     software: bool = False
     workers_per_server: float = 1.0
     overlapped: bool = False
+    measured: Measured = NOTHING
 
 
 STEPS: tuple[tuple[str, Effects], ...] = (
@@ -81,18 +87,30 @@ def aggregation_s(architecture: str, jobs: Jobs, hardware: Hardware, effects: Ef
     if architecture in (ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS):
         return step_times(architecture, jobs, hardware).weights_s
     n = np.asarray(jobs.cnodes, dtype=np.float64)
-    gradients = (np.asarray(jobs.weight_bytes) + jobs.embedding_bytes) / 2
+    gradients = gradient_bytes(jobs)
     seen = network(architecture, hardware, effects)
+    own = effects.measured
     if architecture == PS_WORKER:
         servers = np.ceil(n / effects.workers_per_server)
         staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
+        if own.servers is not None:
+            link, e = hardware.ethernet_bytes_per_s, hardware.efficiency
+            return np.asarray(staged + own.servers.seconds(n, gradients, servers, link, e))
         return np.asarray(staged + parameter_server(n, 1.0, gradients, seen, servers))
     per_server = np.asarray(hardware.gpus_per_server, dtype=np.float64)
-    alone = n <= per_server
-    inside = ring(np.minimum(n, per_server), per_server, gradients, seen)
+    alone, local = n <= per_server, np.minimum(n, per_server)
+    if own.inside is not None:
+        inside = own.inside.seconds(local, gradients)
+    else:
+        inside = ring(local, per_server, gradients, seen)
     if architecture == ALLREDUCE_LOCAL:
         return inside
     return np.where(alone, inside, hierarchical(n, per_server, gradients, seen))
+
+
+def gradient_bytes(jobs: Jobs) -> Array:
+    """Half of what a step exchanges, to and fro."""
+    return np.asarray((np.asarray(jobs.weight_bytes) + jobs.embedding_bytes) / 2)
 
 
 def step_s(
@@ -109,14 +127,17 @@ def step_s(
     return times.data_s + times.compute_s + comm, np.asarray(comm)
 
 
-def beside(found: Sequence[Priced], hardware: Hardware) -> list[dict[str, Any]]:
+def beside(
+    found: Sequence[Priced], hardware: Hardware, own: Measured = NOTHING
+) -> list[dict[str, Any]]:
     """The two facts of the paper about PS/Worker jobs by each model; none without such jobs.
 
     communication: mean share of the step that it takes, hidden parts left out. speedup: from the
     hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
-    per second as AllReduce-Local.
+    per second as AllReduce-Local. outside: where the costs were measured (``own``), part of the
+    jobs beyond the ranges of that, as they are or moved; else None.
     """
-    entry = next((own for own in found if own.group.architecture == PS_WORKER), None)
+    entry = next((one for one in found if one.group.architecture == PS_WORKER), None)
     if entry is None:
         return []
     jobs, cnodes = entry.group.jobs, entry.group.cnodes
@@ -127,12 +148,39 @@ def beside(found: Sequence[Priced], hardware: Hardware) -> list[dict[str, Any]]:
     local = step_times(ALLREDUCE_LOCAL, moved, hardware).total_s()
     rows = [_row("the paper: bytes over bandwidth", paper[0].total_s(), paper[0].weights_s,
                  paper[1].total_s(), local, cnodes, placed)]  # fmt: skip
-    for name, effects in STEPS:
-        own, exposed = step_s(PS_WORKER, jobs, hardware, effects)
+    for name, effects in (*STEPS, *_measured_steps(own)):
+        before, exposed = step_s(PS_WORKER, jobs, hardware, effects)
         fast, _ = step_s(PS_WORKER, jobs, faster, effects)
         port, _ = step_s(ALLREDUCE_LOCAL, moved, hardware, effects)
-        rows.append(_row(name, own, exposed, fast, port, cnodes, placed))
+        row = _row(name, before, exposed, fast, port, cnodes, placed)
+        if effects.measured != NOTHING:
+            row["outside"] = 1.0 - float(_in_range(jobs, placed, hardware, effects).mean())
+        rows.append(row)
     return rows
+
+
+def _measured_steps(own: Measured) -> tuple[tuple[str, Effects], ...]:
+    """The same with costs as they were measured, before and after contention and overlap."""
+    if own == NOTHING:
+        return ()
+    return (
+        (f"latency, messages and copies as measured: {own.name}", Effects(True, measured=own)),
+        ("and contention and overlap", Effects(True, SERVED, True, own)),
+    )
+
+
+def _in_range(jobs: Jobs, placed: Array, hardware: Hardware, effects: Effects) -> Array:
+    """Of every job, whether what prices it was measured like that, as it is and moved."""
+    own, n = effects.measured, np.asarray(jobs.cnodes, dtype=np.float64)
+    gradients = gradient_bytes(jobs)
+    inside = np.ones(n.shape, dtype=bool)
+    if own.servers is not None:
+        servers = np.ceil(n / effects.workers_per_server)
+        link = hardware.ethernet_bytes_per_s
+        inside = inside & own.servers.in_range(n, gradients, servers, link)
+    if own.inside is not None:
+        inside = inside & own.inside.in_range(placed, gradients)
+    return inside
 
 
 def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,
@@ -143,4 +191,5 @@ def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,
         "communication": float((comm / own).mean()),
         "speedup": float((own / fast).mean()),
         "gain": float(more.mean()),
+        "outside": None,
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dse.calibration.profile import Profile
 from dse.fleet.whatif import Upgrade
 from dse.yaml_source import Source
 
@@ -36,7 +37,8 @@ class FleetStudy:
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
     wrote them; of a drawn population the others are its own. ethernet_fabric: of the catalogue,
-    empty where a bandwidth was given.
+    empty where a bandwidth was given. profiles: measured parameter servers and allreduce
+    (:mod:`dse.fleet.measured`); profile_paths: where they lie.
     """
 
     name: str
@@ -54,5 +56,7 @@ class FleetStudy:
     upgrades: tuple[Upgrade, ...]
     ports: tuple[str, ...]
     money: Money | None
+    profiles: tuple[Profile, ...]
+    profile_paths: tuple[Path, ...]
     content_hash: str
     source: Source = field(repr=False)

@@ -71,6 +71,11 @@ def _properties() -> dict[str, Any]:
             _mapping({key: _said(_money(key), _MONEY[key]) for key in MONEY}, "gpus"),
             "what upgrades and ports are worth",
         ),
+        "calibration": _said(
+            _listed({"type": "string"}),
+            "names or paths of profiles that measured parameter servers, or NCCL on one node: "
+            "what dse's own model takes in place of the catalogue's costs",
+        ),
     }
 
 

@@ -6,23 +6,27 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from dse import catalog, units
+from dse.calibration.finding import profile_of_study
+from dse.calibration.profile import Profile, read_profile
 from dse.fleet.drawing import MOST_JOBS
+from dse.fleet.measured import parts
 from dse.fleet.ports import TARGETS
 from dse.fleet.question import FleetStudy, Money
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.table import ENDINGS
 from dse.fleet.whatif import FIELDS, Upgrade
 from dse.study.cursor import Cursor, clipped
-from dse.study.inline import is_path
+from dse.study.inline import is_path, read_calibration
 from dse.study.links import is_bandwidth
 from dse.yaml_source import read_yaml
 
 KEYS = ("fleet", "description", "population", "jobs", "seed", "hardware", "overlap", "upgrades",
-        "ports", "money")  # fmt: skip
+        "ports", "money", "calibration")  # fmt: skip
 DEFAULT_JOBS = 200_000
 OVERLAPS = ("none", "ideal")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
@@ -66,6 +70,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
                 at = top.at("hardware") if top.has("hardware") else top
                 problem = f"hardware: missing key '{key}'"
                 raise at.wrong(problem, "a table of jobs does not tell what they run on")
+    profiles = tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
     return FleetStudy(
         name=name,
         description=top.at("description").text("a sentence") if top.has("description") else "",
@@ -82,6 +87,8 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         upgrades=_upgrades(top),
         ports=_ports(top),
         money=_money(top.at("money")) if top.has("money") else None,
+        profiles=tuple(profile for profile, _ in profiles),
+        profile_paths=tuple(path for _, path in profiles),
         content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
         source=source,
     )
@@ -213,6 +220,23 @@ def _ports(top: Cursor) -> tuple[str, ...]:
             raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
         found.append(name)
     return tuple(found)
+
+
+def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
+    """Every profile, with its path; one that has nothing for a fleet is a mistake."""
+    shipped = catalog.models_dir() / "calibrations"
+    places = at.each()
+    for position, name in enumerate(read_calibration(at)):
+        path = profile_of_study(at.source, name, position, shipped)
+        profile = read_profile(path)
+        if not any(parts(profile)):
+            problem = f"calibration: {profile.name} has what no fleet's jobs are priced by"
+            remedy = (
+                "name one of parameter servers (dse calibrate run --runner grpc), or of NCCL's own "
+                "choice on one node, such as h100-node"
+            )
+            raise places[position].wrong(problem, remedy)
+        yield profile, path
 
 
 def _money(at: Cursor) -> Money:

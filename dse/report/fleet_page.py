@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from dse.report import fleet_figures, fleet_words, markdown, page
+from dse.report import fleet_facts, fleet_figures, fleet_words, markdown, page
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
 from dse.report.words import Document, count, percent, shown, significant
 
@@ -68,10 +68,11 @@ def sections(document: Document) -> dict[str, Any]:
         "ports": port_rows(document),
         "cluster_note": fleet_words.cluster_note(document),
         "money": money_rows(document),
-        "facts": fleet_words.fact_rows(document),
-        "fact_notes": fleet_words.fact_notes(document),
-        "assumptions": fleet_words.assumption_rows(document),
-        "models": fleet_words.model_rows(document),
+        "facts": fleet_facts.fact_rows(document),
+        "fact_notes": fleet_facts.fact_notes(document),
+        "assumptions": fleet_facts.assumption_rows(document),
+        "models": fleet_facts.model_rows(document),
+        "model_notes": fleet_facts.model_notes(document),
         "components": [title.capitalize() for title in COMPONENTS.values()],
         "many": many,
         "single": fleet_words.single(document),
@@ -248,4 +249,10 @@ def hardware_rows(document: Document) -> list[tuple[str, str]]:
         ("Efficiency", f"{percent(own['efficiency'])} of every peak"),
         ("Overlap", "ideal: the longest of input, computing, weights"
          if document["overlap"] == "ideal" else "none: input, computing, weights add up"),
+        *(("Measured", _profile(row)) for row in document.get("profiles", ())),
     ]  # fmt: skip
+
+
+def _profile(row: Document) -> str:
+    off = "" if row["error"] is None else f", off by {percent(row['error'])} on what was left out"
+    return f"{' and '.join(row['prices'])} by {row['name']} ({row['library']}, {row['date']}{off})"

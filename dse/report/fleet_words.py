@@ -1,8 +1,8 @@
-"""The answer to a fleet study in sentences, and what the paper published as a table of text."""
+"""The answer to a fleet study in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dse.report.words import Document, count, percent, shown
@@ -19,17 +19,7 @@ PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
-ROLES = {
-    "identity": "Facts marked identity are exact consequences of the equations on the paper's "
-    "hardware: that they agree is no evidence.",
-    "fitted": "Those marked fitted set the model or the populations that ship, or follow from what "
-    "did: that they agree is no evidence either.",
-    "assumed": "Those marked assumed turn on recalled values: they neither agree nor fail.",
-    "": "These jobs are not the paper's population on its hardware: of the facts without a role no "
-    "agreement is expected.",
-}
 FEW = 100  # jobs; of fewer it is said how many, not which percentage
-AGREES = {True: "yes", False: "NO", None: ""}
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
 
@@ -215,83 +205,3 @@ def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[st
     if len(priced) > 1:
         text += f": of {len(priced)} upgrades with a price it leaves most after its own cost"
     yield f"{text}."
-
-
-def value(number: float | str | None) -> str:
-    """A published or computed number as text."""
-    if number is None:
-        return ""
-    return number if isinstance(number, str) else f"{number:.4g}"
-
-
-def span(fact: Mapping[str, Any]) -> str:
-    """What agrees with a published number; empty for a name."""
-    if fact["low"] is None:
-        return ""
-    return f"{fact['low']:g} to {fact['high']:g}"
-
-
-def fact_rows(document: Document) -> list[Sequence[str]]:
-    """Fact, published, computed, agrees from .. to .., role, whether it does, source, why."""
-    return [
-        (fact["fact"], value(fact["published"]), value(fact["computed"]), span(fact), fact["role"],
-         AGREES[fact["ok"]], fact["source"], fact["why"])
-        for fact in document.get("facts", ())
-    ]  # fmt: skip
-
-
-def assumption_rows(document: Document) -> list[Sequence[str]]:
-    """Assumption, jobs that gain, speedup."""
-    return [
-        (row["assumption"], "" if row["gain"] is None else percent(row["gain"]),
-         "" if row["speedup"] is None else times(row["speedup"]))
-        for row in document.get("assumptions", ())
-    ]  # fmt: skip
-
-
-def model_rows(document: Document) -> list[Sequence[str]]:
-    """Model, share of communication, speedup, jobs that gain."""
-    return [
-        (row["model"], percent(row["communication"]), times(row["speedup"]), percent(row["gain"]))
-        for row in document.get("models", ())
-    ]
-
-
-def fact_notes(document: Document) -> list[str]:
-    """What the roles that occur mean, one sentence each; and that memory is left aside."""
-    roles = {fact["role"] for fact in document.get("facts", ())}
-    notes = [sentence for role, sentence in ROLES.items() if role in roles]
-    if roles and document["hardware"].get("gpu_memory_bytes") is not None:
-        notes.append(
-            "Facts and models leave memory aside, as the paper does: a job that cannot move since "
-            "its state does not fit counts here as if it could."
-        )
-    return notes
-
-
-def fact_lines(document: Document) -> Iterator[str]:
-    """Both tables, aligned."""
-    yield "What the Alibaba-PAI paper published, and this population"
-    heads = ("fact", "published", "here", "agrees from", "role", "ok")
-    yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
-    yield from fact_notes(document)
-    rows = assumption_rows(document)
-    if rows:
-        yield ""
-        yield "PS/Worker jobs on their own base hardware, under other assumptions"
-        yield from aligned([("assumption", "gain from AllReduce-Local", "to 100 Gbps"), *rows])
-    rows = model_rows(document)
-    if rows:
-        yield ""
-        yield "The same PS/Worker jobs by dse's own model, one effect after the other"
-        titles = ("model", "communication", "to 100 Gbps", "gain from AllReduce-Local")
-        yield from aligned([titles, *rows])
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as their widest cell."""
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(
-            f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)
-        ).rstrip()

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
-from dse.calibration.finding import find_profile
+from dse.calibration.finding import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.collectives import ALGORITHMS
 from dse.model.selection import BY_NAME
@@ -196,12 +196,7 @@ def _served_by(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def profile_path(study: Study, name: str, position: int) -> Path:
     """Where a profile lies: a path, ./calibrations, or those that come with dse."""
-    try:
-        return find_profile(name, catalog.models_dir() / "calibrations")
-    except StudyError as cause:
-        listed = isinstance(study.source.data["calibration"], list)
-        where = ("calibration", position) if listed else ("calibration",)
-        raise study.source.error(where, cause.problem, cause.remedy) from None
+    return profile_of_study(study.source, name, position, catalog.models_dir() / "calibrations")
 
 
 def _check_facts(problem: Problem) -> None:

@@ -31,7 +31,7 @@ DOORS: dict[str, set[str]] = {
     "dse.search": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration",
                           "dse.ray_session"},
     "dse.report": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration", "dse.search"},
-    "dse.fleet": EDGE | {"dse.catalog", "dse.study", "dse.model"},
+    "dse.fleet": EDGE | {"dse.catalog", "dse.study", "dse.model", "dse.calibration"},
     "dse.progress": {"dse.search"},
     "dse.options": EDGE,
     "dse.session_guided": EDGE | {"dse.catalog", "dse.study", "dse.search", "dse.report"},

@@ -89,6 +89,11 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
         (("[allreduce-local, pearl]", "[]"), "14:8", "ports: an empty list; write one entry"),
         (("gpu_hour: 2 USD/hour", "gpu_hour: 2"), "15:41", "no unit"),
         (("gpu_hour: 2 USD/hour", "accelerator: p1000"), "15:44", "no such accelerator"),
+        (("ports:", "calibration: [h100-nod]\nports:"), "14:15", "or did you mean h100-node?"),
+        (("ports:", "calibration: h100-nod\nports:"), "14:14", "no calibration profile 'h100-nod'"),
+        (("ports:", "calibration: [h100-node, polaris-tcp]\nports:"), "14:26",
+         "polaris-tcp has what no fleet's jobs are priced by; name one of parameter servers"),
+        (("ports:", "calibration: [./none.yaml]\nports:"), "14:15", "no file './none.yaml'"),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_line(

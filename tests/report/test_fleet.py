@@ -14,7 +14,7 @@ from dse.errors import OutputError
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
-from dse.report.fleet_words import fact_notes
+from dse.report.fleet_facts import fact_lines, fact_notes
 from dse.report.fleet_write import write_fleet
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -75,7 +75,7 @@ def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
     assert "facts" in page.sections
     assert "! disagrees" in page.text
     assert " NO " in fleet_page.render_markdown(found)
-    assert any(line.endswith("NO") for line in fleet_words.fact_lines(found))
+    assert any(line.endswith("NO") for line in fact_lines(found))
 
 
 def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None
     assert note in page.text
     assert note in text
     assert "| 0.55 to 0.65 | assumed |  |" in text
-    lines = list(fleet_words.fact_lines(found))
+    lines = list(fact_lines(found))
     assert note in lines
     assert any(line.endswith("assumed") for line in lines)
 

@@ -1,0 +1,121 @@
+"""What the PAI paper published beside a fleet, and dse's own model: rows, notes, text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dse.report.fleet_words import times
+from dse.report.words import Document, percent
+
+ROLES = {
+    "identity": "Facts marked identity are exact consequences of the equations on the paper's "
+    "hardware: that they agree is no evidence.",
+    "fitted": "Those marked fitted set the model or the populations that ship, or follow from what "
+    "did: that they agree is no evidence either.",
+    "assumed": "Those marked assumed turn on recalled values: they neither agree nor fail.",
+    "": "These jobs are not the paper's population on its hardware: of the facts without a role no "
+    "agreement is expected.",
+}
+AGREES = {True: "yes", False: "NO", None: ""}
+
+
+def value(number: float | str | None) -> str:
+    """A published or computed number as text."""
+    if number is None:
+        return ""
+    return number if isinstance(number, str) else f"{number:.4g}"
+
+
+def span(fact: Mapping[str, Any]) -> str:
+    """What agrees with a published number; empty for a name."""
+    if fact["low"] is None:
+        return ""
+    return f"{fact['low']:g} to {fact['high']:g}"
+
+
+def fact_rows(document: Document) -> list[Sequence[str]]:
+    """Fact, published, computed, agrees from .. to .., role, whether it does, source, why."""
+    return [
+        (fact["fact"], value(fact["published"]), value(fact["computed"]), span(fact), fact["role"],
+         AGREES[fact["ok"]], fact["source"], fact["why"])
+        for fact in document.get("facts", ())
+    ]  # fmt: skip
+
+
+def assumption_rows(document: Document) -> list[Sequence[str]]:
+    """Assumption, jobs that gain, speedup."""
+    return [
+        (row["assumption"], "" if row["gain"] is None else percent(row["gain"]),
+         "" if row["speedup"] is None else times(row["speedup"]))
+        for row in document.get("assumptions", ())
+    ]  # fmt: skip
+
+
+def model_rows(document: Document) -> list[Sequence[str]]:
+    """Model, share of communication, speedup, jobs that gain."""
+    return [
+        (row["model"], percent(row["communication"]), times(row["speedup"]), percent(row["gain"]))
+        for row in document.get("models", ())
+    ]
+
+
+def model_notes(document: Document) -> list[str]:
+    """Which costs the rows of dse's own model have, and how many jobs lie beyond what was measured.
+
+    Empty without such rows.
+    """
+    if not document.get("models"):
+        return []
+    notes = ["Costs of gRPC and NCCL are the catalogue's, most of them recalled"]
+    far = [row["outside"] for row in document["models"] if row.get("outside") is not None]
+    if not far:
+        return [f"{notes[0]}; calibration: in the study takes measured ones."]
+    notes[0] += ", but for the rows that say measured."
+    if max(far) > 0:
+        notes.append(
+            f"{percent(max(far))} of the jobs are outside of what was measured (workers, servers, "
+            "bytes, speed of the link, or processes that shared a machine)."
+        )
+    return notes
+
+
+def fact_notes(document: Document) -> list[str]:
+    """What the roles that occur mean, one sentence each; and that memory is left aside."""
+    roles = {fact["role"] for fact in document.get("facts", ())}
+    notes = [sentence for role, sentence in ROLES.items() if role in roles]
+    if roles and document["hardware"].get("gpu_memory_bytes") is not None:
+        notes.append(
+            "Facts and models leave memory aside, as the paper does: a job that cannot move since "
+            "its state does not fit counts here as if it could."
+        )
+    return notes
+
+
+def fact_lines(document: Document) -> Iterator[str]:
+    """Both tables, aligned."""
+    yield "What the Alibaba-PAI paper published, and this population"
+    heads = ("fact", "published", "here", "agrees from", "role", "ok")
+    yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
+    yield from fact_notes(document)
+    rows = assumption_rows(document)
+    if rows:
+        yield ""
+        yield "PS/Worker jobs on their own base hardware, under other assumptions"
+        yield from aligned([("assumption", "gain from AllReduce-Local", "to 100 Gbps"), *rows])
+    rows = model_rows(document)
+    if rows:
+        yield ""
+        yield "The same PS/Worker jobs by dse's own model, one effect after the other"
+        titles = ("model", "communication", "to 100 Gbps", "gain from AllReduce-Local")
+        yield from aligned([titles, *rows])
+        yield from model_notes(document)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Columns as wide as their widest cell."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(
+            f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
