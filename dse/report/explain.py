@@ -25,10 +25,11 @@ _CLOSED = {
 }
 _COSTS = {"capital": "USD", "hourly": "USD/hour", "tco": "USD/hour", "power": "W"}
 _MS = 1e3
+_SECONDS_FROM = 10.0  # a step of so long is told in seconds
 
 
 def lines(point: Mapping[str, Any]) -> list[str]:
-    """Configuration, terms of the step in ms with their share, money, memory and flags.
+    """Configuration, terms of the step with their share, money, memory and flags.
 
     ``point`` is a point of run.json with ``constraints``: text -> whether it is met.
     """
@@ -43,17 +44,18 @@ def lines(point: Mapping[str, Any]) -> list[str]:
         out += ["", f"step             cannot be computed; not met: {', '.join(missed)}"]
         why = point.get("why_unpriced")
         return [*out, f"                 {why}"] if why else out
-    out += ["", f"step             {step_s * _MS:.3f} ms"]
+    scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
+    out += ["", f"step             {step_s * scale:.3f} {unit}"]
     closed = point.get("closed")
     terms, names = (closed["terms"], _CLOSED) if closed else (point["terms"], _TERMS)
     for key, text in names.items():
         seconds = terms[key]
-        out.append(f"  {text:<24} {seconds * _MS:10.3f} ms  {seconds / step_s:5.1%}")
+        out.append(f"  {text:<24} {seconds * scale:10.3f} {unit}  {seconds / step_s:5.1%}")
     if closed:
         how = "the longest of T_d, T_c, T_w" if closed["ideal"] else "T_d + T_c + T_w"
         out.append(f"  (model pai, {closed['architecture']}: {how})")
     else:
-        out.append(f"  (aggregation, hidden or not: {point['comm_s'] * _MS:.3f} ms)")
+        out.append(f"  (aggregation, hidden or not: {point['comm_s'] * scale:.3f} {unit})")
     out += ["", f"throughput       {point['throughput_samples_per_s']:,.1f} samples/s"]
     speedup = f"speedup          {point['speedup']:.3f}"
     if point["interval"]:

@@ -136,8 +136,8 @@ def hover(document: Document, title: str, point: Point) -> str:
         ("basis", words.says_who(point)[0]),
         ("", ""),
     ]
-    rows += [(tables.heading(axis), point["config"][axis])
-             for axis in tables.axis_names(document) if point["config"].get(axis)]  # fmt: skip
+    rows += [(tables.heading(axis), label) for axis in tables.axis_names(document)
+             if (label := words.label(point, axis))]  # fmt: skip
     lines = [f"<b>{escape(title)}</b>", *_aligned(rows)]
     if point["ties"]:
         count = "an equal" if point["ties"] == 1 else f"{point['ties']:,} equals"

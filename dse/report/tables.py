@@ -76,11 +76,12 @@ def heading(axis: str) -> str:
 
 
 def split_axes(
-    document: Document, points: Iterable[Point]
+    document: Document, points: Iterable[Point], where_it_matters: bool = False
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """(axes that vary over ``points``, (axis, label) of the others that apply at all).
 
-    Axes of parameter servers apply where there are any.
+    Axes of parameter servers apply where there are any. where_it_matters: an axis is the same also
+    if there are points to which it does not matter.
     """
     points = list(points)
     served = any(
@@ -90,7 +91,8 @@ def split_axes(
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
-            labels[point["config"].get(name, "")] = None
+            if words.matters(point, name) or not where_it_matters:
+                labels[words.label(point, name)] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
     constant = [(heading(name), next(iter(labels))) for name, labels in seen.items()
                 if len(labels) == 1 and next(iter(labels))
@@ -190,11 +192,11 @@ def capital(text: str) -> str:
 
 def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, tuple[Cell, ...]]:
     base = document["baseline"]
-    given = base["config"].get(name, "")
+    given = words.label(base, name)
     assumed = name in base.get("assumed", ())
     cells = []
     for point in points:
-        label = point["config"].get(name, "")
+        label = words.label(point, name)
         note = "assumed" if assumed and point["config"] == base["config"] else ""
         cells.append(Cell(label or NOT_APPLICABLE, note, label != given))
     return capital(heading(name)), tuple(cells)
@@ -203,7 +205,7 @@ def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, 
 def front_table(document: Document) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     front = document["front"]
-    varying, constant = split_axes(document, front)
+    varying, constant = split_axes(document, front, where_it_matters=True)
     measures = (words.aim(document, key) for key in ("maximize", *words.minimized(document)))
     heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
@@ -224,7 +226,6 @@ def _numbers(labels: Sequence[str]) -> bool:
 
 
 def _front_row(document: Document, number: int, point: Point, varying: Sequence[str]) -> FrontRow:
-    config = point["config"]
     prices = {sense: words.cost(document, point, sense) for sense in words.minimized(document)}
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
@@ -236,7 +237,7 @@ def _front_row(document: Document, number: int, point: Point, varying: Sequence[
         (point["gpus"], words.count(point["gpus"])),
     ]  # fmt: skip
     for name in varying:
-        label, labels = config.get(name, ""), _labels(document, name)
+        label, labels = words.label(point, name), _labels(document, name)
         cells.append((labels.index(label) if label in labels else -1, label or NOT_APPLICABLE))
     name = role(document, point)
     mark = next((sign for word, sign in MARKS.items() if word in name.split(", ")), "")

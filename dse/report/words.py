@@ -46,6 +46,10 @@ OBJECTIVES: Mapping[str, Objective] = {
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
+# Axes of what one accelerator does not do, and of what joins nodes.
+OF_AGGREGATION = frozenset({"aggregation", "bucket", "ps_servers", "ps_placement", "fusion_buffer",
+                            "fusion_cycle"})  # fmt: skip
+BETWEEN_NODES = frozenset({"inter_node", "nics_per_node"})
 
 
 def objective(document: Document, name: str) -> Objective:
@@ -159,6 +163,19 @@ def show_cost(document: Document, point: Point, sense: str = "minimize") -> str:
     return shown(cost(document, point, sense), aim(document, sense).unit)
 
 
+def matters(point: Point, axis: str) -> bool:
+    """Whether an axis does anything at a point: one accelerator aggregates nothing, and one node
+    needs no network."""
+    if axis in BETWEEN_NODES:
+        return bool(point["nodes"] > 1)
+    return bool(point["gpus"] > 1 or axis not in OF_AGGREGATION)
+
+
+def label(point: Point, axis: str) -> str:
+    """What a point has of an axis; empty where the axis does not apply or matter."""
+    return str(point["config"].get(axis, "")) if matters(point, axis) else ""
+
+
 def describe(point: Point) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision."""
     config = point["config"]
@@ -168,8 +185,8 @@ def describe(point: Point) -> str:
         parts = [f"{gpus} GPUs in {count(point['nodes'])} x {config.get('node') or 'nodes'}"]
     elif alone and point["gpus"] > 1:
         parts.append("in one node")
-    parts += [phrase.format(config[axis]) for axis, phrase in _PHRASES.items()
-              if config.get(axis) and not (alone and "node" in axis)]  # fmt: skip
+    parts += [phrase.format(label(point, axis)) for axis, phrase in _PHRASES.items()
+              if label(point, axis) and not (alone and "node" in axis)]  # fmt: skip
     return ", ".join(parts)
 
 

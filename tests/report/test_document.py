@@ -184,3 +184,15 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     assert "ps_servers" not in text
     total = sum(point["terms"].values())
     assert np.isclose(total, point["step_s"])
+
+
+def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
+    point = {**at(problem, gpus=8, aggregation="ring-mpi"), "constraints": {}}
+    short = f"step             {1e3 * point['step_s']:.3f} ms"
+    assert short in lines(point)
+    longer = {**point, "step_s": 12.3456, "comm_s": 1.5}
+    longer["terms"] = dict.fromkeys(point["terms"], 2.0)
+    text = lines(longer)
+    assert "step             12.346 s" in text
+    assert any(line.startswith("  forward pass") and "  2.000 s  16.2%" in line for line in text)
+    assert "  (aggregation, hidden or not: 1.500 s)" in text

@@ -59,6 +59,7 @@ def test_one_cost_has_no_colours() -> None:
 def test_hover_gives_the_whole_configuration_and_the_ties() -> None:
     run = document()
     item = next(p for p in run["front"] if p["ties"] > 1)
+    item.update(gpus=16.0, nodes=4.0)
     text = figures.hover(run, "Front point 3", item)
     for axis in AXES:
         assert item["config"][axis] in text

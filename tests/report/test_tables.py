@@ -89,6 +89,39 @@ def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None
     assert all(len(row.cells) + 1 == len(heads) for row in table.rows)
 
 
+def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
+    run = document()
+    alone = run["front"][0]
+    alone.update(gpus=1.0, nodes=1.0)
+    alone["config"] = {**alone["config"], "gpus": "1", "aggregation": "ps-grpc"}
+    table = tables.front_table(run)
+    heads = [head for head, _ in table.heads]
+    row = dict(zip(heads, (text for _, text in table.rows[0].cells), strict=False))
+    assert row["Aggregation"] == row["Inter node"] == "–"
+    assert "ps-grpc" not in words.describe(alone)
+    several = next(p for p in run["front"] if p["nodes"] > 1)
+    assert words.label(several, "inter_node") == several["config"]["inter_node"] != ""
+    assert tables.front_rows(run)[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
+        "the file has all"
+    )
+
+
+def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> None:
+    run = document()
+    for item in run["front"]:
+        item["config"]["inter_node"] = "25 Gbps" if item["nodes"] > 1 else "100 Gbps"
+    assert any(p["nodes"] == 1 for p in run["front"])
+    assert any(p["nodes"] > 1 for p in run["front"])
+    assert ("inter node", "25 Gbps") in tables.front_table(run).constant
+    run["baseline"]["nodes"] = 1.0
+    run["recommended"]["nodes"] = run["fastest"]["nodes"] = 2.0
+    cells = dict(tables.comparison(run).rows)["Inter node"]
+    assert cells[0].text == "–", "named points: what does not matter differs from what does"
+    for item in run["front"]:
+        item.update(nodes=1.0)
+    assert "inter node" not in dict(tables.front_table(run).constant)
+
+
 def test_front_table_sorts_by_numbers_not_by_text() -> None:
     table = tables.front_table(document())
     at = [head for head, _ in table.heads].index("Speedup")
