@@ -74,7 +74,8 @@ def cost(
 
     capital = accelerators + hosts + (two or more nodes) NICs, ``2 t - 1`` switch ports and ``t``
     cables per NIC in t tiers + dedicated parameter servers, each with one NIC.
-    power = accelerators, hosts and network, times PUE.
+    power = accelerators, hosts and network, times PUE. A dedicated server draws what the host of a
+    node with one accelerator does.
     tco per hour = capital / amortisation + power * electricity price.
     """
     nodes = node_count(gpus, gpus_per_node)
@@ -90,7 +91,8 @@ def cost(
     machines_usd = gpus * np.asarray(prices.accelerator_usd) + nodes * prices.host_usd
     servers_usd = extra * prices.server_usd
     capital = machines_usd + fabric_usd + servers_usd
-    machines_w = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
+    hosts_w = (gpus + extra) * np.asarray(prices.power_w) * prices.host_power_ratio
+    machines_w = np.asarray(gpus) * prices.power_w + hosts_w
     power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh

@@ -47,9 +47,9 @@ def assumptions(problem: Problem) -> list[str]:
             "inter_node changes the speed but not the rent."
         )
     lines.append(
-        "The rest of a node draws power in the proportion quoted for an H100 server; dedicated "
-        "parameter servers draw none here. A training process takes 1.5 GB of device memory "
-        "besides its own data (recalled, unverified)."
+        "The rest of a node draws power in the proportion quoted for an H100 server, a dedicated "
+        "parameter server as much as the rest of a node with one accelerator. A training process "
+        "takes 1.5 GB of device memory besides its own data (recalled, unverified)."
     )
     return lines
 

@@ -164,6 +164,17 @@ def test_power_rent_and_ownership() -> None:
     assert float(cost.tco_usd_per_hour) == pytest.approx(expected)
 
 
+def test_a_dedicated_server_draws_as_a_host_of_one_accelerator_does() -> None:
+    plain, served = (money.cost(16, 8, 1, servers, PRICES) for servers in (0.0, 3.0))
+    more = float(served.power_w - plain.power_w)
+    assert more == pytest.approx(3 * 400 * 0.5 / 0.9 * 1.2)
+    years = 3 * (20_000 + 800) / (4 * 8760)
+    tco = float(served.tco_usd_per_hour - plain.tco_usd_per_hour)
+    assert tco == pytest.approx(years + more / 1000 * 0.1)
+    alone = [money.cost(8, 8, 1, servers, PRICES).power_w for servers in (0.0, 3.0)]
+    assert alone[0] == alone[1], "one node needs no server"
+
+
 def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
     from dataclasses import replace
 
