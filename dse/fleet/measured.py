@@ -57,11 +57,15 @@ class Served:
         servers: ArrayLike,
         link_bytes_per_s: ArrayLike,
     ) -> Mask:
-        """Whether so many workers, servers and bytes were measured like this over such a link."""
+        """Whether so many workers, servers and bytes were measured like this over such a link.
+
+        One worker exchanges nothing.
+        """
         fit = self.fit
         asked = (workers, message_bytes, servers, link_bytes_per_s)
         known = (fit.workers, fit.message_bytes, fit.servers, fit.link_bytes_per_s)
-        return _all_within(asked, known) & (fit.cores is None)
+        inside = _all_within(asked, known) & (fit.cores is None)
+        return inside | (np.asarray(workers) <= 1)
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,10 @@ class Inside:
         return self.fit.cost()(ranks, ranks, message_bytes)
 
     def in_range(self, ranks: ArrayLike, message_bytes: ArrayLike) -> Mask:
-        """Whether so many ranks on one node, and bytes, were measured."""
+        """Whether so many ranks on one node, and bytes, were measured; one exchanges nothing."""
         counts = [anchor.ranks for anchor in self.fit.anchors if _on_one_node(anchor)]
         known = ((min(counts), max(counts)), self.message_bytes)
-        return _all_within((ranks, message_bytes), known)
+        return _all_within((ranks, message_bytes), known) | (np.asarray(ranks) <= 1)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def test_the_measured_range_is_that_of_every_count() -> None:
     assert inside is not None
     low, high = NODE.message_bytes
     asked = inside.in_range(np.array([2, 8, 1, 16, 8]), np.array([low, high, high, high, 2 * high]))
-    np.testing.assert_array_equal(asked, [True, True, False, False, False])
+    np.testing.assert_array_equal(asked, [True, True, True, False, False], "one exchanges nothing")
 
 
 def test_servers_that_shared_a_machine_were_never_measured_apart(grpc: Profile) -> None:
@@ -111,7 +111,7 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(grpc: Profile) 
     placed = pai.placed_cnodes("allreduce-local", found[0].group.cnodes)
     bytes_ = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
-    apart = np.mean((placed < 2) | (placed > 8) | (bytes_ < low) | (bytes_ > high))
+    apart = np.mean((placed > 1) & ((placed > 8) | (bytes_ < low) | (bytes_ > high)))
     assert inside[-1]["outside"] == pytest.approx(apart)
 
 
