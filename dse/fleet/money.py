@@ -74,8 +74,8 @@ def saved(found: Terms, speedup: float) -> dict[str, float]:
     }
 
 
-def fabric_usd(found: Terms, name: str) -> tuple[float | None, list[tuple[str, Fact]]]:
-    """Cards, switch ports and cables for the whole fleet on a fat tree, and the facts behind it.
+def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[str, Fact]]]:
+    """Cards, switch ports and cables for the whole fleet on a fat tree; how it adds up; the facts.
 
     None where the price of a part is not known.
     """
@@ -89,11 +89,21 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, list[tuple[str, F
               if fact.name.removeprefix("prices.") in set(parts) - set(own)
               or fact.name == "switch_radix"]  # fmt: skip
     if fabric.switch_radix is None or None in prices.values():
-        return None, facts
+        return None, f"cards, switch ports and cables of {name}", facts
     cards = -(-found.gpus // found.gpus_per_nic)
     tiers = float(fat_tree_tiers(cards, fabric.switch_radix))
     nic, port, cable = (price or 0.0 for price in prices.values())
-    return cards * (nic + (2 * tiers - 1) * port + tiers * cable), facts
+    ports = 2 * tiers - 1
+    sum_text = (
+        f"a card of {name}: USD {nic:,.0f}, {_many(ports, 'switch port')} at {port:,.0f}, "
+        f"{_many(tiers, 'cable')} at {cable:,.0f} ({_many(tiers, 'tier')} of switches for "
+        f"{_many(cards, 'card')})"
+    )
+    return cards * (nic + ports * port + tiers * cable), sum_text, facts
+
+
+def _many(number: float, what: str) -> str:
+    return f"{number:,.0f} {what}{'s' * (number != 1)}"
 
 
 def of_upgrade(
@@ -106,8 +116,7 @@ def of_upgrade(
     if upgrade.price_per_gpu_usd is not None:
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, "the study's price per GPU"
     elif upgrade.fabric and set(upgrade.changes) == {"ethernet"}:
-        capital, facts = fabric_usd(found, upgrade.fabric)
-        basis = f"cards, switch ports and cables of {upgrade.fabric}"
+        capital, basis, facts = fabric_usd(found, upgrade.fabric)
     out: dict[str, Any] = {
         "name": upgrade.name,
         "capital_usd": capital,

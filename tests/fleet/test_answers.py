@@ -176,6 +176,10 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
     fabric = money["upgrades"][0]
     # 100 cards on two tiers of 32-port switches: three ports and two cables a card
     assert fabric["capital_usd"] == 100 * (700 + 3 * 400 + 2 * 300)
+    assert fabric["basis"] == (
+        "a card of 100gbe: USD 700, 3 switch ports at 400, 2 cables at 300 "
+        "(2 tiers of switches for 100 cards)"
+    )
     assert "100gbe" in {source["item"] for source in found["sources"]}
 
 
