@@ -51,7 +51,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     from dse.fleet.answers import answer
     from dse.fleet.study import read_fleet
     from dse.report.fleet_facts import fact_lines
-    from dse.report.fleet_words import answer_lines, many
+    from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
     from dse.report.fleet_write import earlier_fleet, write_fleet
     from dse.report.write import check_writable
 
@@ -75,10 +75,13 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         print()
         for line in fact_lines(document):
             print(line)
+    if document["profiles"] and not rests_on_profiles(document):
+        print(f"Mind: {UNUSED}.")
     timing = document["timings"]
     print(
         f"{many(document['population']['jobs'], 'job')} in {timing['total_s']:.1f} s "
-        f"({timing['population_s']:.1f} s to have them, {timing['model_s']:.1f} s to price them)"
+        f"({timing['population_s']:.1f} s to draw or read them, "
+        f"{timing['model_s']:.1f} s to price them)"
     )
     if earlier is not None:
         print(

@@ -81,19 +81,23 @@ def _rows() -> Iterator[tuple[str, ...]]:
         yield tuple(cells)
 
 
-def breakdown_s(case: Case, model: str) -> dict[str, float]:
-    """Seconds of one step by what takes them; they sum to the last, the step."""
+def study(case: Case, model: str) -> str:
+    """A study of that one point, as a file has it."""
     served = case.architecture == PS_WORKER
-    text = _STUDY.format(
+    return _STUDY.format(
         case=case,
         model=model,
         per_node=1 if served else case.gpus,
         aggregation="ps-grpc" if served else "ring-nccl",
         servers=_SERVERS if served else "",
     )
+
+
+def breakdown_s(case: Case, model: str) -> dict[str, float]:
+    """Seconds of one step by what takes them; they sum to the last, the step."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{case.workload}.yaml")
-        path.write_text(text, encoding="utf-8")
+        path.write_text(study(case, model), encoding="utf-8")
         found = dse.evaluate(dse.load_study(path), [{}])
     step, compute, exposed = (float(found[key][0]) for key in ("step", "compute", "exposed"))
     rest = step - compute - exposed

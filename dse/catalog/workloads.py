@@ -31,6 +31,7 @@ class Workload:
     not store the scores. ``layer_*`` are read-only arrays of shape (layers,), in forward order:
     parameters, forward FLOPs, output elements and elements saved for the backward pass (NaN
     where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
+    ``embedding_params``: of embedding tables that ``params`` leaves out.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Workload:
     layer_saved_elems: Array
     method: str
     facts: tuple[Fact, ...]
+    embedding_params: float | None = None
 
 
 def workload(name: str) -> Workload:
@@ -107,8 +109,9 @@ def read_workload(path: Path) -> Workload:
         fused = entry.number("activation_bytes_without_scores", "bytes").value
     given = entry.number("input_bytes", "bytes").value
     tensors = entry.number("gradient_tensors", "count").value
+    tables = None
     if entry.has("embedding_params"):
-        entry.number("embedding_params", "count")
+        tables = entry.number("embedding_params", "count").value
     layers, method = entry.text("layers"), entry.text("method")
     entry.finish()
     names, kinds, table = read_layers(path.parent / layers)
@@ -133,6 +136,7 @@ def read_workload(path: Path) -> Workload:
         layer_saved_elems=table[3],
         method=method,
         facts=tuple(entry.facts),
+        embedding_params=tables,
     )
 
 

@@ -8,12 +8,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dse import catalog
 from dse.catalog import Fact
-from dse.fleet.beside import Effects, aggregation_s, step_s
+from dse.fleet.beside import Effects, communication_s, in_range, priced_by_profile, step_s
 from dse.fleet.breakdown import ALL, Priced, breakdown, priced
 from dse.fleet.drawing import draw
-from dse.fleet.measured import NOTHING, Measured, described, measured
+from dse.fleet.measured import NOTHING, Measured, measured
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import ports
@@ -21,7 +23,6 @@ from dse.fleet.question import FleetStudy
 from dse.fleet.recipe import population_names, population_path, read_recipe
 from dse.fleet.table import read_table
 from dse.fleet.whatif import most_sensitive, sensitivity, what_if
-from dse.model.arrays import Array
 from dse.model.pai import Hardware
 
 FORMAT = "dse-fleet-1"
@@ -84,7 +85,7 @@ def answer(study: FleetStudy) -> dict[str, Any]:
         "whole": whole,
         "classes": breakdown(found),
         "named": named_jobs(found, hardware, measured(study.profiles)),
-        "profiles": [described(profile) for profile in study.profiles],
+        "profiles": list(measured(study.profiles).described()),
         "sensitivity": gains,
         "most_sensitive": {name: most_sensitive(values) for name, values in gains.items()},
         "upgrades": upgrades,
@@ -99,17 +100,16 @@ def answer(study: FleetStudy) -> dict[str, Any]:
 
 
 def content_hashes(study: FleetStudy) -> dict[str, str]:
-    """sha256 of all that a user can change: the study, its population, its price list or none.
-
-    And its profiles, where it names some.
-    """
+    """sha256 of all that a user can change: study, population, price list or none, profiles."""
     prices = study.money.prices if study.money is not None else None
-    return {
+    hashes = {
         "study": study.content_hash,
         "population": _hash_of(study.population),
         "prices": "" if prices is None else _hash_of(prices),
-        "profiles": " ".join(map(_hash_of, study.profile_paths)),
     }
+    if study.profile_paths:
+        hashes["profiles"] = " ".join(map(_hash_of, study.profile_paths))
+    return hashes
 
 
 def _hash_of(path: Path) -> str:
@@ -123,7 +123,7 @@ def named_jobs(
     """Seconds of each component of the jobs that have names, where they are few.
 
     own_model: the step, all communication, and that which nothing hides, by
-    :mod:`dse.fleet.beside`, with the costs that were measured.
+    :mod:`dse.fleet.beside`; whether a profile prices it (measured), and beyond its range (outside).
     """
     if sum(len(entry.group.names) for entry in found) > MOST_NAMED:
         return []
@@ -139,18 +139,25 @@ def named_jobs(
             "memory_s": _at(entry.times.memory_s, at),
             "weights_s": _at(entry.times.weights_s, at),
             "step_s": _at(entry.total_s, at),
-            "own_model": {key: _at(seconds, at) for key, seconds in terms.items()},
+            "own_model": {key: np.ravel(values)[at].item() for key, values in terms.items()},
         }
         for entry, terms in zip(found, own, strict=True)
         for at, name in enumerate(entry.group.names)
     ]
 
 
-def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> dict[str, Array]:
-    """Seconds of every job of a class by dse's own model; step, aggregation, what shows of it."""
-    asked = (entry.group.architecture, entry.group.jobs, hardware, effects)
-    step, exposed = step_s(*asked)
-    return {"step_s": step, "comm_s": aggregation_s(*asked), "exposed_s": exposed}
+def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> dict[str, Any]:
+    """Of every job of a class by dse's own model: see :func:`named_jobs`."""
+    place = (entry.group.architecture, entry.group.jobs, hardware)
+    step, exposed = step_s(*place, effects)
+    terms = {
+        "step_s": step,
+        "comm_s": communication_s(*place, effects)[0],
+        "exposed_s": exposed,
+        "measured": priced_by_profile(*place, effects.measured),
+        "outside": ~in_range(*place, effects),
+    }
+    return {key: np.broadcast_to(values, entry.group.size) for key, values in terms.items()}
 
 
 def _at(values: Any, index: int) -> float:

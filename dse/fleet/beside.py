@@ -19,7 +19,7 @@ from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.measured import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
-from dse.model.arrays import Array
+from dse.model.arrays import Array, Mask
 from dse.model.collectives import hierarchical, ring
 from dse.model.links import FREE, Link, Network, StepCost
 from dse.model.pai import (
@@ -48,8 +48,8 @@ TRANSPORTS = {PS_WORKER: "grpc", ALLREDUCE_LOCAL: "nccl", ALLREDUCE_CLUSTER: "nc
 class Effects:
     """What is modelled besides bytes over bandwidth.
 
-    software: latency, messages and copies, as the catalogue knows them; those that were
-    ``measured`` replace it.
+    software: latency, messages and copies, as the catalogue knows them or as they were measured.
+    overlapped: with the backward pass, in :data:`BUCKETS` messages.
     """
 
     software: bool = False
@@ -83,13 +83,13 @@ def network(architecture: str, hardware: Hardware, effects: Effects) -> Network:
 
 
 def aggregation_s(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
-    """Seconds to aggregate the gradients of every job, hidden or not, shape (jobs,)."""
+    """Seconds to aggregate the gradients of every job as one message, shape (jobs,)."""
     if architecture in (ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS):
         return step_times(architecture, jobs, hardware).weights_s
     n = np.asarray(jobs.cnodes, dtype=np.float64)
     gradients = gradient_bytes(jobs)
     seen = network(architecture, hardware, effects)
-    own = effects.measured
+    own = effects.measured if effects.software else NOTHING
     if architecture == PS_WORKER:
         servers = np.ceil(n / effects.workers_per_server)
         staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
@@ -113,18 +113,67 @@ def gradient_bytes(jobs: Jobs) -> Array:
     return np.asarray((np.asarray(jobs.weight_bytes) + jobs.embedding_bytes) / 2)
 
 
+def communication_s(
+    architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
+) -> tuple[Array, Array]:
+    """(all aggregation, that which nothing hides) of every job, shape (jobs,)."""
+    if not effects.overlapped:
+        whole = aggregation_s(architecture, jobs, hardware, effects)
+        return whole, whole
+    each = aggregation_s(architecture, in_buckets(jobs), hardware, effects)
+    backward = BACKWARD_SHARE * step_times(architecture, jobs, hardware).compute_s
+    ready = [backward * (at + 1) / BUCKETS for at in range(BUCKETS)]
+    end, _ = overlap.last_end_s(ready, [each] * BUCKETS)
+    return BUCKETS * each, np.maximum(end - backward, 0.0)
+
+
+def in_buckets(jobs: Jobs) -> Jobs:
+    """The same jobs with what one bucket of a step exchanges."""
+    return replace(
+        jobs,
+        weight_bytes=np.asarray(jobs.weight_bytes) / BUCKETS,
+        embedding_bytes=np.asarray(jobs.embedding_bytes) / BUCKETS,
+    )
+
+
+def in_range(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects) -> Mask:
+    """Of every job, whether what prices its messages was measured like that; shape (jobs,).
+
+    True where no part of it was measured: that is the catalogue's.
+    """
+    own, n = effects.measured, np.asarray(jobs.cnodes, dtype=np.float64)
+    size = gradient_bytes(in_buckets(jobs) if effects.overlapped else jobs)
+    inside = np.ones(np.broadcast_shapes(n.shape, size.shape), dtype=bool)
+    if architecture == PS_WORKER and own.servers is not None:
+        servers = np.ceil(n / effects.workers_per_server)
+        link = hardware.ethernet_bytes_per_s
+        return inside & own.servers.in_range(n, size, servers, link)
+    if own.inside is not None:
+        others = ~_by_nccl(architecture, n, hardware, own)
+        inside = inside & (others | own.inside.in_range(n, size))
+    return inside
+
+
+def priced_by_profile(architecture: str, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
+    """Whether a profile, not the catalogue, prices what each job exchanges; shape (jobs,)."""
+    n = np.asarray(jobs.cnodes, dtype=np.float64)
+    if architecture == PS_WORKER:
+        return np.asarray((n > 1) & (own.servers is not None))
+    return _by_nccl(architecture, n, hardware, own) & (n > 1)
+
+
+def _by_nccl(architecture: str, n: Array, hardware: Hardware, own: Measured) -> Mask:
+    within = architecture in (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
+    return np.asarray((n <= hardware.gpus_per_server) & (within and own.inside is not None))
+
+
 def step_s(
     architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
 ) -> tuple[Array, Array]:
     """(step, communication that nothing hides) of every job, shape (jobs,)."""
     times = step_times(architecture, jobs, hardware)
-    comm = aggregation_s(architecture, jobs, hardware, effects)
-    if effects.overlapped:
-        backward = BACKWARD_SHARE * times.compute_s
-        ready = [backward * (at + 1) / BUCKETS for at in range(BUCKETS)]
-        end, _ = overlap.last_end_s(ready, [comm / BUCKETS] * BUCKETS)
-        comm = np.maximum(end - backward, 0.0)
-    return times.data_s + times.compute_s + comm, np.asarray(comm)
+    _, exposed = communication_s(architecture, jobs, hardware, effects)
+    return times.data_s + times.compute_s + exposed, np.asarray(exposed)
 
 
 def beside(
@@ -135,7 +184,7 @@ def beside(
     communication: mean share of the step that it takes, hidden parts left out. speedup: from the
     hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
     per second as AllReduce-Local. outside: where the costs were measured (``own``), part of the
-    jobs beyond the ranges of that, as they are or moved; else None.
+    jobs beyond the ranges of that, on either Ethernet or moved; else None.
     """
     entry = next((one for one in found if one.group.architecture == PS_WORKER), None)
     if entry is None:
@@ -154,7 +203,10 @@ def beside(
         port, _ = step_s(ALLREDUCE_LOCAL, moved, hardware, effects)
         row = _row(name, before, exposed, fast, port, cnodes, placed)
         if effects.measured != NOTHING:
-            row["outside"] = 1.0 - float(_in_range(jobs, placed, hardware, effects).mean())
+            inside = in_range(PS_WORKER, jobs, hardware, effects)
+            inside = inside & in_range(PS_WORKER, jobs, faster, effects)
+            inside = inside & in_range(ALLREDUCE_LOCAL, moved, hardware, effects)
+            row["outside"] = 1.0 - float(inside.mean())
         rows.append(row)
     return rows
 
@@ -165,22 +217,8 @@ def _measured_steps(own: Measured) -> tuple[tuple[str, Effects], ...]:
         return ()
     return (
         (f"latency, messages and copies as measured: {own.name}", Effects(True, measured=own)),
-        ("and contention and overlap", Effects(True, SERVED, True, own)),
+        ("measured, and contention and overlap", Effects(True, SERVED, True, own)),
     )
-
-
-def _in_range(jobs: Jobs, placed: Array, hardware: Hardware, effects: Effects) -> Array:
-    """Of every job, whether what prices it was measured like that, as it is and moved."""
-    own, n = effects.measured, np.asarray(jobs.cnodes, dtype=np.float64)
-    gradients = gradient_bytes(jobs)
-    inside = np.ones(n.shape, dtype=bool)
-    if own.servers is not None:
-        servers = np.ceil(n / effects.workers_per_server)
-        link = hardware.ethernet_bytes_per_s
-        inside = inside & own.servers.in_range(n, gradients, servers, link)
-    if own.inside is not None:
-        inside = inside & own.inside.in_range(placed, gradients)
-    return inside
 
 
 def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,

@@ -81,7 +81,7 @@ def population(path: Path, found: Columns, gpus_per_server: float | None = None)
     groups = tuple(_group(name, at, found) for name, at in rows.items())
     return Population(
         name=path.stem,
-        title=found.remark or path.name,
+        title=found.remark.rstrip(".") or path.name,
         path=str(path),
         groups=groups,
         base=None,

@@ -7,7 +7,7 @@ allreduce among the accelerators of one server by what NCCL took there, its link
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +21,14 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE, Link, Network
 from dse.model.parameter_server import parameter_server
 
-NCCL = "nccl"
+NCCL, GRPC = "nccl", "grpc"
 
 
 @dataclass(frozen=True)
 class Served:
     """Parameter servers as a profile measured them over one transport."""
 
-    profile: str
+    profile: Profile
     transport: str
     fit: ServersFit
 
@@ -45,7 +45,7 @@ class Served:
         efficiency: of the link, which counts only where no link's speed was measured: else what is
         reached of it is in the fitted costs.
         """
-        share = 1.0 if self.fit.link_bytes_per_s[1] > 0 else np.asarray(efficiency)
+        share = 1.0 if self._link_known else np.asarray(efficiency)
         wire = Link(0.0, np.asarray(link_bytes_per_s) * share)
         seen = Network(FREE, FREE, inter=wire, servers=self.fit.cost(apart=True))
         return parameter_server(workers, 1.0, message_bytes, seen, servers)
@@ -62,19 +62,27 @@ class Served:
         One worker exchanges nothing.
         """
         fit = self.fit
-        asked = (workers, message_bytes, servers, link_bytes_per_s)
-        known = (fit.workers, fit.message_bytes, fit.servers, fit.link_bytes_per_s)
-        inside = _all_within(asked, known) & (fit.cores is None)
+        inside: Mask = np.asarray(fit.cores is None and self._link_known)
+        if inside:
+            inside = (
+                _within(workers, fit.workers)
+                & _within(servers, fit.servers)
+                & _within(message_bytes, fit.message_bytes)
+                & _within(link_bytes_per_s, fit.link_bytes_per_s)
+            )
         return inside | (np.asarray(workers) <= 1)
+
+    @property
+    def _link_known(self) -> bool:
+        return self.fit.link_bytes_per_s[1] > 0
 
 
 @dataclass(frozen=True)
 class Inside:
     """What NCCL took for an allreduce among the accelerators of one node, as a profile has it."""
 
-    profile: str
+    profile: Profile
     fit: LibraryFit
-    message_bytes: tuple[float, float]
 
     def seconds(self, ranks: ArrayLike, message_bytes: ArrayLike) -> Array:
         """Of an allreduce; both broadcast."""
@@ -82,9 +90,12 @@ class Inside:
 
     def in_range(self, ranks: ArrayLike, message_bytes: ArrayLike) -> Mask:
         """Whether so many ranks on one node, and bytes, were measured; one exchanges nothing."""
-        counts = [anchor.ranks for anchor in self.fit.anchors if _on_one_node(anchor)]
-        known = ((min(counts), max(counts)), self.message_bytes)
-        return _all_within((ranks, message_bytes), known) | (np.asarray(ranks) <= 1)
+        alone = [anchor for anchor in self.fit.anchors if anchor.nodes <= 1]
+        counts = [anchor.ranks for anchor in alone]
+        sizes = [size for anchor in alone for size in anchor.message_bytes]
+        inside = _within(ranks, (min(counts), max(counts)))
+        inside = inside & _within(message_bytes, (min(sizes), max(sizes)))
+        return inside | (np.asarray(ranks) <= 1)
 
 
 @dataclass(frozen=True)
@@ -96,13 +107,23 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """In words, such as 'ps-grpc by lab-ps, NCCL by h100-node'; empty without any."""
-        parts = []
+        """Whose costs both parts have: 'ps-grpc by lab-grpc, NCCL by the catalogue'."""
+        servers, inside = "gRPC by the catalogue", "NCCL by the catalogue"
         if self.servers is not None:
-            parts.append(f"ps-{self.servers.transport} by {self.servers.profile}")
+            servers = f"ps-{self.servers.transport} by {self.servers.profile.name}"
         if self.inside is not None:
-            parts.append(f"NCCL by {self.inside.profile}")
-        return ", ".join(parts)
+            inside = f"NCCL by {self.inside.profile.name}"
+        return f"{servers}, {inside}"
+
+    def described(self) -> Iterator[dict[str, Any]]:
+        """For the document, a row a part: what was measured with what, and how far off it was."""
+        if self.servers is not None:
+            name, error = f"ps-{self.servers.transport}", self.servers.fit.error
+            yield {"part": name, **_origin(self.servers.profile), "device": None, "error": error}
+        if self.inside is not None:
+            profile, error = self.inside.profile, self.inside.fit.error
+            origin = {**_origin(profile), "device": profile.device}
+            yield {"part": "NCCL in one server", **origin, "error": error}
 
 
 NOTHING = Measured()
@@ -112,48 +133,32 @@ def measured(profiles: Sequence[Profile]) -> Measured:
     """The parts of ``profiles`` that a fleet's jobs are priced by; of two alike the first."""
     found = NOTHING
     for profile in profiles:
-        servers, inside = parts(profile)
-        found = replace(found, servers=found.servers or servers, inside=found.inside or inside)
+        found = joined(found, parts(profile))
     return found
 
 
-def parts(profile: Profile) -> tuple[Served | None, Inside | None]:
-    """What of one profile prices a fleet's jobs."""
+def joined(first: Measured, then: Measured) -> Measured:
+    """The first, with what only the second has."""
+    return replace(first, servers=first.servers or then.servers, inside=first.inside or then.inside)
+
+
+def parts(profile: Profile) -> Measured:
+    """What of one profile prices a fleet's jobs; of several transports of servers gRPC."""
     servers, inside = None, None
-    for transport, fit in profile.ps.items():
-        servers = servers or Served(profile.name, transport, fit)
+    if profile.ps:
+        transport = GRPC if GRPC in profile.ps else next(iter(profile.ps))
+        servers = Served(profile, transport, profile.ps[transport])
     auto = profile.auto if profile.transport == NCCL else None
-    if auto is not None and any(map(_on_one_node, auto.anchors)):
-        inside = Inside(profile.name, auto, profile.message_bytes)
-    return servers, inside
+    if auto is not None and any(anchor.nodes <= 1 for anchor in auto.cost().anchors):
+        inside = Inside(profile, auto)
+    return Measured(servers, inside)
 
 
-def described(profile: Profile) -> dict[str, Any]:
-    """For the document: which parts count, the library, the date, how far off on what was left out.
-
-    error: the median of the part that counts.
-    """
-    servers, inside = parts(profile)
-    part = servers or inside
-    return {
-        "name": profile.name,
-        "prices": [
-            *([f"ps-{servers.transport}"] if servers else []),
-            *(["NCCL in one server"] if inside else []),
-        ],
-        "library": f"{profile.library} {profile.version}".strip(),
-        "date": profile.date,
-        "source": profile.source,
-        "error": part.fit.error if part else None,
-    }
+def _origin(profile: Profile) -> dict[str, str]:
+    library = f"{profile.library} {profile.version}".strip()
+    return {"profile": profile.name, "library": library, "date": profile.date,
+            "source": profile.source}  # fmt: skip
 
 
-def _on_one_node(anchor: Any) -> bool:
-    return bool(anchor.ranks <= anchor.ranks_per_node)
-
-
-def _all_within(values: Sequence[ArrayLike], limits: Sequence[tuple[float, float]]) -> Mask:
-    inside: Mask = np.asarray(True)
-    for value, ends in zip(values, limits, strict=True):
-        inside = inside & (octaves_outside(np.asarray(value, dtype=np.float64), ends) == 0)
-    return inside
+def _within(values: ArrayLike, ends: tuple[float, float]) -> Mask:
+    return np.asarray(octaves_outside(np.asarray(values, dtype=np.float64), ends) == 0)

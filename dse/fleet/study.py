@@ -14,7 +14,7 @@ from dse import catalog, units
 from dse.calibration.finding import profile_of_study
 from dse.calibration.profile import Profile, read_profile
 from dse.fleet.drawing import MOST_JOBS
-from dse.fleet.measured import parts
+from dse.fleet.measured import NOTHING, joined, parts
 from dse.fleet.ports import TARGETS
 from dse.fleet.question import FleetStudy, Money
 from dse.fleet.recipe import HARDWARE, population_names, population_path
@@ -225,17 +225,18 @@ def _ports(top: Cursor) -> tuple[str, ...]:
 def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     """Every profile, with its path; one that has nothing for a fleet is a mistake."""
     shipped = catalog.models_dir() / "calibrations"
-    places = at.each()
+    places, found = _some(at), NOTHING
     for position, name in enumerate(read_calibration(at)):
         path = profile_of_study(at.source, name, position, shipped)
         profile = read_profile(path)
-        if not any(parts(profile)):
-            problem = f"calibration: {profile.name} has what no fleet's jobs are priced by"
-            remedy = (
-                "name one of parameter servers (dse calibrate run --runner grpc), or of NCCL's own "
-                "choice on one node, such as h100-node"
-            )
-            raise places[position].wrong(problem, remedy)
+        if parts(profile) == NOTHING:
+            problem = f"calibration: {profile.name} measured neither parameter servers nor NCCL"
+            remedy = "measure servers (dse calibrate run --runner grpc), or name such as h100-node"
+            raise places[position].wrong(f"{problem} on one node", remedy)
+        if joined(found, parts(profile)) == found:
+            problem = f"calibration: what {profile.name} measured is there before it"
+            raise places[position].wrong(problem, "leave one of them out")
+        found = joined(found, parts(profile))
         yield profile, path
 
 

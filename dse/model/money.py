@@ -22,7 +22,8 @@ class Prices:
     0). nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node fabric. nics_included:
     whether a node's price contains its NICs. server_usd: a host that serves parameters. power_w:
     one accelerator's. host_power_ratio: watts of everything else in the node per watt of
-    accelerator. network_power_share: of all watts. NaN where a price is not known.
+    accelerator. server_power_w: of a host that serves parameters. network_power_share: of all
+    watts. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -37,6 +38,7 @@ class Prices:
     server_usd: float
     power_w: ArrayLike
     host_power_ratio: float
+    server_power_w: float
     network_power_share: float
     electricity_usd_per_kwh: float
     pue: float
@@ -74,8 +76,7 @@ def cost(
 
     capital = accelerators + hosts + (two or more nodes) NICs, ``2 t - 1`` switch ports and ``t``
     cables per NIC in t tiers + dedicated parameter servers, each with one NIC.
-    power = accelerators, hosts and network, times PUE. A dedicated server draws what the host of a
-    node with one accelerator does.
+    power = accelerators, hosts, dedicated servers and network, times PUE.
     tco per hour = capital / amortisation + power * electricity price.
     """
     nodes = node_count(gpus, gpus_per_node)
@@ -91,8 +92,8 @@ def cost(
     machines_usd = gpus * np.asarray(prices.accelerator_usd) + nodes * prices.host_usd
     servers_usd = extra * prices.server_usd
     capital = machines_usd + fabric_usd + servers_usd
-    hosts_w = (gpus + extra) * np.asarray(prices.power_w) * prices.host_power_ratio
-    machines_w = np.asarray(gpus) * prices.power_w + hosts_w
+    machines_w = np.asarray(gpus) * prices.power_w * (1 + prices.host_power_ratio)
+    machines_w = machines_w + extra * prices.server_power_w
     power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh

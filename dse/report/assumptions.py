@@ -22,15 +22,13 @@ def assumptions(problem: Problem) -> list[str]:
     study = problem.study
     lines = [*efficiency_lines(problem)]
     lines += CLOSED_LINES if problem.closed else _calibrated_lines(problem)
-    if np.isnan(problem.layers.activation_elems):
+    lines += _of_activations(problem)
+    if problem.workload.gradient_tensors is None:
+        parts = len(problem.tensors[0])
         lines.append(
-            f"The activations of {problem.workload.name} are unknown: the memory traffic they "
-            "cause is not counted, so that computing may take longer than predicted."
-        )
-    elif np.isnan(problem.workload.layer_output_elems).any():
-        lines.append(
-            f"The layer table of {problem.workload.name} has no activation sizes; memory traffic "
-            "is spread over its layers in proportion to their FLOPs."
+            f"The gradient tensors of {problem.workload.name} are not known: "
+            f"{'one stands' if parts == 1 else f'{parts} stand'} for them. A tensor is not split, "
+            "so more parameter servers than that gain nothing here."
         )
     if np.isnan(tables.number(problem.workload.input_bytes)):
         lines.append("The size of an input sample is unknown; feeding it is taken to be free.")
@@ -48,10 +46,28 @@ def assumptions(problem: Problem) -> list[str]:
         )
     lines.append(
         "The rest of a node draws power in the proportion quoted for an H100 server, a dedicated "
-        "parameter server as much as the rest of a node with one accelerator. A training process "
-        "takes 1.5 GB of device memory besides its own data (recalled, unverified)."
+        "parameter server what is quoted there for each accelerator. A training process takes 1.5 "
+        "GB of device memory besides its own data (recalled, unverified)."
     )
     return lines
+
+
+def _of_activations(problem: Problem) -> list[str]:
+    """What is not known of them."""
+    name, written = problem.workload.name, problem.workload.layer_output_elems
+    if not np.isnan(problem.layers.activation_elems):
+        if not np.isnan(written).any():
+            return []
+        return [
+            f"The layer table of {name} has no activation sizes; memory traffic is spread over its "
+            "layers in proportion to their FLOPs."
+        ]
+    if not np.isnan(written).any():
+        return [f"What {name} keeps for the backward pass is unknown, so its memory is not judged."]
+    return [
+        f"The activations of {name} are unknown: the memory traffic they cause is not counted, so "
+        "that computing may take longer than predicted."
+    ]
 
 
 def _calibrated_lines(problem: Problem) -> list[str]:

@@ -25,6 +25,7 @@ _CLOSED = {
 }
 _COSTS = {"capital": "USD", "hourly": "USD/hour", "tco": "USD/hour", "power": "W"}
 _MS = 1e3
+_SERVERS, ONE_SERVER = "ps_servers", 1
 _SECONDS_FROM = 10.0  # a step of so long is told in seconds
 
 
@@ -38,6 +39,8 @@ def lines(point: Mapping[str, Any]) -> list[str]:
         f"{name:<16} {label}{'  (not in the study: never tried)' if name in beside else ''}"
         for name, label in point["config"].items() if label
     ]  # fmt: skip
+    if words.served(point) and not point["config"].get(_SERVERS):
+        out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
     step_s = point["step_s"]
     if step_s is None:
         missed = [text for text, met in point["constraints"].items() if not met]

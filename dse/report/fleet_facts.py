@@ -67,16 +67,34 @@ def model_notes(document: Document) -> list[str]:
     """
     if not document.get("models"):
         return []
-    notes = ["Costs of gRPC and NCCL are the catalogue's, most of them recalled"]
     far = [row["outside"] for row in document["models"] if row.get("outside") is not None]
     if not far:
-        return [f"{notes[0]}; calibration: in the study takes measured ones."]
-    notes[0] += ", but for the rows that say measured."
-    if max(far) > 0:
-        notes.append(
-            f"{percent(max(far))} of the jobs are outside of what was measured (workers, servers, "
-            "bytes, speed of the link, or processes that shared a machine)."
-        )
+        return [
+            "Costs of gRPC and NCCL are the catalogue's, most of them recalled; calibration: in "
+            "the study takes measured ones."
+        ]
+    return [
+        "Costs are the catalogue's, most of them recalled, but for what the rows say was measured.",
+        *measured_notes(document),
+        f"In the rows that say measured {percent(max(far))} of the jobs are outside of that range.",
+    ]
+
+
+def measured_notes(document: Document) -> list[str]:
+    """What measured costs stand for, a sentence for each part that a profile has."""
+    notes = []
+    for row in document.get("profiles", ()):
+        if row["device"] is None:
+            notes.append(
+                f"{row['part']} is what {row['profile']} measured, a machine for every process; "
+                "outside of its range is another number of workers or servers, another size, "
+                "another or an unknown speed of the link, or that processes shared a machine."
+            )
+        else:
+            notes.append(
+                f"{row['part']} is what {row['profile']} measured of {row['device']} and the links "
+                "among them, whatever GPU and NVLink the study has."
+            )
     return notes
 
 

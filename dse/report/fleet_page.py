@@ -61,6 +61,7 @@ def sections(document: Document) -> dict[str, Any]:
         "named": named_rows(document),
         "own": own_rows(document),
         "own_heads": OWN_HEADS,
+        "own_notes": own_notes(document),
         "upgrade_heads": [CLASSES[row["class"]] for row in fleet_words.all_first(document)],
         "upgrades": upgrade_rows(document),
         "sensitivity": sensitivity_rows(document),
@@ -249,10 +250,37 @@ def hardware_rows(document: Document) -> list[tuple[str, str]]:
         ("Efficiency", f"{percent(own['efficiency'])} of every peak"),
         ("Overlap", "ideal: the longest of input, computing, weights"
          if document["overlap"] == "ideal" else "none: input, computing, weights add up"),
-        *(("Measured", _profile(row)) for row in document.get("profiles", ())),
+        *_measured_rows(document),
     ]  # fmt: skip
 
 
-def _profile(row: Document) -> str:
-    off = "" if row["error"] is None else f", off by {percent(row['error'])} on what was left out"
-    return f"{' and '.join(row['prices'])} by {row['name']} ({row['library']}, {row['date']}{off})"
+def _measured_rows(document: Document) -> list[tuple[str, str]]:
+    """What profiles have measured, or that nothing here rests on them."""
+    rows = []
+    for row in document.get("profiles", ()):
+        off = f"off by {percent(row['error'])} on what was left out"
+        text = f"{row['part']} by {row['profile']} ({row['library']}, {row['date']}, {off})"
+        rows.append(("Measured", text))
+    if rows and not fleet_words.rests_on_profiles(document):
+        return [("Measured", fleet_words.UNUSED)]
+    return rows
+
+
+def own_notes(document: Document) -> list[str]:
+    """What the numbers of dse's own model on single jobs rest on; empty without single jobs."""
+    if not document["named"]:
+        return []
+    own = [job["own_model"] for job in document["named"]]
+    notes = [
+        "Gradients are taken to be half of what a step exchanges, parameter servers to be as many "
+        "as the workers, and an AllReduce of a job that fits into one server to stay there."
+    ]
+    if not any(one.get("measured") for one in own):
+        return [*notes, "Costs of gRPC and NCCL are the catalogue's, most of them recalled."]
+    mine = [job["name"] for job in document["named"] if job["own_model"].get("measured")]
+    far = [job["name"] for job in document["named"] if job["own_model"].get("outside")]
+    notes.append(f"By measured costs: {', '.join(mine)}; the others by the catalogue's.")
+    notes += fleet_facts.measured_notes(document)
+    if far:
+        notes.append(f"Outside of what was measured: {', '.join(far)}.")
+    return notes

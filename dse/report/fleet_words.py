@@ -19,9 +19,18 @@ PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
+UNUSED = ("nothing here rests on the profiles: they count with --facts, and for jobs with names "
+          "that servers or NCCL in one server aggregate")  # fmt: skip
 FEW = 100  # jobs; of fewer it is said how many, not which percentage
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
+
+
+def rests_on_profiles(document: Document) -> bool:
+    """Whether any number comes from the profiles that the study names."""
+    if any(row.get("outside") is not None for row in document.get("models", ())):
+        return True
+    return any(job["own_model"].get("measured") for job in document["named"])
 
 
 def entry(document: Document, name: str) -> Mapping[str, Any]:

@@ -114,7 +114,7 @@ def _settings(document: Document, point: Point) -> str:
     """Its values of conditional axes."""
     names = [axis["name"] for axis in document["axes"] if axis["conditional"]]
     return ", ".join(
-        f"{tables.heading(name)} {label}" for name in names if (label := point["config"].get(name))
+        f"{tables.heading(name)} {label}" for name in names if (label := words.label(point, name))
     )
 
 

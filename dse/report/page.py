@@ -165,7 +165,7 @@ def edges(document: Document) -> list[str]:
     lines = []
     for axis in document["axes"]:
         labels = [str(label) for label in axis["values"]]
-        label = document["fastest"]["config"].get(axis["name"], "")
+        label = words.label(document["fastest"], axis["name"])
         if len(labels) > 1 and label == labels[-1] and label[:1].isdigit():
             lines.append(f"{tables.heading(axis['name'])} = {label}")
     return lines

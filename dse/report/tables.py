@@ -84,10 +84,7 @@ def split_axes(
     if there are points to which it does not matter.
     """
     points = list(points)
-    served = any(
-        point["config"].get("aggregation", "").startswith(("ps-", "grpc"))  # grpc: an approach
-        for point in points
-    )
+    served = any(map(words.served, points))
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
@@ -197,7 +194,7 @@ def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, 
     cells = []
     for point in points:
         label = words.label(point, name)
-        note = "assumed" if assumed and point["config"] == base["config"] else ""
+        note = "assumed" if label and assumed and point["config"] == base["config"] else ""
         cells.append(Cell(label or NOT_APPLICABLE, note, label != given))
     return capital(heading(name)), tuple(cells)
 

@@ -46,10 +46,9 @@ OBJECTIVES: Mapping[str, Objective] = {
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
-# Axes of what one accelerator does not do, and of what joins nodes.
-OF_AGGREGATION = frozenset({"aggregation", "bucket", "ps_servers", "ps_placement", "fusion_buffer",
-                            "fusion_cycle"})  # fmt: skip
-BETWEEN_NODES = frozenset({"inter_node", "nics_per_node"})
+# Axes of what one accelerator does not do, and of what joins nodes: these alone need servers.
+OF_AGGREGATION = frozenset({"aggregation", "bucket", "fusion_buffer", "fusion_cycle"})
+BETWEEN_NODES = frozenset({"inter_node", "nics_per_node", "ps_servers", "ps_placement"})
 
 
 def objective(document: Document, name: str) -> Objective:
@@ -164,8 +163,10 @@ def show_cost(document: Document, point: Point, sense: str = "minimize") -> str:
 
 
 def matters(point: Point, axis: str) -> bool:
-    """Whether an axis does anything at a point: one accelerator aggregates nothing, and one node
-    needs no network."""
+    """Whether an axis does anything at a point.
+
+    One accelerator aggregates nothing, one node needs neither network nor servers.
+    """
     if axis in BETWEEN_NODES:
         return bool(point["nodes"] > 1)
     return bool(point["gpus"] > 1 or axis not in OF_AGGREGATION)
@@ -174,6 +175,12 @@ def matters(point: Point, axis: str) -> bool:
 def label(point: Point, axis: str) -> str:
     """What a point has of an axis; empty where the axis does not apply or matter."""
     return str(point["config"].get(axis, "")) if matters(point, axis) else ""
+
+
+def served(point: Point) -> bool:
+    """Whether parameter servers aggregate here."""
+    names = ("ps-", "grpc")  # grpc: an approach
+    return label(point, "aggregation").startswith(names) and matters(point, "ps_servers")
 
 
 def describe(point: Point) -> str:

@@ -27,13 +27,24 @@ NAMED = tuple(ALGORITHMS)  # what a library's rules may choose
 def cautions(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
     if problem.closed:
-        return [*_unseen(problem), *_alike(problem), *_hosts(problem)]
+        return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
     found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
     for name, profile in _chosen(problem):
         found += unpriced_layouts(problem, name, profile)
         if _networks_alike(problem, profile):
             found.append(unknown_speed(name, profile))
-    return found + _hosts(problem)
+    return found + _hosts(problem) + _tables(problem)
+
+
+def _tables(problem: Problem) -> list[str]:
+    """That a workload has embedding tables that no device's memory is asked for."""
+    rows = problem.workload.embedding_params
+    if not rows:
+        return []
+    return [
+        f"{problem.workload.name} has embedding tables of up to {4 * rows / 1e9:,.3g} GB in fp32 "
+        "that no accelerator's memory is asked for here: they must lie elsewhere, or be parted."
+    ]
 
 
 def _hosts(problem: Problem) -> list[str]:
@@ -63,7 +74,9 @@ def _unseen(problem: Problem) -> list[str]:
     blind = [name for name in UNSEEN if name in asked]
     if blind:
         verb = "does" if len(blind) == 1 else "do"
-        found.append(f"In model {study.model} {' and '.join(blind)} {verb} not change the step.")
+        paid = "; dedicated servers are still paid for" if "ps_servers" in blind else ""
+        names = " and ".join(blind)
+        found.append(f"In model {study.model} {names} {verb} not change the step{paid}.")
     return found
 
 

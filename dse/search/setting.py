@@ -257,6 +257,7 @@ class Setting(Placement):
                 tables.number(prices.host_usd.value),
                 self.machine(lambda m: tables.number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
+                tables.number(prices.host_power_w.value),
                 tables.number(prices.network_power_share.value),
                 tables.number(prices.electricity_usd_per_kwh.value),
                 tables.number(prices.pue.value),

@@ -167,8 +167,9 @@ def test_workloads_have_a_layer_table_that_adds_up(name: str) -> None:
     assert net.layer_params.sum() == pytest.approx(net.params, rel=1e-3)
     assert net.layer_forward_flops.sum() == pytest.approx(net.forward_flops, rel=1e-3)
     assert len(net.layer_names) == len(set(net.layer_names)) == len(net.layer_params)
-    assert net.gradient_tensors is not None
-    assert net.gradient_tensors >= (net.layer_params > 0).sum()
+    assert (net.gradient_tensors is None) is name.startswith("pai-"), "recalled totals only"
+    if net.gradient_tensors is not None:
+        assert net.gradient_tensors >= (net.layer_params > 0).sum()
     assert net.input_bytes is not None
     assert net.method
 

@@ -59,7 +59,7 @@ def test_scores_left_out_need_less_memory() -> None:
 def test_gradient_tensors_are_as_many_as_the_network_has(name: str) -> None:
     net = workload(name)
     elements, layer = gradient_tensors(net)
-    assert len(elements) == net.gradient_tensors
+    assert net.gradient_tensors in (len(elements), None)
     assert np.bincount(layer, elements, len(net.layer_params)) == pytest.approx(net.layer_params)
     assert (np.diff(layer) >= 0).all()
 

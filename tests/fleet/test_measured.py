@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dse.calibration import Profile, fit_measurements, read_profile, write_profile
 from dse.catalog import models_dir
-from dse.fleet import beside, draw, fleet_schema, population_path, priced, read_fleet, read_recipe
+from dse.fleet import beside, draw, population_path, priced, read_fleet, read_recipe
 from dse.fleet.answers import answer
-from dse.fleet.beside import Effects, aggregation_s
-from dse.fleet.measured import NOTHING, described, measured, parts
-from dse.model import pai
-from dse.model.pai import Hardware, Jobs
-from dse.report import fleet_page
+from dse.fleet.beside import (
+    BUCKETS,
+    Effects,
+    aggregation_s,
+    communication_s,
+    in_range,
+    priced_by_profile,
+)
+from dse.fleet.measured import NOTHING, Served, measured, parts
+from dse.model.pai import Hardware, Jobs, placed_cnodes
+from dse.report import fleet_page, fleet_words
 from dse.report.fleet_facts import fact_lines, model_notes
 from tests.fleet.small import STUDY, TABLE, written
 
 ROOT = Path(__file__).parents[2]
 BASE = Hardware(11e12, 1e12, 10e9, 25e9 / 8, 50e9)
 JOBS = Jobs(np.array([2.0, 4.0, 8.0]), 1e12, 50e9, 1e6, 400e6)
-NODE = read_profile(models_dir() / "calibrations" / "h100-node.yaml")
-ACROSS = read_profile(models_dir() / "calibrations" / "polaris-tcp.yaml")
+NODE, OTHER, ACROSS = (
+    read_profile(models_dir() / "calibrations" / f"{name}.yaml")
+    for name in ("h100-node", "a100-node", "polaris-tcp")
+)
+NAMED = "\n".join(
+    f"{line},{'name' if at == 0 else f'job{at}'}" for at, line in enumerate(TABLE.splitlines())
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,57 +45,103 @@ def grpc() -> Profile:
     return fit_measurements([lab / "ps-400mbps.json", lab / "ps-1000mbps.json"], "lab-grpc")
 
 
+@pytest.fixture(scope="module")
+def apart(grpc: Profile) -> Served:
+    """As if every process had had a machine of its own, at 25 Gbps, to 1 GB."""
+    fit = replace(grpc.ps["grpc"], cores=None, workers=(1, 16), servers=(1, 16),
+                  message_bytes=(1.0, 1e9), link_bytes_per_s=(25e9 / 8, 25e9 / 8))  # fmt: skip
+    return Served(grpc, "grpc", fit)
+
+
 def test_servers_cost_what_the_fit_says_of_processes_on_machines_of_their_own(
     grpc: Profile,
 ) -> None:
     known = measured([grpc])
-    assert known.servers is not None
     found = aggregation_s("ps-worker", JOBS, BASE, Effects(True, measured=known))
     n, m = np.asarray(JOBS.cnodes), 200e6  # to and fro 400 MB, as many servers as workers
-    wire = 2 * m / (25e9 / 8)
-    own = grpc.ps["grpc"].cost(apart=True)(n, n, m, m / n, wire)
-    staged = 2 * m / (10e9 * 0.7)
-    np.testing.assert_allclose(found, own + staged)
+    own = grpc.ps["grpc"].cost(apart=True)(n, n, m, m / n, 2 * m / (25e9 / 8))
+    np.testing.assert_allclose(found, own + 2 * m / (10e9 * 0.7), err_msg="and PCIe")
+
+
+def test_the_efficiency_of_a_link_counts_where_its_speed_was_not_measured(grpc: Profile) -> None:
+    # Costs that let the wire decide: nothing but it.
+    fit = replace(grpc.ps["grpc"], costs=(0.0,) * 10)
+    known = Served(grpc, "grpc", fit).seconds(4, 1e8, 4, 1e9, 0.5)
+    assert float(known) == pytest.approx(2 * 1e8 / 1e9)
+    unknown = replace(fit, link_bytes_per_s=(0.0, 0.0))
+    found = Served(grpc, "grpc", unknown).seconds(4, 1e8, 4, 1e9, 0.5)
+    assert float(found) == pytest.approx(2 * 1e8 / 0.5e9)
 
 
 def test_a_node_costs_what_nccl_took_there() -> None:
     known = measured([NODE])
-    assert known.inside is not None
     assert NODE.auto is not None
     found = aggregation_s("allreduce-local", JOBS, BASE, Effects(True, measured=known))
     np.testing.assert_allclose(found, NODE.auto.cost()(JOBS.cnodes, JOBS.cnodes, 200e6))
     by_hand = aggregation_s("allreduce-local", JOBS, BASE, Effects())
     assert (found < by_hand).all(), "the NVLink of an H100, not of the fleet's hardware"
-    cluster = aggregation_s("pearl", JOBS, BASE, Effects(True, measured=known))
-    np.testing.assert_allclose(cluster, found, err_msg="PEARL in one server")
+    pearl = aggregation_s("pearl", JOBS, BASE, Effects(True, measured=known))
+    np.testing.assert_allclose(pearl, found, err_msg="PEARL in one server")
+
+
+def test_without_software_nothing_measured_counts(grpc: Profile) -> None:
+    known = measured([grpc, NODE])
+    for architecture in ("ps-worker", "allreduce-local"):
+        bare = aggregation_s(architecture, JOBS, BASE, Effects())
+        same = aggregation_s(architecture, JOBS, BASE, Effects(measured=known))
+        np.testing.assert_array_equal(bare, same)
+
+
+@pytest.mark.parametrize("known", [NOTHING, measured([NODE])])
+def test_overlapped_gradients_are_eight_messages_each_with_its_own_price(known: Any) -> None:
+    effects = Effects(True, overlapped=True, measured=known)
+    every, exposed = communication_s("allreduce-local", JOBS, BASE, effects)
+    part = replace(JOBS, weight_bytes=400e6 / BUCKETS)
+    one = aggregation_s("allreduce-local", part, BASE, Effects(True, measured=known))
+    np.testing.assert_allclose(every, BUCKETS * one)
+    np.testing.assert_allclose(exposed, one, err_msg="all but the last is hidden here")
+    whole = aggregation_s("allreduce-local", JOBS, BASE, Effects(True, measured=known))
+    assert (every > whole).all()
 
 
 def test_one_accelerator_exchanges_nothing() -> None:
     one = Jobs(np.ones(1), 1e12, 50e9, 1e6, 400e6)
     effects = Effects(True, measured=measured([NODE]))
     assert aggregation_s("allreduce-local", one, BASE, effects) == 0
+    assert in_range("allreduce-local", one, BASE, effects)
+    assert not priced_by_profile("allreduce-local", one, BASE, effects.measured)
 
 
 def test_the_first_of_two_profiles_counts_and_what_none_measured_is_the_catalogues(
     grpc: Profile,
 ) -> None:
-    other = read_profile(models_dir() / "calibrations" / "a100-node.yaml")
-    known = measured([grpc, NODE, other])
-    assert known.name == f"ps-grpc by {grpc.name}, NCCL by {NODE.name}"
+    known = measured([grpc, NODE, OTHER])
+    assert known.name == "ps-grpc by lab-grpc, NCCL by h100-node"
+    assert [row["profile"] for row in known.described()] == ["lab-grpc", "h100-node"]
+    assert [row["device"] for row in known.described()] == [None, "h100_sxm"]
+    assert [row["error"] for row in known.described()] == [
+        grpc.ps["grpc"].error, NODE.auto.error if NODE.auto else None,
+    ]  # fmt: skip
     assert measured([]) == NOTHING
-    assert measured([]).name == ""
     only = measured([grpc])
-    assert only.inside is None
+    assert only.name == "ps-grpc by lab-grpc, NCCL by the catalogue"
     with_catalogue = aggregation_s("allreduce-local", JOBS, BASE, Effects(True, measured=only))
     without = aggregation_s("allreduce-local", JOBS, BASE, Effects(True))
     np.testing.assert_array_equal(with_catalogue, without)
 
 
-def test_what_no_fleet_can_use_has_no_parts(grpc: Profile) -> None:
-    assert parts(ACROSS) == (None, None), "NCCL between nodes only"
-    assert described(grpc)["prices"] == ["ps-grpc"]
-    assert described(NODE)["prices"] == ["NCCL in one server"]
-    assert described(grpc)["error"] == grpc.ps["grpc"].error
+def test_what_no_fleet_can_use_has_no_parts() -> None:
+    assert parts(ACROSS) == NOTHING, "NCCL between nodes only"
+
+
+def test_of_several_transports_of_servers_grpc_counts(grpc: Profile) -> None:
+    fit = grpc.ps["grpc"]
+    both = parts(replace(grpc, ps={"mpi": replace(fit, error=0.5), "grpc": fit})).servers
+    assert both is not None
+    assert (both.transport, both.fit) == ("grpc", fit)
+    mpi = parts(replace(grpc, ps={"mpi": fit})).servers
+    assert mpi is not None
+    assert mpi.transport == "mpi"
 
 
 def test_the_measured_range_is_that_of_every_count() -> None:
@@ -93,13 +152,36 @@ def test_the_measured_range_is_that_of_every_count() -> None:
     np.testing.assert_array_equal(asked, [True, True, True, False, False], "one exchanges nothing")
 
 
-def test_servers_that_shared_a_machine_were_never_measured_apart(grpc: Profile) -> None:
+@pytest.mark.parametrize(
+    ("asked", "inside"),
+    [
+        ((4, 1e6, 4, 25e9 / 8), True),
+        ((32, 1e6, 4, 25e9 / 8), False),
+        ((4, 1e6, 32, 25e9 / 8), False),
+        ((4, 1e10, 4, 25e9 / 8), False),
+        ((4, 1e6, 4, 100e9 / 8), False),
+        ((1, 1e10, 1, 100e9 / 8), True),
+    ],
+)
+def test_servers_are_in_range_as_they_were_measured(
+    apart: Served, asked: tuple[float, float, float, float], inside: bool
+) -> None:
+    assert bool(apart.in_range(*asked)) is inside
+
+
+def test_servers_without_a_known_link_or_on_shared_cores_were_never_measured_like_a_fleets(
+    apart: Served, grpc: Profile
+) -> None:
+    unknown = replace(apart, fit=replace(apart.fit, link_bytes_per_s=(0.0, 0.0)))
+    assert not unknown.in_range(4, 1e6, 4, 25e9 / 8)
     servers = measured([grpc]).servers
     assert servers is not None
     assert not servers.in_range(2, 1e6, 2, 50e6), "all on the cores of one machine"
 
 
-def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(grpc: Profile) -> None:
+def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
+    grpc: Profile, apart: Served
+) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     found = priced(draw(recipe, 20_000, 0), recipe.base, False)
     assert all(row["outside"] is None for row in beside(found, recipe.base))
@@ -107,12 +189,14 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(grpc: Profile) 
     assert [row["outside"] for row in rows if row["outside"] is not None] == [1.0, 1.0]
     own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row["model"])
     assert own["speedup"] == pytest.approx(1.0, abs=0.02), "processors bind, no link"
-    inside = beside(found, recipe.base, measured([NODE]))
-    placed = pai.placed_cnodes("allreduce-local", found[0].group.cnodes)
-    bytes_ = np.asarray(found[0].group.jobs.weight_bytes) / 2
+    inside = beside(found, recipe.base, measured([NODE]))[-2]
+    placed = placed_cnodes("allreduce-local", found[0].group.cnodes)
+    sizes = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
-    apart = np.mean((placed > 1) & ((placed > 8) | (bytes_ < low) | (bytes_ > high)))
-    assert inside[-1]["outside"] == pytest.approx(apart)
+    beyond = np.mean((placed > 1) & ((placed > 8) | (sizes < low) | (sizes > high)))
+    assert inside["outside"] == pytest.approx(beyond)
+    faster = beside(found, recipe.base, replace(NOTHING, servers=apart))
+    assert [row["outside"] for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
 
 
 def test_a_study_names_its_profiles_and_the_report_says_so(
@@ -120,37 +204,54 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_profile(grpc, tmp_path / "mine.yaml")
-    plain = answer(read_fleet(written(tmp_path)))
-    named = TABLE.replace("weight_bytes", "weight_bytes,name").replace("00e6\n", "00e6,job\n")
-    named = named.replace("10e6,0\n", "10e6,0,job\n")
-    bare = answer(read_fleet(written(tmp_path, STUDY, named)))
-    study = read_fleet(written(tmp_path, STUDY + "calibration: [./mine.yaml, h100-node]\n", named))
-    assert [profile.name for profile in study.profiles] == ["lab-grpc", "h100-node"]
-    found = answer(study)
-    assert found["hashes"]["profiles"] != plain["hashes"]["profiles"]
-    assert [row["name"] for row in found["profiles"]] == ["lab-grpc", "h100-node"]
+    bare = answer(read_fleet(written(tmp_path, STUDY, NAMED)))
+    assert "profiles" not in bare["hashes"]
+    key = "calibration: [./mine.yaml, h100-node]\n"
+    found = answer(read_fleet(written(tmp_path, STUDY + key, NAMED)))
+    assert found["hashes"]["profiles"]
+    assert [row["part"] for row in found["profiles"]] == ["ps-grpc", "NCCL in one server"]
+    by_class: dict[str, set[tuple[bool, bool]]] = {}
     for job, before in zip(found["named"], bare["named"], strict=True):
-        changed = job["class"] in ("ps-worker", "allreduce-local")
-        assert (job["own_model"] != before["own_model"]) is changed, job
-    found |= {"command": "", "created": "2026-11-21T12:00:00+00:00", "versions": {"dse": "0"}}
-    found["timings"]["total_s"] = 1.0
-    text = fleet_page.render_markdown(found)
+        own = job["own_model"]
+        assert (own["comm_s"] != before["own_model"]["comm_s"]) is own["measured"], job
+        assert not before["own_model"]["measured"]
+        by_class.setdefault(job["class"], set()).add((own["measured"], own["outside"]))
+    assert by_class == {
+        "1w1g": {(False, False)}, "1wng": {(False, False)},
+        "ps-worker": {(True, True)}, "allreduce-local": {(True, False)},
+    }  # fmt: skip
+    text = fleet_page.render_markdown(rendered(found))
     assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, off by 11 % on what was left" in text
-    assert "NCCL in one server by h100-node" in text
+    assert "By measured costs: job3, job4, job5; the others by the catalogue's." in text
+    assert "Outside of what was measured: job3, job4." in text
+    assert "NCCL in one server is what h100-node measured of h100" in text
+    assert "are the catalogue's" in fleet_page.render_markdown(rendered(bare))
 
 
-def test_notes_say_which_costs_the_rows_have() -> None:
+def test_it_is_said_where_no_number_rests_on_the_profiles(tmp_path: Path) -> None:
+    found = answer(read_fleet(written(tmp_path, STUDY + "calibration: h100-node\n")))
+    assert found["named"] == []
+    text = fleet_page.render_markdown(rendered(found))
+    assert fleet_words.UNUSED in text
+    assert "h100-node (nccl" not in text
+    assert not fleet_words.rests_on_profiles(found)
+
+
+def rendered(document: dict[str, Any]) -> dict[str, Any]:
+    document["timings"]["total_s"] = 1.0
+    more = {"command": "", "created": "2026-11-21T12:00:00+00:00", "versions": {"dse": "0"}}
+    return document | more
+
+
+def test_notes_say_which_costs_the_rows_have(grpc: Profile) -> None:
     row = {"model": "m", "communication": 0.5, "speedup": 1.2, "gain": 0.4, "outside": None}
     assert model_notes({}) == []
     (note,) = model_notes({"models": [row]})
     assert note.endswith("calibration: in the study takes measured ones.")
-    known = {"models": [row, row | {"outside": 0.25}], "hardware": {}}
+    parts_measured = list(measured([grpc, NODE]).described())
+    known = {"models": [row, row | {"outside": 0.25}], "hardware": {}, "profiles": parts_measured}
     said = model_notes(known)
-    assert said[0].endswith("but for the rows that say measured.")
-    assert said[1].startswith("25 % of the jobs are outside of what was measured")
-    assert said[1] in list(fact_lines(known))
-    assert len(model_notes({"models": [row | {"outside": 0.0}]})) == 1
-
-
-def test_the_schema_knows_the_key() -> None:
-    assert "calibration" in fleet_schema()["properties"]
+    assert said[1].startswith("ps-grpc is what lab-grpc measured, a machine for every process")
+    assert said[2].startswith("NCCL in one server is what h100-node measured of h100_sxm")
+    assert said[3].startswith("In the rows that say measured 25 % of the jobs are outside")
+    assert said[3] in list(fact_lines(known))

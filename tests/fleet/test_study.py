@@ -92,7 +92,10 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
         (("ports:", "calibration: [h100-nod]\nports:"), "14:15", "or did you mean h100-node?"),
         (("ports:", "calibration: h100-nod\nports:"), "14:14", "no calibration profile 'h100-nod'"),
         (("ports:", "calibration: [h100-node, polaris-tcp]\nports:"), "14:26",
-         "polaris-tcp has what no fleet's jobs are priced by; name one of parameter servers"),
+         "polaris-tcp measured neither parameter servers nor NCCL on one node; measure servers"),
+        (("ports:", "calibration: [h100-node, a100-node]\nports:"), "14:26",
+         "what a100-node measured is there before it; leave one of them out"),
+        (("ports:", "calibration: []\nports:"), "14:14", "calibration: an empty list; write one"),
         (("ports:", "calibration: [./none.yaml]\nports:"), "14:15", "no file './none.yaml'"),
     ],
 )  # fmt: skip

@@ -133,7 +133,8 @@ PRICES = money.Prices(
     accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
     cable_usd=100.0, switch_radix=64.0, nics_included=False, accelerator_usd_per_hour=2.0,
     host_usd_per_hour=0.0, server_usd=20_000.0, power_w=400.0, host_power_ratio=0.5,
-    network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2, amortisation_years=4.0,
+    server_power_w=575.0, network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2,
+    amortisation_years=4.0,
 )  # fmt: skip
 
 
@@ -164,10 +165,10 @@ def test_power_rent_and_ownership() -> None:
     assert float(cost.tco_usd_per_hour) == pytest.approx(expected)
 
 
-def test_a_dedicated_server_draws_as_a_host_of_one_accelerator_does() -> None:
+def test_a_dedicated_server_draws_power_whatever_the_accelerators_are() -> None:
     plain, served = (money.cost(16, 8, 1, servers, PRICES) for servers in (0.0, 3.0))
     more = float(served.power_w - plain.power_w)
-    assert more == pytest.approx(3 * 400 * 0.5 / 0.9 * 1.2)
+    assert more == pytest.approx(3 * 575 / 0.9 * 1.2)
     years = 3 * (20_000 + 800) / (4 * 8760)
     tco = float(served.tco_usd_per_hour - plain.tco_usd_per_hour)
     assert tco == pytest.approx(years + more / 1000 * 0.1)

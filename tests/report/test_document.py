@@ -186,6 +186,17 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     assert np.isclose(total, point["step_s"])
 
 
+def test_explain_says_how_many_servers_were_supposed(problem: Problem) -> None:
+    point = {**at(problem, gpus=8, gpus_per_node=4, aggregation="ps-mpi"), "constraints": {}}
+    assert point["nodes"] == 2
+    point["config"] = {k: v for k, v in point["config"].items() if k != "ps_servers"}
+    assert "ps_servers       1  (the study has no such axis)" in lines(point)
+    point["config"]["ps_servers"] = "4"
+    assert "ps_servers       4" in lines(point)
+    one = {**at(problem, gpus=8, aggregation="ring-mpi"), "constraints": {}}
+    assert not any(line.startswith("ps_servers") for line in lines(one))
+
+
 def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
     point = {**at(problem, gpus=8, aggregation="ring-mpi"), "constraints": {}}
     short = f"step             {1e3 * point['step_s']:.3f} ms"

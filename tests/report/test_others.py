@@ -115,9 +115,10 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     assert shown is not None
     fails = any(point["missed"] for point in found["other_aggregations"])
     missed = ["Demands missed"] * fails
+    several = any(point["nodes"] > 1 for point in found["other_aggregations"])
     assert [head for head, _ in shown.heads] == [
-        "Aggregation", "Settings of its own", "Step", "Speedup", "Against the recommended",
-        "Purchase price", "Front points", *missed, "Basis",
+        "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
+        "Against the recommended", "Purchase price", "Front points", *missed, "Basis",
     ]  # fmt: skip
     assert sum(recommended for recommended, _ in shown.rows) == 1
     text, html = markdown.render_markdown(found), Page(page.render_page(found)).text
@@ -148,6 +149,17 @@ def test_a_report_of_an_older_version_has_none() -> None:
     found = documents.document()
     assert others.table(found) is None
     assert HEADING not in page.render_page(found)
+
+
+def test_settings_of_servers_are_shown_where_several_nodes_need_them(small: Problem) -> None:
+    found = made(searched(small, "exhaustive"))
+    for point in found["other_aggregations"]:
+        point.update(nodes=4.0, gpus=4.0)
+    shown = others.table(found)
+    assert shown is not None
+    assert shown.settings
+    assert any("PS servers" in cells[1] for _, cells in shown.rows)
+    assert "Settings of its own" in markdown.render_markdown(found)
 
 
 def test_no_column_for_settings_that_nobody_has(small: Problem) -> None:
