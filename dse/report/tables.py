@@ -76,24 +76,22 @@ def heading(axis: str) -> str:
 
 
 def split_axes(
-    document: Document, points: Iterable[Point], where_it_matters: bool = False
+    document: Document, points: Iterable[Point], beyond_one_node: bool = False
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """(axes that vary over ``points``, (axis, label) of the others that apply at all).
 
-    Axes of parameter servers apply where there are any. where_it_matters: an axis is the same also
-    if there are points to which it does not matter.
+    beyond_one_node: an axis is the same also if there are points of one node to which it does not
+    matter.
     """
-    points = list(points)
-    served = any(map(words.served, points))
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
-            if words.matters(point, name) or not where_it_matters:
+            alone = beyond_one_node and point["nodes"] == 1
+            if words.matters(point, name) or not alone:
                 labels[words.label(point, name)] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
     constant = [(heading(name), next(iter(labels))) for name, labels in seen.items()
-                if len(labels) == 1 and next(iter(labels))
-                and (served or not name.startswith("ps_"))]  # fmt: skip
+                if len(labels) == 1 and next(iter(labels))]  # fmt: skip
     return varying, constant
 
 
@@ -202,7 +200,7 @@ def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, 
 def front_table(document: Document) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
     front = document["front"]
-    varying, constant = split_axes(document, front, where_it_matters=True)
+    varying, constant = split_axes(document, front, beyond_one_node=True)
     measures = (words.aim(document, key) for key in ("maximize", *words.minimized(document)))
     heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip

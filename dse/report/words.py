@@ -46,9 +46,11 @@ OBJECTIVES: Mapping[str, Objective] = {
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
-# Axes of what one accelerator does not do, and of what joins nodes: these alone need servers.
+# Axes of what one accelerator does not do, of what joins nodes, and of servers, which do both.
 OF_AGGREGATION = frozenset({"aggregation", "bucket", "fusion_buffer", "fusion_cycle"})
-BETWEEN_NODES = frozenset({"inter_node", "nics_per_node", "ps_servers", "ps_placement"})
+BETWEEN_NODES = frozenset({"inter_node", "nics_per_node"})
+OF_SERVERS = frozenset({"ps_servers", "ps_placement"})
+WITH_SERVERS = ("ps-", "grpc")  # how an aggregation begins that has servers; grpc: an approach
 
 
 def objective(document: Document, name: str) -> Objective:
@@ -167,6 +169,8 @@ def matters(point: Point, axis: str) -> bool:
 
     One accelerator aggregates nothing, one node needs neither network nor servers.
     """
+    if axis in OF_SERVERS:
+        return served(point)
     if axis in BETWEEN_NODES:
         return bool(point["nodes"] > 1)
     return bool(point["gpus"] > 1 or axis not in OF_AGGREGATION)
@@ -179,8 +183,8 @@ def label(point: Point, axis: str) -> str:
 
 def served(point: Point) -> bool:
     """Whether parameter servers aggregate here."""
-    names = ("ps-", "grpc")  # grpc: an approach
-    return label(point, "aggregation").startswith(names) and matters(point, "ps_servers")
+    aggregation = str(point["config"].get("aggregation", ""))
+    return bool(point["nodes"] > 1) and aggregation.startswith(WITH_SERVERS)
 
 
 def describe(point: Point) -> str:

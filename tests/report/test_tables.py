@@ -106,6 +106,18 @@ def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
     )
 
 
+def test_servers_are_named_where_they_serve_alone() -> None:
+    run = document()
+    ring, served = run["front"][-2:]
+    for item, aggregation in ((ring, "ring-mpi"), (served, "ps-grpc")):
+        item.update(gpus=16.0, nodes=4.0)
+        item["config"] = {**item["config"], "aggregation": aggregation, "ps_servers": "2"}
+    assert (words.label(ring, "ps_servers"), words.label(served, "ps_servers")) == ("", "2")
+    assert "PS servers" in [head for head, _ in tables.front_table(run).heads]
+    served.update(nodes=1.0)
+    assert words.label(served, "ps_servers") == "", "one node needs none"
+
+
 def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> None:
     run = document()
     for item in run["front"]:
