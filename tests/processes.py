@@ -31,6 +31,11 @@ def command(pid: int) -> str:
     return text(Path(f"/proc/{pid}/cmdline"))
 
 
+def stopped(pid: int) -> bool:
+    """Whether a signal has stopped the process."""
+    return text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()[:1] == ["T"]
+
+
 def children(parent: int) -> list[int]:
     """The processes that one has started, of all its threads."""
     try:

@@ -18,7 +18,7 @@ import pytest
 from benchmarks.lab.network import network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, ray_cluster
 from tests.cli.command import DEADLINE_S, dse, said
-from tests.processes import command, disturbed, text, until
+from tests.processes import command, disturbed, stopped, text, until
 from tests.search.studies import LARGE, written
 
 REASON = unavailable()
@@ -85,19 +85,37 @@ def at_work(cluster: RayCluster, host: int) -> list[int]:
     return [pid for pid in cluster.processes(host) if "search_units" in command(pid)]
 
 
+def hold(cluster: RayCluster, host: int) -> int:
+    """A worker of that node that ran, stopped in the midst of its units; 0 where none is."""
+    for pid in at_work(cluster, host):
+        if stopped(pid):
+            continue
+        os.kill(pid, signal.SIGSTOP)
+        if pid in at_work(cluster, host):
+            return pid
+        os.kill(pid, signal.SIGCONT)
+    return 0
+
+
 def held_at_work(cluster: RayCluster, host: int, run: subprocess.Popen[str]) -> int:
-    """A worker of that node, stopped in the midst of its units: the run cannot end without them."""
+    """A worker of that node, stopped in the midst of its units: the run cannot end without them.
+
+    Until there is one the other nodes' workers are held too, lest they do all the work before.
+    """
+    others: list[int] = []
 
     def caught() -> int:
         assert run.poll() is None, ended(run)
-        for pid in at_work(cluster, host):
-            os.kill(pid, signal.SIGSTOP)
-            if pid in at_work(cluster, host):
-                return pid
-            os.kill(pid, signal.SIGCONT)
-        return 0
+        found = hold(cluster, host)
+        if not found:
+            others.extend(hold(cluster, other) for other in cluster.hosts if other != host)
+        return found
 
-    return until(caught)
+    try:
+        return until(caught)
+    finally:
+        for pid in filter(None, others):
+            os.kill(pid, signal.SIGCONT)
 
 
 def document(folder: Path) -> dict[str, Any]:
