@@ -150,7 +150,8 @@ def in_range(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
         return inside & own.servers.in_range(n, size, servers, link)
     if own.inside is not None:
         others = ~_by_nccl(architecture, n, hardware, own)
-        inside = inside & (others | own.inside.in_range(n, size))
+        known = own.inside.in_range(n, size, hardware.nvlink_bytes_per_s)
+        inside = inside & (others | known)
     return inside
 
 

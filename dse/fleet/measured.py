@@ -88,14 +88,23 @@ class Inside:
         """Of an allreduce; both broadcast."""
         return self.fit.cost()(ranks, ranks, message_bytes)
 
-    def in_range(self, ranks: ArrayLike, message_bytes: ArrayLike) -> Mask:
-        """Whether so many ranks on one node, and bytes, were measured; one exchanges nothing."""
+    def in_range(
+        self, ranks: ArrayLike, message_bytes: ArrayLike, link_bytes_per_s: ArrayLike
+    ) -> Mask:
+        """Whether so many ranks on one node, and bytes, were measured; one exchanges nothing.
+
+        Not where the accelerators' links here could not carry ``2(n-1)/n m`` bytes in that time:
+        then those measured are others.
+        """
         alone = [anchor for anchor in self.fit.anchors if anchor.nodes <= 1]
         counts = [anchor.ranks for anchor in alone]
         sizes = [size for anchor in alone for size in anchor.message_bytes]
         inside = _within(ranks, (min(counts), max(counts)))
         inside = inside & _within(message_bytes, (min(sizes), max(sizes)))
-        return inside | (np.asarray(ranks) <= 1)
+        n = np.maximum(ranks, 1.0)
+        least_s = 2 * (n - 1) / n * message_bytes / link_bytes_per_s
+        inside = inside & (self.seconds(n, message_bytes) >= least_s)
+        return np.asarray(inside | (np.asarray(ranks) <= 1))
 
 
 @dataclass(frozen=True)

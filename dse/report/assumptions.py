@@ -23,12 +23,12 @@ def assumptions(problem: Problem) -> list[str]:
     lines = [*efficiency_lines(problem)]
     lines += CLOSED_LINES if problem.closed else _calibrated_lines(problem)
     lines += _of_activations(problem)
-    if problem.workload.gradient_tensors is None:
+    if problem.workload.gradient_tensors is None and not problem.closed:
         parts = len(problem.tensors[0])
         lines.append(
             f"The gradient tensors of {problem.workload.name} are not known: "
             f"{'one stands' if parts == 1 else f'{parts} stand'} for them. A tensor is not split, "
-            "so more parameter servers than that gain nothing here."
+            "so neither more parameter servers than that nor smaller buckets change anything here."
         )
     if np.isnan(tables.number(problem.workload.input_bytes)):
         lines.append("The size of an input sample is unknown; feeding it is taken to be free.")

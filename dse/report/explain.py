@@ -35,10 +35,13 @@ def lines(point: Mapping[str, Any]) -> list[str]:
     ``point`` is a point of run.json with ``constraints``: text -> whether it is met.
     """
     beside = point.get("not_searched", ())
-    out = [
-        f"{name:<16} {label}{'  (not in the study: never tried)' if name in beside else ''}"
-        for name, label in point["config"].items() if label
-    ]  # fmt: skip
+    out = []
+    for name, label in point["config"].items():
+        said = "  (not in the study: never tried)" if name in beside else ""
+        if not words.matters(point, name):
+            said = "  (does not matter here)"
+        if label:
+            out.append(f"{name:<16} {label}{said}")
     if words.served(point) and not point["config"].get(_SERVERS):
         out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
     step_s = point["step_s"]

@@ -63,9 +63,9 @@ def model_rows(document: Document) -> list[Sequence[str]]:
 def model_notes(document: Document) -> list[str]:
     """Which costs the rows of dse's own model have, and how many jobs lie beyond what was measured.
 
-    Empty without such rows.
+    Empty without such rows, and of documents that tell nothing of profiles.
     """
-    if not document.get("models"):
+    if not document.get("models") or "profiles" not in document:
         return []
     far = [row["outside"] for row in document["models"] if row.get("outside") is not None]
     if not far:
@@ -76,7 +76,8 @@ def model_notes(document: Document) -> list[str]:
     return [
         "Costs are the catalogue's, most of them recalled, but for what the rows say was measured.",
         *measured_notes(document),
-        f"In the rows that say measured {percent(max(far))} of the jobs are outside of that range.",
+        f"In the rows that say measured {' and '.join(dict.fromkeys(map(percent, far)))} of the "
+        "jobs are outside of what was measured.",
     ]
 
 
@@ -93,7 +94,9 @@ def measured_notes(document: Document) -> list[str]:
         else:
             notes.append(
                 f"{row['part']} is what {row['profile']} measured of {row['device']} and the links "
-                "among them, whatever GPU and NVLink the study has."
+                "among them, whatever GPU and NVLink the study has; outside of its range is "
+                "another number of GPUs, another size, and a time that the study's NVLink could "
+                "not reach."
             )
     return notes
 

@@ -268,7 +268,7 @@ def _measured_rows(document: Document) -> list[tuple[str, str]]:
 
 def own_notes(document: Document) -> list[str]:
     """What the numbers of dse's own model on single jobs rest on; empty without single jobs."""
-    if not document["named"]:
+    if not document["named"] or "profiles" not in document:
         return []
     own = [job["own_model"] for job in document["named"]]
     notes = [

@@ -52,7 +52,9 @@ def others(
         row["missed"] = [reason for reason, mask in checks if not mask.all()]
         label = row["config"][AXIS]
         row["on_front"] = sum(
-            any(labels[AXIS] == label for labels in (entry.labels, *entry.tied)) for entry in front
+            any(labels[AXIS] == label for labels in (entry.labels, *entry.tied))
+            for entry in front
+            if entry.values["gpus"] != 1  # one aggregates nothing
         )
         found.append(row)
     return sorted(found, key=lambda row: -(row["ratio"] or 0.0))

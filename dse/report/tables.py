@@ -10,6 +10,10 @@ from dse.report import words
 from dse.report.words import Document, Point
 
 NOT_APPLICABLE = "–"
+DASHES = (
+    "A dash: it does not matter there, since one accelerator aggregates nothing and one node needs "
+    "neither network nor servers."
+)
 NAMED = (
     ("baseline", "Baseline"),
     ("recommended", "Recommended"),
@@ -57,11 +61,12 @@ class FrontRow:
 
 @dataclass(frozen=True)
 class FrontTable:
-    """The front, with a column for each axis that varies along it."""
+    """The front, with a column for each axis that varies along it. note: on what it leaves out."""
 
     heads: tuple[tuple[str, bool], ...]
     rows: tuple[FrontRow, ...]
     constant: tuple[tuple[str, str], ...]
+    note: str = ""
 
 
 def axis_names(document: Document) -> list[str]:
@@ -208,7 +213,8 @@ def front_table(document: Document) -> FrontTable:
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Equals", True))
     rows = [_front_row(document, at, point, varying) for at, point in enumerate(front, 1)]
-    return FrontTable(tuple(heads), tuple(rows), tuple(constant))
+    note = DASHES if any(point["nodes"] == 1 for point in front) else ""
+    return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
 
 
 def _labels(document: Document, name: str) -> list[str]:

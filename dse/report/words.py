@@ -77,7 +77,9 @@ def scaled(value: float, prefixes: Sequence[tuple[float, str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that suits, from ns to days."""
+    """Seconds in the unit that suits, from ns to days; less than a picosecond is rounding."""
+    if abs(seconds) < 1e-12:
+        return "0 s"
     if 0 < abs(seconds) < 1e-9:
         return f"{significant(seconds * 1e9)} ns"
     return scaled(seconds, _TIMES) if seconds else "0 s"
@@ -167,12 +169,15 @@ def show_cost(document: Document, point: Point, sense: str = "minimize") -> str:
 def matters(point: Point, axis: str) -> bool:
     """Whether an axis does anything at a point.
 
-    One accelerator aggregates nothing, one node needs neither network nor servers.
+    One accelerator aggregates nothing, one node needs neither network nor servers, one accelerator
+    of a node no link to others.
     """
     if axis in OF_SERVERS:
         return served(point)
     if axis in BETWEEN_NODES:
         return bool(point["nodes"] > 1)
+    if axis == "intra_node":
+        return bool(point["gpus"] > point["nodes"])
     return bool(point["gpus"] > 1 or axis not in OF_AGGREGATION)
 
 

@@ -42,8 +42,9 @@ def _tables(problem: Problem) -> list[str]:
     if not rows:
         return []
     return [
-        f"{problem.workload.name} has embedding tables of up to {4 * rows / 1e9:,.3g} GB in fp32 "
-        "that no accelerator's memory is asked for here: they must lie elsewhere, or be parted."
+        f"The embedding tables of {problem.workload.name}, up to {4 * rows / 1e9:,.3g} GB in fp32, "
+        "are counted in no accelerator's memory: where they do not fit they must be split or lie "
+        "elsewhere."
     ]
 
 

@@ -148,8 +148,11 @@ def test_the_measured_range_is_that_of_every_count() -> None:
     inside = measured([NODE]).inside
     assert inside is not None
     low, high = NODE.message_bytes
-    asked = inside.in_range(np.array([2, 8, 1, 16, 8]), np.array([low, high, high, high, 2 * high]))
+    sizes = np.array([low, high, high, high, 2 * high])
+    asked = inside.in_range(np.array([2, 8, 1, 16, 8]), sizes, 900e9)
     np.testing.assert_array_equal(asked, [True, True, True, False, False], "one exchanges nothing")
+    slow = inside.in_range(np.array([2, 8, 1, 2]), np.array([low, high, high, high]), 50e9)
+    np.testing.assert_array_equal(slow, [True, False, True, False], "no 50 GB/s carry it so fast")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,8 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
     assert [row["outside"] for row in rows if row["outside"] is not None] == [1.0, 1.0]
     own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row["model"])
     assert own["speedup"] == pytest.approx(1.0, abs=0.02), "processors bind, no link"
-    inside = beside(found, recipe.base, measured([NODE]))[-2]
+    fast = replace(recipe.base, nvlink_bytes_per_s=900e9)
+    inside = beside(found, fast, measured([NODE]))[-2]
     placed = placed_cnodes("allreduce-local", found[0].group.cnodes)
     sizes = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
@@ -218,12 +222,18 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
         by_class.setdefault(job["class"], set()).add((own["measured"], own["outside"]))
     assert by_class == {
         "1w1g": {(False, False)}, "1wng": {(False, False)},
-        "ps-worker": {(True, True)}, "allreduce-local": {(True, False)},
+        "ps-worker": {(True, True)}, "allreduce-local": {(True, True)},
     }  # fmt: skip
+    quick = STUDY.replace("nvlink: 50 GB/s", "nvlink: 900 GB/s") + key
+    job = next(
+        job for job in answer(read_fleet(written(tmp_path, quick, NAMED)))["named"]
+        if job["class"] == "allreduce-local"
+    )  # fmt: skip
+    assert (job["own_model"]["measured"], job["own_model"]["outside"]) == (True, False)
     text = fleet_page.render_markdown(rendered(found))
     assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, off by 11 % on what was left" in text
     assert "By measured costs: job3, job4, job5; the others by the catalogue's." in text
-    assert "Outside of what was measured: job3, job4." in text
+    assert "Outside of what was measured: job3, job4, job5." in text
     assert "NCCL in one server is what h100-node measured of h100" in text
     assert "are the catalogue's" in fleet_page.render_markdown(rendered(bare))
 
@@ -246,12 +256,14 @@ def rendered(document: dict[str, Any]) -> dict[str, Any]:
 def test_notes_say_which_costs_the_rows_have(grpc: Profile) -> None:
     row = {"model": "m", "communication": 0.5, "speedup": 1.2, "gain": 0.4, "outside": None}
     assert model_notes({}) == []
-    (note,) = model_notes({"models": [row]})
+    assert model_notes({"models": [row]}) == [], "a document that tells nothing of profiles"
+    (note,) = model_notes({"models": [row], "profiles": []})
     assert note.endswith("calibration: in the study takes measured ones.")
     parts_measured = list(measured([grpc, NODE]).described())
-    known = {"models": [row, row | {"outside": 0.25}], "hardware": {}, "profiles": parts_measured}
+    rows = [row, row | {"outside": 0.25}, row | {"outside": 0.5}]
+    known = {"models": rows, "hardware": {}, "profiles": parts_measured}
     said = model_notes(known)
     assert said[1].startswith("ps-grpc is what lab-grpc measured, a machine for every process")
     assert said[2].startswith("NCCL in one server is what h100-node measured of h100_sxm")
-    assert said[3].startswith("In the rows that say measured 25 % of the jobs are outside")
+    assert said[3].startswith("In the rows that say measured 25 % and 50 % of the jobs are outs")
     assert said[3] in list(fact_lines(known))

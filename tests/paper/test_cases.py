@@ -89,11 +89,13 @@ def test_what_is_not_known_of_a_case_is_said_and_no_more(tmp_path: Path) -> None
     path.write_text(study(CASES[0], "calibrated"))
     problem = load(path)
     (tables,) = [text for text in cautions(problem) if "embedding tables" in text]
-    assert tables.startswith("pai-multi-interests has embedding tables of up to 239 GB in fp32")
+    assert tables.startswith("The embedding tables of pai-multi-interests, up to 239 GB in fp32,")
     said = " ".join(assumptions(problem))
     assert "keeps for the backward pass is unknown, so its memory is not judged" in said
     assert "not counted" not in said, "its memory traffic is in the layer table"
     assert "pai-multi-interests are not known: 8 stand for them" in said
+    path.write_text(study(CASES[0], "pai"))
+    assert "stand for them" not in " ".join(assumptions(load(path))), "it knows no tensors"
     path.write_text(study(CASES[1], "calibrated"))
     assert not any("embedding tables" in text for text in cautions(load(path)))
 

@@ -99,6 +99,9 @@ def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
     row = dict(zip(heads, (text for _, text in table.rows[0].cells), strict=False))
     assert row["Aggregation"] == row["Inter node"] == "–"
     assert "ps-grpc" not in words.describe(alone)
+    assert table.note == tables.DASHES
+    assert not words.matters({**alone, "gpus": 1.0, "nodes": 1.0}, "intra_node")
+    assert words.matters({**alone, "gpus": 2.0, "nodes": 1.0}, "intra_node")
     several = next(p for p in run["front"] if p["nodes"] > 1)
     assert words.label(several, "inter_node") == several["config"]["inter_node"] != ""
     assert tables.front_rows(run)[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
