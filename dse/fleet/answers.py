@@ -12,7 +12,7 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.fleet.beside import Effects, communication_s, in_range, priced_by_profile, step_s
+from dse.fleet.beside import Effects, in_range, priced_by_profile, step_s
 from dse.fleet.breakdown import ALL, Priced, breakdown, priced
 from dse.fleet.drawing import draw
 from dse.fleet.measured import NOTHING, Measured, measured
@@ -125,10 +125,11 @@ def named_jobs(
     own_model: the step, all communication, and that which nothing hides, by
     :mod:`dse.fleet.beside`; whether a profile prices it (measured), and beyond its range (outside).
     """
-    if sum(len(entry.group.names) for entry in found) > MOST_NAMED:
+    named = [entry for entry in found if len(entry.group.names)]
+    if sum(len(entry.group.names) for entry in named) > MOST_NAMED:
         return []
     effects = Effects(software=True, overlapped=True, measured=known)
-    own = [_own_model(entry, hardware, effects) for entry in found]
+    own = [_own_model(entry, hardware, effects) for entry in named]
     return [
         {
             "name": name,
@@ -141,7 +142,7 @@ def named_jobs(
             "step_s": _at(entry.total_s, at),
             "own_model": {key: np.ravel(values)[at].item() for key, values in terms.items()},
         }
-        for entry, terms in zip(found, own, strict=True)
+        for entry, terms in zip(named, own, strict=True)
         for at, name in enumerate(entry.group.names)
     ]
 
@@ -149,10 +150,10 @@ def named_jobs(
 def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> dict[str, Any]:
     """Of every job of a class by dse's own model: see :func:`named_jobs`."""
     place = (entry.group.architecture, entry.group.jobs, hardware)
-    step, exposed = step_s(*place, effects)
+    step, every, exposed = step_s(*place, effects)
     terms = {
         "step_s": step,
-        "comm_s": communication_s(*place, effects)[0],
+        "comm_s": every,
         "exposed_s": exposed,
         "measured": priced_by_profile(*place, effects.measured),
         "outside": ~in_range(*place, effects),

@@ -170,11 +170,11 @@ def _by_nccl(architecture: str, n: Array, hardware: Hardware, own: Measured) -> 
 
 def step_s(
     architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
-) -> tuple[Array, Array]:
-    """(step, communication that nothing hides) of every job, shape (jobs,)."""
+) -> tuple[Array, Array, Array]:
+    """(step, all aggregation, that which nothing hides) of every job, shape (jobs,)."""
     times = step_times(architecture, jobs, hardware)
-    _, exposed = communication_s(architecture, jobs, hardware, effects)
-    return times.data_s + times.compute_s + exposed, np.asarray(exposed)
+    every, exposed = communication_s(architecture, jobs, hardware, effects)
+    return times.data_s + times.compute_s + exposed, every, exposed
 
 
 def beside(
@@ -199,9 +199,9 @@ def beside(
     rows = [_row("the paper: bytes over bandwidth", paper[0].total_s(), paper[0].weights_s,
                  paper[1].total_s(), local, cnodes, placed)]  # fmt: skip
     for name, effects in (*STEPS, *_measured_steps(own)):
-        before, exposed = step_s(PS_WORKER, jobs, hardware, effects)
-        fast, _ = step_s(PS_WORKER, jobs, faster, effects)
-        port, _ = step_s(ALLREDUCE_LOCAL, moved, hardware, effects)
+        before, _, exposed = step_s(PS_WORKER, jobs, hardware, effects)
+        fast, *_ = step_s(PS_WORKER, jobs, faster, effects)
+        port, *_ = step_s(ALLREDUCE_LOCAL, moved, hardware, effects)
         row = _row(name, before, exposed, fast, port, cnodes, placed)
         if effects.measured != NOTHING:
             inside = in_range(PS_WORKER, jobs, hardware, effects)

@@ -32,9 +32,9 @@ def test_a_ring_moves_all_but_one_part_in_n_of_the_papers_bytes() -> None:
 def test_software_costs_and_overlap_spares_but_never_more_than_the_backward_pass(
     architecture: str,
 ) -> None:
-    bare, _ = step_s(architecture, JOBS, BASE, Effects())
-    software, comm = step_s(architecture, JOBS, BASE, Effects(True))
-    hidden, exposed = step_s(architecture, JOBS, BASE, Effects(True, 1.0, True))
+    bare, *_ = step_s(architecture, JOBS, BASE, Effects())
+    software, _, comm = step_s(architecture, JOBS, BASE, Effects(True))
+    hidden, _, exposed = step_s(architecture, JOBS, BASE, Effects(True, 1.0, True))
     assert (software > bare).all()
     assert (hidden < software).all()
     backward = 2 / 3 * pai.step_times(architecture, JOBS, BASE).compute_s
