@@ -76,6 +76,9 @@ def fused(
     broadcasts; R by default. cost: bytes, of shape S or (sizes, 1, ...), -> seconds of one
     allreduce, in a shape that broadcasts with it and S. The loop takes as many rounds as there are
     tensors, at most; points that are done are left out of it. Without tensors all is 0.
+
+    A point is priced as it is alone, whatever its company. One whose gradients are never ready
+    (infinite), or whose times or costs are not known (NaN), ends never, or at an unknown time.
     """
     shape = ready_s.shape[1:] if shape is None else shape
     if tensor_bytes.size == 0:
@@ -116,9 +119,13 @@ def _followed(
     tensors = times.count
     points = buffer.size
     sent, seen = np.zeros(points, dtype=np.int64), np.zeros(points, dtype=np.int64)
-    now, busy, messages = np.zeros(points), np.zeros(points), np.zeros(points)
-    tick = first_s - cycle
-    at = np.arange(points)
+    busy, messages = np.zeros(points), np.zeros(points)
+    # Nothing is followed where it leads nowhere: the sum of what it takes tells how it ends.
+    never = times.all_s() + cycle + agree + np.where(np.isnan(buffer), np.nan, 0.0)
+    followed = np.isfinite(never)
+    now = np.where(followed, 0.0, never)
+    at = np.flatnonzero(followed)
+    tick = np.where(followed, first_s, 0.0) - np.where(followed, cycle, 0.0)
     while at.size:
         idle = at[sent[at] == seen[at]]
         if idle.size:
@@ -136,7 +143,7 @@ def _followed(
         busy[at] += seconds
         messages[at] += 1
         sent[at] = until
-        at = at[until < tensors]
+        at = at[(until < tensors) & np.isfinite(now[at])]
     return np.stack([now, busy, messages])
 
 
@@ -144,27 +151,34 @@ class _Times:
     """When each tensor is ready: (tensors, *R), looked up at points of shape (ways, *S).
 
     To find how many are ready by some time, the times of all cells of R stand in one row, each
-    cell's after those of the cell before, and later than these by ``_apart_s``.
+    cell's after those of the cell before: as complex numbers, cell + i time, which are ordered by
+    the cell and then by the time, to the last bit.
     """
 
     def __init__(self, ready_s: Array, shape: tuple[int, ...], ways: int) -> None:
         self._cell, self._cells = _cells(ready_s.shape[1:], (ways, *shape))
         self._ready_s, self.count = ready_s.reshape(-1), len(ready_s)
-        self._last_s = float(ready_s.max(initial=0.0, where=np.isfinite(ready_s)))
-        self._apart_s = 2 * self._last_s + 1
-        starts = self._apart_s * np.arange(self._cells)
-        finite = np.minimum(ready_s, self._last_s).reshape(self.count, -1)
-        self._row = (finite + starts).T.reshape(-1)
+        columns = ready_s.reshape(self.count, -1)
+        self._sum_s = columns.sum(axis=0)  # NaN or infinite where one of them is
+        self._row = np.empty((self._cells, self.count), dtype=np.complex128)
+        self._row.real = np.arange(self._cells)[:, np.newaxis]
+        self._row.imag = np.where(np.isfinite(self._sum_s), columns, 0.0).T
+        self._row = self._row.reshape(-1)
+
+    def all_s(self) -> Array:
+        """The sum over all tensors, at every point."""
+        return np.asarray(self._sum_s[self._cell])
 
     def of(self, tensor: Indices, at: Indices) -> Array:
         """When a tensor is ready, at some of the points."""
         return np.asarray(self._ready_s[tensor * self._cells + self._cell[at]])
 
     def reached(self, now: Array, at: Indices) -> Indices:
-        """How many tensors are ready by ``now``."""
+        """How many tensors are ready by ``now``, which is finite."""
         cell = self._cell[at]
-        there = np.minimum(now, self._last_s) + self._apart_s * cell
-        return np.asarray(np.searchsorted(self._row, there, side="right") - self.count * cell)
+        wanted = np.empty(cell.size, dtype=np.complex128)
+        wanted.real, wanted.imag = cell, now
+        return np.asarray(np.searchsorted(self._row, wanted, side="right") - self.count * cell)
 
 
 class _Prices:

@@ -136,7 +136,7 @@ def ended(
     around = passes.forward_s + update_s
     stalled: Array = np.zeros(())
     step = np.maximum(end_s, passes.backward_s) + around
-    if np.any(loading_s > around + passes.backward_s):  # else the input never binds
+    if not np.all(loading_s <= around + passes.backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
     return StepTime(passes.forward_s, passes.backward_s, loading_s, comm_s, stalled, update_s, step)

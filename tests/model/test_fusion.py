@@ -156,3 +156,40 @@ def test_a_point_that_never_computes_leaves_the_others_as_they_are(phases: int) 
         assert found.end_s[column] == expected.end_s[0]
         assert found.messages[column] == expected.messages[0]
     assert found.end_s[1] == np.inf
+
+
+ODD = [0.0, 1.0, 3.0, 7.5, np.inf, np.nan]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(0.5, 60.0), min_size=1, max_size=8),
+    st.lists(
+        st.tuples(  # of a point: when its last tensor is ready, its price, buffer and cycle
+            st.sampled_from(ODD), st.sampled_from(ODD), st.sampled_from([0.0, 20.0, np.inf]),
+            st.sampled_from([0.0, 0.3, 5.0]),
+        ),
+        min_size=2,
+        max_size=6,
+    ),
+    st.sampled_from([0, 4]),
+)  # fmt: skip
+def test_a_point_ends_as_it_does_alone(
+    sizes: list[float], points: list[tuple[float, float, float, float]], phases: int
+) -> None:
+    """In any company: unknown, infinite, zero, and twice the same."""
+    tensors = np.array(sizes)
+    last, factor, buffer, cycle = np.array([*points, points[0]]).T
+    ready = np.linspace(0.25, 1, len(sizes))[:, np.newaxis] * last
+    found = fused(
+        tensors, ready, Fusion(buffer, cycle, 0.01, phases),
+        lambda size: np.asarray(cost(size) * factor), last.shape,
+    )  # fmt: skip
+    for at in range(len(last)):
+        alone = fused(
+            tensors, ready[:, at : at + 1], Fusion(buffer[at], cycle[at], 0.01, phases),
+            lambda size, at=at: np.asarray(cost(size) * factor[at]),
+        )  # fmt: skip
+        np.testing.assert_array_equal(found.end_s[at], alone.end_s[0])
+        np.testing.assert_array_equal(found.busy_s[at], alone.busy_s[0])
+        assert np.isfinite(found.end_s[at]) == (np.isfinite(last[at]) and np.isfinite(factor[at]))
