@@ -23,10 +23,9 @@ def check_study(study: str, as_json: bool) -> None:
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
-    from dse.report.points import describe
-    from dse.search import approached, feasibility, load
+    from dse.report.points import explained
+    from dse.search import load
     from dse.search.approach_axes import check_given
-    from dse.search.cautions import folded_ranks, why_unpriced
     from dse.study.assign import OPTION, assigned
 
     problem = load.load(study)
@@ -40,17 +39,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
         values[axis] = value
     values = problem.applicable(values)
     check_given(problem.study, values, given, OPTION)
-    point = describe(problem, values)
-    checks = feasibility.checks(problem.point(values), problem.study)
-    point["approach"] = approached.described(problem.setting(values))
-    point["why_unpriced"] = why_unpriced(problem, values)
-    chosen = [entry["algorithm"] for entry in (point["chosen"] or {}).get("chosen", ())]
-    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values, chosen)
-    point["not_searched"] = [
-        name for name, value in values.items()
-        if value is not None and not problem.study.has(name, value)
-    ]  # fmt: skip
-    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
+    point = explained(problem, values)
     if as_json:
         print(json.dumps(point, indent=1))
         return

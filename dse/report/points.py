@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.search import closed, ruled
+from dse.search import approached, closed, feasibility, ruled
+from dse.search.cautions import folded_ranks, why_unpriced
 from dse.search.guided import continuous_numbers
 from dse.search.objectives import by_goal
 from dse.search.outside import why_outside
@@ -61,6 +62,22 @@ def describe(
     }
 
 
+def explained(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any]:
+    """What `dse explain --json` says of one point: all of :func:`describe`, and why."""
+    point = describe(problem, values)
+    checks = feasibility.checks(problem.point(values), problem.study)
+    point["approach"] = approached.described(problem.setting(values))
+    point["why_unpriced"] = why_unpriced(problem, values)
+    chosen = [entry["algorithm"] for entry in (point["chosen"] or {}).get("chosen", ())]
+    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values, chosen)
+    point["not_searched"] = [
+        name for name, value in values.items()
+        if value is not None and not problem.study.has(name, value)
+    ]  # fmt: skip
+    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
+    return point
+
+
 def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any] | None:
     """90 % interval from the profile's draws and its held-out error; None if nothing is measured.
 
@@ -73,11 +90,13 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
         return None
     if not problem.is_measured(problem.study.baseline.values):
         return None  # an interval that takes the baseline for certain would be too narrow
+    best = problem.point(values)
+    if not np.all(np.isfinite(best.step.step_s)):
+        return None  # a layout without a price, say
     sampled = problem.sampled
     evaluation = sampled.point(values, speedup=False)
     baseline = np.ravel(sampled.baseline["throughput"])
     speedup = np.ravel(evaluation["throughput"]) / baseline
-    best = problem.point(values)
     return {
         "speedup": _percentiles(speedup, best["speedup"]),
         "step_s": _percentiles(evaluation.step.step_s, best.step.step_s),
