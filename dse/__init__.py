@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it 
     from numpy.typing import NDArray
 
     from dse.calibration import Profile
-    from dse.search.problem import Problem
+    from dse.pricing.problem import Problem
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,7 +50,7 @@ def load_study(study: File) -> Problem:
     """
     from pathlib import Path
 
-    from dse.search import load
+    from dse.pricing import load
 
     return load.load(Path(study))
 
@@ -71,7 +71,7 @@ def evaluate(
     """
     import numpy as np
 
-    from dse.search import load
+    from dse.pricing import load
     from dse.study import QUANTITIES
     from dse.study.assign import assigned
 

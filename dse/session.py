@@ -19,9 +19,9 @@ from dse.report.finding import RUN_LOG
 from dse.session_guided import keep_points, sampler_line, warm_guide
 
 if TYPE_CHECKING:
+    from dse.pricing.problem import Problem
     from dse.search.executors import Executors
     from dse.search.guided import Guide
-    from dse.search.problem import Problem
     from dse.search.run import Progress
     from dse.search.runlog import RunLog
 
@@ -63,7 +63,7 @@ class Plan:
 
 def planned(study: str, options: Options) -> Plan:
     """Read a study and choose its engine."""
-    from dse.search import load
+    from dse.pricing import load
     from dse.search import run as searching
 
     options.check_names()
@@ -166,7 +166,7 @@ def searched(
     from dse.report import document, runners_up
     from dse.report.write import check_writable, earlier_report, write_report
     from dse.search import run as searching
-    from dse.search.identity import identity
+    from dse.search.fingerprint import identity
     from dse.search.runlog import RunLog
 
     check_writable(plan.folder)
@@ -242,7 +242,7 @@ def _kept_for_resume(log: RunLog) -> Iterator[None]:
 
 def _profile_paths(problem: Problem) -> dict[str, Path]:
     """Name of each profile that prices something, and its file."""
-    from dse.search.load import profile_path
+    from dse.pricing.load import profile_path
 
     return {
         name: profile_path(problem.study, name, position)

@@ -132,8 +132,8 @@ def named_profile(given: str) -> Profile:
 
 
 def suggest_runs(given: str, study: str, *limits: Any) -> tuple[Profile, Advice]:
-    """A profile, and what to measure next for a study: see :func:`dse.search.demand.advise`."""
-    from dse.search.demand import advise
+    """A profile, and what to measure next for a study: see :func:`dse.pricing.messages.advise`."""
+    from dse.pricing.messages import advise
 
     profile = named_profile(given)
     return profile, advise(profile, study, *limits)

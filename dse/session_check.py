@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def check_study(study: str, as_json: bool) -> None:
     """Print what a study would search, without searching."""
+    from dse.pricing import load
     from dse.report import check
-    from dse.search import load
 
     problem = load.load(study)
     print(json.dumps(check.checked(problem)) if as_json else "\n".join(check.lines(problem)))
@@ -23,9 +23,9 @@ def check_study(study: str, as_json: bool) -> None:
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
+    from dse.pricing import load
+    from dse.pricing.axes import check_given
     from dse.report.points import explained
-    from dse.search import load
-    from dse.search.approach_axes import check_given
     from dse.study.assign import OPTION, assigned
 
     problem = load.load(study)

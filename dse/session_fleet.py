@@ -19,7 +19,7 @@ MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
 
 def fleet_path(given: str) -> Path:
     """The study the user means: a path, or the name of one that ships."""
-    from dse.search.load import shipped_studies, study_path
+    from dse.pricing.load import shipped_studies, study_path
 
     path = study_path(given)
     if path == Path(given) and not path.exists() and not path.suffix and len(path.parts) == 1:

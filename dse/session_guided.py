@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dse.errors import DseError, OutputError
 
 if TYPE_CHECKING:
+    from dse.pricing.problem import Problem
     from dse.search.guided import Archive, Guide
-    from dse.search.problem import Problem
 
 POINTS = "points.csv"
 
@@ -26,8 +26,8 @@ def sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
 
 def warm_guide(problem: Problem, sampler: str, folder: Path | None) -> tuple[Guide, str]:
     """How a search begins, and a line about it (empty without a folder of an earlier run)."""
+    from dse.pricing import load
     from dse.report.write import read_document
-    from dse.search import load
     from dse.search.guided import Guide, Points, warm
 
     if folder is None:

@@ -30,9 +30,9 @@ from dse.model.links import FREE, Link, Network, StepCost
 from dse.model.parameter_server import shard_imbalance
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
-from dse.search.efficiency import DEFAULT_EFFICIENCY
-from dse.search.problem import model_layers
-from dse.search.setting import DEFAULT_BUCKET_BYTES
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing.problem import model_layers
+from dse.pricing.setting import DEFAULT_BUCKET_BYTES
 
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
 # Which of two noisy rates is larger is nearly logistic, of this scale: the variances are equal.

@@ -13,9 +13,9 @@ from dse.model.links import Link
 from dse.model.precision import PRECISIONS
 from dse.model.tensor_servers import Servers
 from dse.model.waiting import waiting_factor
-from dse.search.approached import Around, built
-from dse.search.efficiency import DEFAULT_EFFICIENCY
-from dse.search.problem import model_layers
+from dse.pricing.approached import Around, built
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing.problem import model_layers
 
 FP32 = PRECISIONS["fp32"]
 

@@ -25,9 +25,9 @@ import numpy as np
 
 from benchmarks.search.methods import METHODS, dse
 from dse.model.arrays import Array
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.search import pareto
-from dse.search.load import load
-from dse.search.problem import Problem
 from dse.search.run import run
 
 HERE = Path(__file__).parent

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from dse.model.arrays import Array
+from dse.pricing.problem import Problem
 from dse.search.guided import Guided, Point, Points
 from dse.search.guided.archive import evaluated
 from dse.search.guided.points import at_fraction
 from dse.search.guided.proposals import suggested
-from dse.search.problem import Problem
 
 Method = Callable[[Problem, int, int], Array]  # (problem, budget, seed) -> gain, cost, violation
 

@@ -18,8 +18,8 @@ from benchmarks.speed.sweeps import measured, sweep, sweep_priced, swept
 from benchmarks.speed.table import Table, at_least, number
 from dse import evaluate
 from dse.catalog import fabric
-from dse.search.load import load
-from dse.search.problem import Problem
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 
 QUESTION = Path(__file__).parent / "question.yaml"
 SECONDS, REPEATS = 1.0, 3

@@ -24,11 +24,11 @@ from typing import Any
 
 from benchmarks.speed.apart import apart
 from benchmarks.speed.table import Table, at_least, at_most
+from dse.pricing.load import load, shipped_studies
+from dse.pricing.problem import Problem
 from dse.search import cells, exhaustive, pareto, screening
 from dse.search.executors import RayExecutor
-from dse.search.identity import identity
-from dse.search.load import load, shipped_studies
-from dse.search.problem import Problem
+from dse.search.fingerprint import identity
 from dse.search.run import run
 from dse.search.runlog import RunLog
 

@@ -160,10 +160,10 @@ class _Times:
         self._ready_s, self.count = ready_s.reshape(-1), len(ready_s)
         columns = ready_s.reshape(self.count, -1)
         self._sum_s = columns.sum(axis=0)  # NaN or infinite where one of them is
-        self._row = np.empty((self._cells, self.count), dtype=np.complex128)
-        self._row.real = np.arange(self._cells)[:, np.newaxis]
-        self._row.imag = np.where(np.isfinite(self._sum_s), columns, 0.0).T
-        self._row = self._row.reshape(-1)
+        row = np.empty((self._cells, self.count), dtype=np.complex128)
+        row.real = np.arange(self._cells)[:, np.newaxis]
+        row.imag = np.where(np.isfinite(self._sum_s), columns, 0.0).T
+        self._row = row.reshape(-1)
 
     def all_s(self) -> Array:
         """The sum over all tensors, at every point."""

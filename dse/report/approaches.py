@@ -7,8 +7,8 @@ from typing import Any
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.search.problem import Problem
-from dse.search.values import axis_values
+from dse.pricing.problem import Problem
+from dse.pricing.values import axis_values
 from dse.study import APPROACH, split_aggregation
 
 _MS, _US, _MIB = 1e3, 1e6, 2.0**20
@@ -47,7 +47,7 @@ def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
 
 
 def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
-    """The terms of one point's approach, see :func:`dse.search.approached.described`."""
+    """The terms of one point's approach, see :func:`dse.pricing.approached.described`."""
     cost = f"{known['message_s'] * _US:g} us a message, {known['link_efficiency']:.1%} of the link"
     out = [f"approach         {known['title']}", f"                 {cost}"]
     queries, adding, fusion = known["queries"], known["sum"], known["fusion"]

@@ -7,13 +7,13 @@ import numpy as np
 from dse import catalog
 from dse.model.selection import NCCL
 from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.pricing import caveats, hardware, ruled
+from dse.pricing.chosen import MOST_NAMES, measured_choices, ruling
+from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.closed import CLOSED_LINES
 from dse.report.measured import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
-from dse.search import cautions, ruled, tables
-from dse.search.chosen import MOST_NAMES, measured_choices, ruling
-from dse.search.problem import Problem
 from dse.study import split_aggregation
 
 
@@ -30,7 +30,7 @@ def assumptions(problem: Problem) -> list[str]:
             f"{'one stands' if parts == 1 else f'{parts} stand'} for them. A tensor is not split, "
             "so neither more parameter servers than that nor smaller buckets change anything here."
         )
-    if np.isnan(tables.number(problem.workload.input_bytes)):
+    if np.isnan(hardware.number(problem.workload.input_bytes)):
         lines.append("The size of an input sample is unknown; feeding it is taken to be free.")
     lines.append(
         "All nodes are equally fast and have the network to themselves: what waiting for the "
@@ -93,10 +93,10 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
         name = f"{AUTO}-{transport}"
         if profile is None or profile.auto is None or name not in mentioned(problem, "aggregation"):
             continue
-        lines += cautions.unpriced_layouts(problem, name, profile)
+        lines += caveats.unpriced_layouts(problem, name, profile)
         speed = profile.link_bytes_per_s
         if speed is None and profile.max_nodes > 1:
-            lines.append(cautions.unknown_speed(name, profile))
+            lines.append(caveats.unknown_speed(name, profile))
         elif speed is not None:
             lines.append(
                 f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
@@ -140,7 +140,7 @@ def _ruled_assumptions(problem: Problem) -> list[str]:
 def _network_assumptions(problem: Problem) -> list[str]:
     lines = [
         "Switches form a full-bisection fat tree, bought by the port; where no switch size is "
-        f"known it is {tables.DEFAULT_RADIX:g} ports."
+        f"known it is {hardware.DEFAULT_RADIX:g} ports."
     ]
     for name in mentioned(problem, "inter_node"):
         known = {} if problem.closed else catalog.fabric(name).latency_s

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from dse.pricing.caveats import cautions, unsupported
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search import run as searching
-from dse.search.cautions import cautions, unsupported
 from dse.search.estimate import estimate
-from dse.search.objectives import by_goal
-from dse.search.problem import Problem
 from dse.study import Study
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.search.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 
 CLOSED_LINES = (
     "Steps are priced by the closed model of Wang et al., 'Characterizing Deep Learning Training "

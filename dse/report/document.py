@@ -16,18 +16,18 @@ from dse.calibration import Profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
+from dse.pricing import caveats, constraints
+from dse.pricing.coverage import CLOSED
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
 from dse.report import provenance
 from dse.report.assumptions import assumptions
 from dse.report.others import others
 from dse.report.points import describe
 from dse.report.recommend import recommended, why
 from dse.report.words import ALSO
-from dse.search import cautions, feasibility
-from dse.search.coverage import CLOSED
+from dse.search.fingerprint import version
 from dse.search.guided import number_name
-from dse.search.identity import version
-from dse.search.objectives import by_goal
-from dse.search.problem import Problem
 from dse.search.run import Outcome
 from dse.study import Axis
 
@@ -107,7 +107,7 @@ def build(
         "calibration": [_profile(problem, name, path) for name, path in profiles.items()],
         "transports": provenance.transports(problem),
         "extrapolated": _extrapolated(problem, front),
-        "cautions": [*cautions.cautions(problem), *cautions.unsupported(problem)],
+        "cautions": [*caveats.cautions(problem), *caveats.unsupported(problem)],
         "assumptions": assumptions(problem),
         "sources": provenance.sources(problem),
         "reproduce": [*_measuring(problem, profiles), command],
@@ -173,7 +173,7 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
     columns = _no_sample()
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study):
+        for _, mask in constraints.checks(evaluation, problem.study):
             passed &= mask
         gain = np.broadcast_to(evaluation[most.name], passed.shape)
         cost = np.broadcast_to(evaluation[least.name], passed.shape)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dse import catalog
 from dse.catalog import Accelerator
 from dse.model.step import PARAMETER_SERVER
-from dse.search.efficiency import DEFAULT_EFFICIENCY, Reached, measured
-from dse.search.problem import Problem
-from dse.search.values import axis_values
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
+from dse.pricing.problem import Problem
+from dse.pricing.values import axis_values
 
 
 def server_note(problem: Problem, transport: str) -> str:

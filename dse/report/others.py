@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from dse.pricing import constraints
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
+from dse.pricing.values import axis_values
 from dse.report import tables, words
 from dse.report.points import describe
 from dse.report.words import Document, Point
-from dse.search import feasibility
 from dse.search.guided import Points
-from dse.search.objectives import by_goal
-from dse.search.problem import Problem
 from dse.search.run import FrontPoint
-from dse.search.values import axis_values
 from dse.study import Value
 
 AXIS = "aggregation"
@@ -47,7 +47,7 @@ def others(
         point = dict(chosen) if value == chosen[AXIS] else _best(problem, {**chosen, AXIS: value})
         evaluation = problem.point(point)
         row = describe(problem, point)
-        checks = feasibility.checks(evaluation, problem.study)
+        checks = constraints.checks(evaluation, problem.study)
         row["ratio"] = None if row["speedup"] is None else row["speedup"] / own
         row["missed"] = [reason for reason, mask in checks if not mask.all()]
         label = row["config"][AXIS]
@@ -68,7 +68,7 @@ def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Val
     order = np.full((3, len(tried)), np.inf)
     for where, evaluation in problem.rows(tried):
         fails = np.zeros(len(where))
-        for _, mask in feasibility.checks(evaluation, problem.study):
+        for _, mask in constraints.checks(evaluation, problem.study):
             fails += ~np.broadcast_to(mask, fails.shape)
         order[0, where] = fails > 0
         order[1, where] = np.nan_to_num(-evaluation[most.name], nan=np.inf)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.search import approached, closed, feasibility, ruled
-from dse.search.cautions import folded_ranks, why_unpriced
+from dse.pricing import approached, closed, constraints, ruled
+from dse.pricing.caveats import folded_ranks, why_unpriced
+from dse.pricing.objectives import by_goal
+from dse.pricing.outside import why_outside
+from dse.pricing.problem import Problem
 from dse.search.guided import continuous_numbers
-from dse.search.objectives import by_goal
-from dse.search.outside import why_outside
-from dse.search.problem import Problem
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
 
@@ -65,7 +65,7 @@ def describe(
 def explained(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any]:
     """What `dse explain --json` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
-    checks = feasibility.checks(problem.point(values), problem.study)
+    checks = constraints.checks(problem.point(values), problem.study)
     point["approach"] = approached.described(problem.setting(values))
     point["why_unpriced"] = why_unpriced(problem, values)
     chosen = [entry["algorithm"] for entry in (point["chosen"] or {}).get("chosen", ())]

@@ -8,11 +8,11 @@ from typing import Any
 from dse import catalog
 from dse.catalog import Fact
 from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.pricing import ruled
+from dse.pricing.chosen import is_chosen, ruling
+from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.measured import server_note
-from dse.search import ruled
-from dse.search.chosen import is_chosen, ruling
-from dse.search.problem import Problem
 from dse.study import APPROACH, Wire, split_aggregation
 
 

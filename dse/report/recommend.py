@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.search.objectives import by_goal
+from dse.pricing.objectives import by_goal
 from dse.search.run import FrontPoint
 from dse.study import Objective
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from dse.report.words import minimized
 from dse.search import exhaustive
-from dse.search.near import MOST, near
 from dse.search.run import Outcome, labels_of
+from dse.search.runners_up import MOST, near
 
 VALUES = ("gain", "cost", "other")
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 
 from dse.model import step
-from dse.search import closed
-from dse.search.columns import Evaluation
-from dse.search.problem import Problem
-from dse.search.setting import Setting
+from dse.pricing import closed
+from dse.pricing.problem import Problem
+from dse.pricing.quantities import Evaluation
+from dse.pricing.setting import Setting
 from dse.study import Study
 from dse.study.space import Box
 

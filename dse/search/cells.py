@@ -9,11 +9,11 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Mask
-from dse.search.columns import Evaluation
+from dse.pricing.placement import Coordinate
+from dse.pricing.problem import Problem
+from dse.pricing.quantities import Evaluation
+from dse.pricing.setting import Setting
 from dse.search.pareto import Indices
-from dse.search.placement import Coordinate
-from dse.search.problem import Problem
-from dse.search.setting import Setting
 from dse.study import Value
 from dse.study.space import Box, Slab
 

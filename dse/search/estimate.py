@@ -12,9 +12,9 @@ from itertools import islice
 
 from dse import catalog
 from dse.model.fusion import SLOWED
+from dse.pricing.approached import PHASES
+from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto
-from dse.search.approached import PHASES
-from dse.search.problem import Problem
 from dse.search.tally import Tally
 from dse.study import APPROACH, split_aggregation
 from dse.study.space import Box, Slab

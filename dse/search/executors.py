@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dse.errors import DseError
+from dse.pricing.problem import Problem
 from dse.ray_session import CONNECT_S, ray_session
 from dse.search import exhaustive, pareto
-from dse.search.identity import installation
+from dse.search.fingerprint import installation
 from dse.search.pareto import Front
-from dse.search.problem import Problem
 from dse.search.ray_lots import Begun, Lots, Nodes
 from dse.search.ray_worker import Lot, lot_task
 from dse.search.tally import Tally

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from dse.search import bounds, cells, feasibility, pareto, screening
-from dse.search.columns import Evaluation
+from dse.pricing import constraints
+from dse.pricing.problem import Problem
+from dse.pricing.quantities import Evaluation
+from dse.search import bounds, cells, pareto, screening
 from dse.search.pareto import Front
-from dse.search.problem import Problem
 from dse.search.tally import Tally, total
 from dse.study.space import Box, Space
 
@@ -60,7 +61,7 @@ def least_violating(problem: Problem, boxes: Iterable[Box]) -> int:
     best, best_index = np.inf, 0
     for box in boxes:
         for piece, evaluation in _judged(problem, box):
-            past = np.broadcast_to(feasibility.violation(evaluation, problem.study), piece.shape)
+            past = np.broadcast_to(constraints.violation(evaluation, problem.study), piece.shape)
             at = int(np.argmin(past))
             if past.flat[at] < best:
                 best, best_index = float(past.flat[at]), piece.first + at

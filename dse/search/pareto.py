@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
-from dse.search.bar import Bar
+from dse.search.attainment import Bar
 
 Indices = NDArray[np.int64]
 # The objectives of points: gain, cost and, where a study minimises two, the other cost.

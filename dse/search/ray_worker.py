@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
-from dse.search.identity import disagreement, installation
-from dse.search.problem import Problem
+from dse.search.fingerprint import disagreement, installation
 from dse.search.tally import Tally
 
 

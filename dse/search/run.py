@@ -10,12 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from dse.errors import DseError, NoFeasiblePoint
-from dse.search import exhaustive, feasibility, pareto
-from dse.search.columns import Evaluation
+from dse.pricing import constraints
+from dse.pricing.problem import Problem
+from dse.pricing.quantities import Evaluation
+from dse.search import exhaustive, pareto
 from dse.search.estimate import estimate
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guide, Guided, Points, record
-from dse.search.problem import Problem
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
@@ -259,7 +260,7 @@ def _nothing_feasible(
     evaluation = problem.point(values)
     missed = [
         f"'{reason}'{_reached(evaluation, problem.study, reason)}"
-        for reason, mask in feasibility.checks(evaluation, problem.study)
+        for reason, mask in constraints.checks(evaluation, problem.study)
         if not mask.all()
     ]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError, OutputError
-from dse.search.identity import Identity, difference
+from dse.search.fingerprint import Identity, difference
 from dse.search.tally import Tally, from_record, total
 
 FORMAT = "dse-runlog/3"

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
-from dse.search import bounds, feasibility, pareto
+from dse.pricing import constraints
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
+from dse.pricing.quantities import Evaluation
+from dse.search import bounds, pareto
 from dse.search.cells import Cells, parts, whole
-from dse.search.columns import Evaluation
-from dse.search.objectives import by_goal
 from dse.search.pareto import Front, Indices, Values
-from dse.search.problem import Problem
 from dse.search.tally import Tally
 from dse.study.space import Box
 
@@ -47,7 +48,7 @@ def counted(evaluation: Evaluation, problem: Problem, shape: tuple[int, ...]) ->
     """What the study's demands leave of points of this shape."""
     size = int(np.prod(shape, dtype=np.int64))
     masks, rejected = [], {}
-    for reason, passed in feasibility.checks(evaluation, problem.study):
+    for reason, passed in constraints.checks(evaluation, problem.study):
         failed = passed.size - int(np.count_nonzero(passed))
         if failed:
             rejected[reason] = failed * (size // passed.size)

@@ -11,7 +11,7 @@ import pytest
 
 import dse
 from dse.errors import NoFeasiblePoint, StudyError
-from tests.search import studies
+from tests.pricing import studies
 
 
 def test_the_public_names() -> None:

@@ -13,8 +13,8 @@ from benchmarks.peers import PEERS, Peer, PeerMissing, ask, install
 from benchmarks.peers.rate import CALLS, one_core, rate
 from benchmarks.speed import evaluations, filters, scaling, sweeps
 from benchmarks.speed.apart import apart, side_by_side
+from dse.pricing.load import load, shipped_studies
 from dse.search import bounds
-from dse.search.load import load, shipped_studies
 
 NOT_THERE = "dse-bench-not-there==0"
 SMALLER = {  # the rest of the line becomes a comment

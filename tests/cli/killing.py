@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 
 from dse.cli import main as dse
+from dse.pricing.load import load
 from dse.ray_session import authenticate
 from dse.search import exhaustive
-from dse.search.load import load
 
 ENOUGH_S = 240.0  # only a hang reaches it
 EARLY_S = 0.5  # a run begins to search in that time

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import dse, files, refused
-from tests.search.studies import SMALL, written
+from tests.pricing.studies import SMALL, written
 
 ONE_LINE = re.compile(r"study\.yaml:(\d+):(\d+): (\S.*); (\S.*)")
 

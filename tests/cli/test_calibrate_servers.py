@@ -13,7 +13,7 @@ from dse.calibration import read_profile
 from dse.calibration.experiment import read_experiment
 from tests import processes
 from tests.cli import command
-from tests.search import studies
+from tests.pricing import studies
 
 NEEDS_GRPC = pytest.mark.skipif(
     importlib.util.find_spec("grpc") is None, reason="grpcio is not installed"

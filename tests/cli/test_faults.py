@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import write_experiment
-from dse.search.identity import identity
-from dse.search.load import load
+from dse.pricing.load import load
+from dse.search.fingerprint import identity
 from tests.calibration import synthetic
 from tests.cli.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 from tests.ray_head import beside_a_head
-from tests.search.studies import LARGE, SMALL, written
 
 REPORT = {"report.html", "report.md", "front.csv", "run.json"}
 LOG = "run.log.jsonl"
@@ -117,7 +117,7 @@ def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Pa
     ("imported", "asked"),
     [
         ("typer", "check study.yaml"),
-        ("dse.search.load", "check study.yaml"),
+        ("dse.pricing.load", "check study.yaml"),
         ("scipy.optimize", "calibrate fit measured.json --out new.yaml"),
         ("dse.calibration.runners.mpi", "calibrate run --budget 5"),
     ],

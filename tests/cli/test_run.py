@@ -15,7 +15,7 @@ import yaml
 
 from dse.session_fleet import is_fleet
 from tests.cli.command import dse, files, refused, said
-from tests.search.studies import CONTINUOUS, IMPOSSIBLE, SMALL, written
+from tests.pricing.studies import CONTINUOUS, IMPOSSIBLE, SMALL, written
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]

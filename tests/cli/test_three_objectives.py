@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import DEADLINE_S, dse, refused, start
+from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
-from tests.search.studies import LARGE, SMALL, written
 
 TWO = "minimize: [capital, power]"
 THREE = SMALL.replace("minimize: capital", TWO)

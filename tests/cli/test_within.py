@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import dse, refused
-from tests.search.studies import CONTINUOUS, written
+from tests.pricing.studies import CONTINUOUS, written
 
 
 def test_runners_up_are_listed_on_request(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import pytest
 from benchmarks.lab.network import network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, ray_cluster
 from tests.cli.command import DEADLINE_S, dse, said
+from tests.pricing.studies import LARGE, written
 from tests.processes import command, disturbed, stopped, text, until
-from tests.search.studies import LARGE, written
 
 REASON = unavailable()
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]

@@ -11,10 +11,10 @@ import pytest
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.search.load import known_names, load
-from dse.search.problem import Problem
+from dse.pricing.load import known_names, load
+from dse.pricing.problem import Problem
 from dse.study import Value
-from tests.search import studies
+from tests.pricing import studies
 
 # The P100 and the K80 know no bf16: their points have no price. The rest asks for corners.
 STUDY = """\

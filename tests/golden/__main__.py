@@ -1,4 +1,4 @@
-"""``python -m tests.golden [NAME ...]``: shows what differs from the golden answers, and by how much.
+"""``python -m tests.golden [NAME ...]``: what differs from the golden answers, and by how much.
 
 With ``--write`` it writes them anew.
 """

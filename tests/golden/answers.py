@@ -18,8 +18,8 @@ from typing import Any
 import dse
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
+from dse.pricing.load import load
 from dse.report.points import explained
-from dse.search.load import load
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main, study
 from dse import catalog, fleet
 from dse.model.pai import ONE_WORKER_ONE_GPU, PS_WORKER
+from dse.pricing.caveats import cautions
+from dse.pricing.load import load
 from dse.report.assumptions import assumptions
-from dse.search.cautions import cautions
-from dse.search.load import load
 
 TABLE = fleet.read_table(fleet.population_path("pai-case-studies"))
 JOBS = {

@@ -11,16 +11,16 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
+from dse.pricing import coverage
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report import document, recommend
 from dse.report.explain import lines
-from dse.search import coverage
-from dse.search.load import load
-from dse.search.problem import Problem
 from dse.search.run import FrontPoint, run
 from dse.study import Objective
 from tests.calibration import synthetic
-from tests.search import studies
-from tests.search.priced import at, width
+from tests.pricing import studies
+from tests.pricing.priced import at, width
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.pricing import constraints
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report import document, markdown, others, page
-from dse.search import feasibility
 from dse.search.guided import Guide
-from dse.search.load import load
-from dse.search.problem import Problem
 from dse.search.run import Outcome, run
+from tests.pricing import studies
 from tests.report import documents
 from tests.report.test_fleet import Page
-from tests.search import studies
 
 HEADING = "The recommended point with another aggregation"
 
@@ -57,7 +57,7 @@ def test_each_aggregation_is_the_best_of_those_that_differ_in_nothing_else(small
             wanted = {**row["config"], "ps_servers": labels["ps_servers"]}
             if labels == wanted:
                 evaluation = small.point(small.space.point(index))
-                passed = all(m.all() for _, m in feasibility.checks(evaluation, small.study))
+                passed = all(m.all() for _, m in constraints.checks(evaluation, small.study))
                 rivals.append((passed, evaluation["speedup"].item()))
         assert len(rivals) == (2 if row["config"]["aggregation"] == "ps-grpc" else 1)
         assert (not row["missed"], row["speedup"]) == max(rivals)

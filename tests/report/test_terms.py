@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from dse.pricing.load import load
 from dse.report import document, figures, markdown, page, terms
-from dse.search.load import load
 from dse.search.run import run
+from tests.pricing import studies
 from tests.report import documents
 from tests.report.test_fleet import Page
-from tests.search import studies
 
 STUDY = """\
 study: closed

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dse.errors import DseError, NoFeasiblePoint
-from dse.search import bounds, estimate, exhaustive, feasibility, pareto
-from dse.search.load import load
-from dse.search.problem import Problem
+from dse.pricing import constraints
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.search import bounds, estimate, exhaustive, pareto
 from dse.search.run import Outcome, choose_engine, run
-from tests.search import studies
+from tests.pricing import studies
 
 
 def brute_front(problem: Problem) -> set[tuple[float, float]]:
@@ -20,7 +21,7 @@ def brute_front(problem: Problem) -> set[tuple[float, float]]:
     rows = []
     for index in range(problem.space.size):
         evaluation = problem.point(problem.space.point(index))
-        checks = feasibility.checks(evaluation, problem.study)
+        checks = constraints.checks(evaluation, problem.study)
         if all(bool(mask.all()) for _, mask in checks):
             gain = float(np.ravel(evaluation["speedup"])[0])
             rows.append((gain, float(np.ravel(evaluation["capital"])[0])))

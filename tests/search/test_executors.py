@@ -21,21 +21,21 @@ from ray import cloudpickle
 import dse
 from dse.catalog.facts import Fact
 from dse.errors import DseError
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.search.executors import Executors, LocalExecutor, RayExecutor
-from dse.search.identity import identity
-from dse.search.load import load
-from dse.search.problem import Problem
+from dse.search.fingerprint import identity
 from dse.search.ray_lots import Begun, Lots, Nodes
 from dse.search.ray_worker import lot_task
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
 from dse.study.space import Box, Space
+from tests.pricing import studies
+from tests.pricing.studies import LARGE
 from tests.processes import command, descendants
 from tests.ray_head import beside_a_head
-from tests.search import studies
-from tests.search.studies import LARGE
 
 
 def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
@@ -111,8 +111,8 @@ sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
 from dse.errors import DseError
 from dse.search.executors import RayExecutor
-from dse.search.identity import identity
-from dse.search.load import load
+from dse.search.fingerprint import identity
+from dse.pricing.load import load
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from tests.processes import command, descendants
@@ -265,12 +265,12 @@ folder = Path(sys.argv[3])
 sys.path.insert(0, str(folder))
 os.environ["DSE_MODELS"] = str(folder / "changed")
 from dse.errors import DseError
-from dse.search import identity
+from dse.search import fingerprint
 from dse.search.executors import RayExecutor
-from dse.search.load import load
+from dse.pricing.load import load
 from dse.search.run import run
 
-assert Path(identity.__file__).is_relative_to(folder)
+assert Path(fingerprint.__file__).is_relative_to(folder)
 problem = load(sys.argv[2])
 where = RayExecutor(sys.argv[1])
 try:
@@ -300,7 +300,7 @@ def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
     study = studies.written(tmp_path)
     code = (
         "import sys; from dse.search.executors import RayExecutor; "
-        "from dse.search.load import load; from dse.search.run import run; "
+        "from dse.pricing.load import load; from dse.search.run import run; "
         "where = RayExecutor(sys.argv[1]); "
         "found = run(load(sys.argv[2]), 'exhaustive', where, None, lambda *_: None, 0, 0); "
         "where.close(); print(len(found.front), found.tally.feasible)"

@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 from optuna.trial import TrialState
 
 from dse.errors import DseError
+from dse.pricing.load import known_names, load
+from dse.pricing.problem import Problem
 from dse.report.document import build
+from dse.search.fingerprint import identity
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
+from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.buildable import nearest
 from dse.search.guided.codes import Coded
 from dse.search.guided.points import size
 from dse.search.guided.polish import polish
-from dse.search.guided.promise import Frame, losses_of
 from dse.search.guided.proposals import bounded, propose, suggested
 from dse.search.guided.record import block_from, block_record
 from dse.search.guided.surrogate import fitted, regression
-from dse.search.identity import identity
-from dse.search.load import known_names, load
-from dse.search.problem import Problem
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Wire
-from tests.search import studies
+from tests.pricing import studies
 
 HUGE = (
     studies.SMALL.replace("study: small", "study: huge")

@@ -19,7 +19,7 @@ from dse.errors import DseError
 from dse.options import Options
 from dse.session import run_study
 from dse.session_guided import POINTS, export_run
-from tests.search import studies
+from tests.pricing import studies
 
 CONTINUOUS = studies.CONTINUOUS.replace(
     "bucket: [4 MiB, 25 MiB]", "bucket: {from: 1 MiB, to: 64 MiB, continuous: true}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.search import studies
+from tests.pricing import studies
 
 BUDGET = 600
 DEADLINE_S = 120

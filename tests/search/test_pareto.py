@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.search import bar, pareto
+from dse.search import attainment, pareto
 
 small = st.integers(0, 6).map(float)  # few values: many ties
 pairs = st.lists(st.tuples(small, small), min_size=1, max_size=60)
@@ -82,7 +82,9 @@ def test_only_what_a_rival_dominates_may_not_enter(
     known = [row[:width] for row in known]
     rival = made(list(np.array(known).T), np.arange(len(known)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bar, "LINES", lines)  # so coarse a table that most is looked at one by one
+        patch.setattr(
+            attainment, "LINES", lines
+        )  # so coarse a table that most is looked at one by one
         found = pareto.may_enter(list(asked[:, :width].T), rival)
     for row, enters in zip(asked[:, :width].tolist(), found.tolist(), strict=True):
         assert enters == (tuple(row) in brute([*known, tuple(row)]))
@@ -129,7 +131,7 @@ def test_the_bar_is_exact_where_it_is_reached(count: int, levels: int) -> None:
     asked[:, :50] = known[:, :50]
     below = (known[1] <= asked[1, :, None]) & (known[2] <= asked[2, :, None])
     exact = np.where(below, known[0], -np.inf).max(axis=1)
-    found = bar.Bar(*known)(*asked)
+    found = attainment.Bar(*known)(*asked)
     reached = asked[0] >= exact
     assert 0 < np.count_nonzero(reached) < 400
     assert found[reached].tolist() == exact[reached].tolist()

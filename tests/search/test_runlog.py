@@ -18,13 +18,13 @@ import pytest
 import dse
 from dse import catalog
 from dse.errors import DseError
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.identity import identity, version
-from dse.search.load import load
-from dse.search.problem import Problem
+from dse.search.fingerprint import identity, version
 from dse.search.run import Outcome, run
 from dse.search.runlog import RunLog
-from tests.search import studies
+from tests.pricing import studies
 
 
 @pytest.fixture
@@ -350,7 +350,7 @@ def test_code_that_decides_prices_is_part_of_the_version(tmp_path: Path, name: s
     shutil.copytree(package, tmp_path / "dse", ignore=shutil.ignore_patterns("__pycache__"))
     with (tmp_path / "dse" / name).open("a") as file:
         file.write("# changed\n")
-    asked = "from dse.search.identity import version; print(version())"
+    asked = "from dse.search.fingerprint import version; print(version())"
     changed = subprocess.run(
         [sys.executable, "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=True
     )

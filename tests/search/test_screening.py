@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from dse.model import collectives, step
 from dse.model.links import Link, Network, StepCost
+from dse.pricing.load import load, shipped_studies
+from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive, pareto, screening
-from dse.search.load import load, shipped_studies
-from dse.search.problem import Problem
 from dse.search.tally import Tally, total
-from tests.search import studies
-from tests.search.priced import feasible
+from tests.pricing import studies
+from tests.pricing.priced import feasible
 
 WIDE = """\
 study: wide

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.search import feasibility, pareto
+from dse.pricing import constraints
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
+from dse.search import pareto
 from dse.search.guided.points import Point, Points
-from dse.search.objectives import by_goal
 from dse.search.pareto import Front, Indices
-from dse.search.problem import Problem
 
 UNKNOWN = 1e9  # violation of a point that cannot be computed
 LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
@@ -127,12 +128,12 @@ def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block
     rejected: dict[str, int] = {}
     for where, evaluation in problem.rows([space.values(point) for point in points]):
         passed = np.ones(len(where), dtype=bool)
-        for reason, mask in feasibility.checks(evaluation, study):
+        for reason, mask in constraints.checks(evaluation, study):
             failed = len(where) - int(np.count_nonzero(np.broadcast_to(mask, passed.shape)))
             passed &= mask
             if failed:
                 rejected[reason] = rejected.get(reason, 0) + failed
-        past = np.nan_to_num(feasibility.violation(evaluation, study), nan=UNKNOWN, posinf=UNKNOWN)
+        past = np.nan_to_num(constraints.violation(evaluation, study), nan=UNKNOWN, posinf=UNKNOWN)
         violation[where] = np.where(passed, 0.0, np.maximum(past, 1e-9))
         for column, name in enumerate(names):
             values[where, column] = evaluation[name]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
-from dse.search import tables
+from dse.pricing import hardware
+from dse.pricing.problem import Problem
 from dse.search.guided.points import Points, size
-from dse.search.problem import Problem
 
 
 class Buildable:
@@ -21,7 +21,7 @@ class Buildable:
         columns = {name: at for at, name in enumerate(space.names)}
         plain = {axis.name: axis for axis in space.axes if not axis.continuous}
         machine = next((name for name in ("node", "accelerator") if name in plain), None)
-        rows = tables.machines(machine, plain[machine].values, problem.prices) if machine else ()
+        rows = hardware.machines(machine, plain[machine].values, problem.prices) if machine else ()
         per_node: list[float] = []
         self._gpus = self._nodes = self._machine = -1
         if "gpus_per_node" in plain:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
+from dse.pricing.problem import Problem
 from dse.search.guided.buildable import Buildable, nearest
 from dse.search.guided.points import Point, Points, at_fraction, fraction, size
-from dse.search.problem import Problem
 from dse.study import Axis, Condition, Value
 
 Codes: TypeAlias = Array  # shape (points, columns)

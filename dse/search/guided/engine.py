@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dse.pricing.problem import Problem
 from dse.search.guided.archive import Archive, Block
 from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point, Points, size
@@ -15,7 +16,6 @@ from dse.search.guided.proposals import propose
 from dse.search.guided.samplers import choose_sampler
 from dse.search.guided.screen import Screen
 from dse.search.pareto import Front
-from dse.search.problem import Problem
 from dse.study import Axis, Value
 
 MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each

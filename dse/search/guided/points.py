@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from dse.search.values import continuous_value
+from dse.pricing.values import continuous_value
 from dse.study import Axis, Study, Value
 from dse.study.definition import Wire
 

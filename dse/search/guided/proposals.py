@@ -12,11 +12,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dse.model.arrays import Array
+from dse.pricing.values import continuous_value
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point, Points, size
 from dse.search.guided.samplers import GENETIC, POPULATION, make_sampler
-from dse.search.values import continuous_value
 from dse.study import Axis, Value
 
 Direction: TypeAlias = Literal["maximize", "minimize"]

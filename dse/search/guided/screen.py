@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.model.arrays import Array, Mask
+from dse.search.guided.acquisition import Frame, front_of, losses_of, stale
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded, Codes
-from dse.search.guided.promise import Frame, front_of, losses_of, stale
 from dse.search.guided.surrogate import FITTED, Features, Scales, regression
 
 BLOCK = 48  # points priced at once

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
+from dse.pricing.objectives import by_goal
 from dse.search.guided.archive import Archive
 from dse.search.guided.points import continuous_numbers, number_name
-from dse.search.objectives import by_goal
 
 VIOLATION = "violation"  # 0 where the point meets every constraint
 

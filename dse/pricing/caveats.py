@@ -13,9 +13,9 @@ from dse.model.approach import BEST, CHOICES
 from dse.model.collectives import ALGORITHMS, FOLDING, beyond_power_of_two, node_count
 from dse.model.precision import PRECISIONS
 from dse.model.step import AUTO
-from dse.search import closed, tables
-from dse.search.problem import Problem
-from dse.search.values import axis_values, numbers, ranks_per_node, transports
+from dse.pricing import closed, hardware
+from dse.pricing.problem import Problem
+from dse.pricing.values import axis_values, numbers, ranks_per_node, transports
 from dse.study import APPROACH, Value, Wire, split_aggregation
 
 MOST_LISTED = 6
@@ -102,7 +102,7 @@ def unsupported(problem: Problem) -> list[str]:
     found = []
     axis = "node" if axis_values(problem, "node") else "accelerator"
     labels = [str(value) for value in axis_values(problem, axis)]
-    rows = tables.machines(axis, axis_values(problem, axis), problem.prices)
+    rows = hardware.machines(axis, axis_values(problem, axis), problem.prices)
     for precision in axis_values(problem, "precision"):
         peak = PRECISIONS[str(precision)].name
         lacking = [

@@ -14,15 +14,16 @@ import dse
 from dse import catalog
 from dse.errors import StudyError
 from dse.model import pai
+from dse.pricing import closed
+from dse.pricing.caveats import cautions
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report import check, provenance
 from dse.report.assumptions import assumptions
 from dse.report.explain import lines
 from dse.report.points import describe
-from dse.search import bounds, closed, exhaustive, identity
-from dse.search.cautions import cautions
-from dse.search.load import load
-from dse.search.problem import Problem
-from tests.search import studies
+from dse.search import bounds, exhaustive, fingerprint
+from tests.pricing import studies
 from tests.search.test_screening import priced_whole, same
 
 STUDY = """\
@@ -224,8 +225,8 @@ def test_runs_of_the_two_models_are_told_apart(tmp_path: Path) -> None:
     mine = load(studies.written(tmp_path, text))
     other = load(studies.written(tmp_path, text.replace("model: pai\n", ""), "other.yaml"))
     assert mine.study.content_hash != other.study.content_hash
-    was, now = (identity.identity(one, "exhaustive") for one in (other, mine))
-    assert identity.difference(was, now) == "model of the study was absent, is pai"
+    was, now = (fingerprint.identity(one, "exhaustive") for one in (other, mine))
+    assert fingerprint.difference(was, now) == "model of the study was absent, is pai"
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dse.calibration import Profile
+from dse.pricing import constraints
+from dse.pricing.load import load
+from dse.pricing.objectives import by_goal
+from dse.pricing.problem import Problem
 from dse.report.points import describe
-from dse.search import feasibility
-from dse.search.load import load
-from dse.search.objectives import by_goal
-from dse.search.problem import Problem
 from tests.calibration import library_profiles
-from tests.search import studies
+from tests.pricing import studies
 
 
 def problem_of(folder: Path, study: str, *profiles: Profile) -> Problem:
@@ -31,7 +31,7 @@ def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
     points = [problem.space.point(index) for index in range(problem.space.size)]
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
-        for _, mask in feasibility.checks(evaluation, problem.study):
+        for _, mask in constraints.checks(evaluation, problem.study):
             passed &= mask
         values = [np.broadcast_to(evaluation[name], passed.shape)[passed] for name in names]
         for index, *numbers in zip(where[passed], *values, strict=True):

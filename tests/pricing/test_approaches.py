@@ -17,19 +17,20 @@ from dse import catalog
 from dse.errors import StudyError
 from dse.model import fusion
 from dse.model.approach import allreduce_s, step_s
+from dse.pricing import approached
+from dse.pricing.caveats import cautions
+from dse.pricing.load import load, shipped_studies
+from dse.pricing.problem import Problem
 from dse.report import approaches as told
 from dse.report import explain, provenance
 from dse.report.assumptions import assumptions
 from dse.report.points import describe
-from dse.search import approached, bounds, estimate, exhaustive
-from dse.search.cautions import cautions
-from dse.search.identity import identity
-from dse.search.load import load, shipped_studies
-from dse.search.problem import Problem
+from dse.search import bounds, estimate, exhaustive
+from dse.search.fingerprint import identity
 from dse.session_check import explain_point
 from dse.study import Names, Value
 from dse.study.names import APPROACHES
-from tests.search import studies
+from tests.pricing import studies
 from tests.search.test_screening import priced_whole, same, screened
 
 EVERY = (*SERVERS, *ALLREDUCES)

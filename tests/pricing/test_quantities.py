@@ -1,4 +1,4 @@
-"""dse.search.columns: quantities that follow from others."""
+"""dse.pricing.quantities: quantities that follow from others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.search.load import load
-from tests.search import studies
+from dse.pricing.load import load
+from tests.pricing import studies
 
 
 def test_energy_is_power_over_the_whole_run(tmp_path: Path) -> None:

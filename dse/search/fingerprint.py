@@ -13,13 +13,15 @@ import numpy as np
 
 from dse import __version__, catalog
 from dse.catalog import PriceList
+from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.problem import Problem
 
 Identity: TypeAlias = Mapping[str, Any]
 
 # What of the package decides what a point costs and which points there are.
-_DECIDING = ("catalog", "study", "model", "calibration", "search", "units.py", "yaml_source.py")
+_DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
+             "yaml_source.py")  # fmt: skip
+_CARRYING = {"executors.py", "ray_lots.py", "ray_worker.py"}  # where it is searched is no matter
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip
@@ -166,6 +168,8 @@ def _code_hash() -> str:
     for name in _DECIDING:
         room = package / name
         for path in [room] if room.is_file() else sorted(room.rglob("*.py")):
+            if path.name in _CARRYING:
+                continue
             digest.update(path.relative_to(package).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

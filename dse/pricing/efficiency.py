@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.calibration import Profile
+from dse.calibration.hardware_names import same_device
 from dse.calibration.library_part import NORMAL_90
 from dse.catalog import Accelerator
-from dse.search.kinds import same_device
 
 # Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang
 # et al. (IISWC 2019) assume for every resource. Recalled, not checked against the paper's text.

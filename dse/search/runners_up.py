@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import Array, Mask
+from dse.pricing.problem import Problem
 from dse.search import bounds, cells, screening
-from dse.search.nearness import Nearness, OfThree, OfTwo
+from dse.search.distance import Nearness, OfThree, OfTwo
 from dse.search.pareto import Front, Indices, Values
-from dse.search.problem import Problem
 from dse.study.space import Box
 
 MOST = 5  # kept per front point

@@ -15,7 +15,7 @@ from dse.model.collectives import node_count
 from dse.model.parameter_server import MeasuredServers
 
 if TYPE_CHECKING:
-    from dse.search.setting import Setting
+    from dse.pricing.setting import Setting
 
 Check: TypeAlias = tuple[Mask, Callable[[], str]]  # which points pass, and what to say of one else
 

@@ -18,7 +18,7 @@ from dse.model.step import PARAMETER_SERVER
 from dse.model.tensor_servers import Servers
 
 if TYPE_CHECKING:
-    from dse.search.setting import Setting
+    from dse.pricing.setting import Setting
 
 
 PHASES = 4  # of the cycle of tensor fusion, over which a step is the mean

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.search import tables
-from dse.search.problem import Problem
+from dse.pricing import hardware
+from dse.pricing.problem import Problem
 from dse.study import APPROACH, Axis, Value, split_aggregation
 
 
@@ -46,5 +46,5 @@ def ranks_per_node(problem: Problem) -> list[float]:
     given = {axis.name for axis in problem.study.axes}
     if "node" not in given or "gpus_per_node" in given:
         return numbers(problem, "gpus_per_node", 1.0)
-    rows = tables.machines("node", axis_values(problem, "node"), problem.prices)
+    rows = hardware.machines("node", axis_values(problem, "node"), problem.prices)
     return sorted({float(row.node.accelerators) for row in rows if row.node})

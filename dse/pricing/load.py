@@ -15,11 +15,11 @@ from dse.errors import DseError, StudyError
 from dse.model.collectives import ALGORITHMS
 from dse.model.selection import BY_NAME
 from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.search import feasibility, tables
-from dse.search.approach_axes import check_axes
-from dse.search.cautions import why_unpriced
-from dse.search.chosen import check_chosen
-from dse.search.problem import Problem
+from dse.pricing import constraints, hardware
+from dse.pricing.axes import check_axes
+from dse.pricing.caveats import why_unpriced
+from dse.pricing.chosen import check_chosen
+from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study
 from dse.study.quantities import QUANTITIES
@@ -232,8 +232,8 @@ def _check_baseline(problem: Problem) -> None:
     try:
         missed = [
             reason
-            for reason, mask in feasibility.built_in(problem.baseline, study)
-            if reason != feasibility.WHOLE_NODES and not mask.all()
+            for reason, mask in constraints.built_in(problem.baseline, study)
+            if reason != constraints.WHOLE_NODES and not mask.all()
         ]
     except DseError as cause:
         raise study.source.error(
@@ -242,7 +242,7 @@ def _check_baseline(problem: Problem) -> None:
     if missed:
         machine = values.get("node", values.get("accelerator"))
         why = f"{machine} with {values.get('precision', 'fp32')} fails '{missed[0]}'"
-        if missed[0] == feasibility.PRICED:
+        if missed[0] == constraints.PRICED:
             why = why_unpriced(problem, values) or why
         problem_text = f"the baseline cannot be priced: {why}"
         raise study.source.error(("baseline",), problem_text, "choose one that can run")
@@ -256,7 +256,7 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
     for axis in (*study.axes, *study.defaults):
         where = ("space", axis.name)
         if axis.name in ("node", "accelerator"):
-            rows = tables.machines(axis.name, axis.values, problem.prices)
+            rows = hardware.machines(axis.name, axis.values, problem.prices)
             for label, machine in zip(axis.labels, rows, strict=True):
                 if machine.unknown:
                     raise study.source.error(
@@ -272,7 +272,7 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
             transport = catalog.transport("mpi")  # what is known does not depend on it
             for value, label in zip(axis.values, axis.labels, strict=True):
                 try:
-                    link = tables.wiring(value, transport, problem.prices)
+                    link = hardware.wiring(value, transport, problem.prices)
                 except DseError as cause:
                     raise study.source.error(where, str(cause)) from cause
                 if not np.isfinite(link.latency_s):

@@ -13,11 +13,11 @@ from dse.model import overlap
 from dse.model.precision import PRECISIONS
 from dse.model.selection import NCCL, Rules
 from dse.model.step import PARAMETER_SERVER
-from dse.search.chosen import ruling
-from dse.search.load import load
-from dse.search.problem import Problem
-from dse.search.setting import DEFAULT_BUCKET_BYTES
-from dse.search.values import axis_values, numbers, ranks_per_node, transports
+from dse.pricing.chosen import ruling
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.pricing.setting import DEFAULT_BUCKET_BYTES
+from dse.pricing.values import axis_values, numbers, ranks_per_node, transports
 from dse.study import APPROACH, split_aggregation
 
 

@@ -21,11 +21,11 @@ from dse.model.selection import (
     priced_names,
 )
 from dse.model.selection_nccl import GENERATIONS, Nccl
-from dse.search import coverage
-from dse.search.chosen import ruling
+from dse.pricing import coverage
+from dse.pricing.chosen import ruling
 
 if TYPE_CHECKING:
-    from dse.search.setting import Setting
+    from dse.pricing.setting import Setting
 
 RULES: Mapping[str, type[OpenMpi | Mpich | Nccl]] = {OPENMPI: OpenMpi, MPICH: Mpich, NCCL: Nccl}
 # Accelerators by the first word of their name; NCCL's constants go by it.

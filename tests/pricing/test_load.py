@@ -1,4 +1,4 @@
-"""dse.search.load: what a study may not leave unknown, and what it may override."""
+"""dse.pricing.load: what a study may not leave unknown, and what it may override."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dse.errors import StudyError
-from dse.search.load import load, study_path
-from dse.search.problem import Problem
-from tests.search import studies
+from dse.pricing.load import load, study_path
+from dse.pricing.problem import Problem
+from tests.pricing import studies
 
 
 def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:

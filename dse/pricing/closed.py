@@ -21,10 +21,10 @@ import numpy as np
 from dse.model import compute, pai
 from dse.model.arrays import Array, ArrayLike
 from dse.model.step import PARAMETER_SERVER, StepTime
-from dse.search.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 
 if TYPE_CHECKING:
-    from dse.search.setting import Setting
+    from dse.pricing.setting import Setting
 
 IDEAL = "ideal"  # of the axis overlap
 FLOPS_OF_PASSES = 1.0 + compute.BACKWARD_FLOPS  # of both passes, in forward passes

@@ -13,17 +13,17 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.errors import StudyError
 from dse.model.selection import OpenMpi
+from dse.pricing import ruled
+from dse.pricing.load import load
+from dse.pricing.messages import demand
+from dse.pricing.problem import Problem
 from dse.report import document, explain, provenance
 from dse.report.answer import answer
 from dse.report.assumptions import assumptions
 from dse.report.points import describe
-from dse.search import ruled
-from dse.search.demand import demand
-from dse.search.load import load
-from dse.search.problem import Problem
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
-from tests.search import priced, studies
+from tests.pricing import priced, studies
 
 MIXED = "auto-mpi, auto-mpich-mpi, ring-mpi, recursive-doubling-mpi, halving-doubling-mpi"
 STUDY = (

@@ -18,10 +18,10 @@ from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.selection import BY_NAME
 from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.search import ruled, tables
-from dse.search.columns import Evaluation
-from dse.search.placement import Coordinate, listed
-from dse.search.setting import Setting
+from dse.pricing import hardware, ruled
+from dse.pricing.placement import Coordinate, listed
+from dse.pricing.quantities import Evaluation
+from dse.pricing.setting import Setting
 from dse.study import PAI, Study, Value
 from dse.study.space import Box, Space
 
@@ -125,8 +125,8 @@ class Problem:
     @cached_property
     def host_power_ratio(self) -> float:
         """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
-        reference = tables.number(catalog.accelerator("h100-sxm").power_w)
-        return tables.number(self.prices.host_power_w.value) / reference
+        reference = hardware.number(catalog.accelerator("h100-sxm").power_w)
+        return hardware.number(self.prices.host_power_w.value) / reference
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
@@ -263,7 +263,7 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
     FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
     """
     fused = workload.activation_bytes_without_scores  # attention kernels no longer store scores
-    kept = tables.number(fused if fused is not None else workload.activation_bytes)
+    kept = hardware.number(fused if fused is not None else workload.activation_bytes)
     kept = kept / 2  # bytes of 16-bit storage -> elements
     outputs = workload.layer_output_elems
     if np.isnan(outputs).any():

@@ -10,18 +10,18 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
+from dse.calibration.hardware_names import same_device, same_kind
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.library import LibraryCost
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
 from dse.report import document, provenance
 from dse.report.assumptions import assumptions
 from dse.report.page import profile as shown
-from dse.search.kinds import same_device, same_kind
-from dse.search.load import load
-from dse.search.problem import Problem
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
-from tests.search import studies
-from tests.search.priced import at, comm_s, problem_of, width
+from tests.pricing import studies
+from tests.pricing.priced import at, comm_s, problem_of, width
 
 STUDY = (
     studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[a100-sxm4-40gb, v100-sxm2-16gb]")
@@ -121,7 +121,7 @@ def test_the_link_inside_a_node_must_be_the_devices_own(tmp_path: Path) -> None:
 def test_intervals_come_from_the_profiles_own_spread(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dse.search import coverage
+    from dse.pricing import coverage
 
     monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)
 

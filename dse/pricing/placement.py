@@ -15,12 +15,12 @@ from dse.calibration.ps_part import ServersFit
 from dse.model import compute, precision
 from dse.model.arrays import Array, Mask
 from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.search import tables
-from dse.search.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
+from dse.pricing import hardware
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
 from dse.study import APPROACH, Value, Wire, split_aggregation
 
 if TYPE_CHECKING:
-    from dse.search.problem import Problem
+    from dse.pricing.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -91,21 +91,21 @@ class Placement:
 
     def attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
         """An attribute of the rows of axis ``name``, in the points' shape."""
-        return tables.column(rows, read)[self.coordinates[name].at]
+        return hardware.column(rows, read)[self.coordinates[name].at]
 
     @cached_property
     def machine_axis(self) -> str:
         return "node" if "node" in self.coordinates else "accelerator"
 
     @cached_property
-    def machines(self) -> tuple[tables.Machine, ...]:
+    def machines(self) -> tuple[hardware.Machine, ...]:
         values = self.coordinates[self.machine_axis].values
         return self.problem.remember(  # type: ignore[no-any-return]
             ("machines", values),
-            lambda: tables.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
+            lambda: hardware.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
         )
 
-    def machine(self, read: Callable[[tables.Machine], float]) -> Array:
+    def machine(self, read: Callable[[hardware.Machine], float]) -> Array:
         return self.attribute(self.machine_axis, self.machines, read)
 
     @cached_property
@@ -115,8 +115,8 @@ class Placement:
         nan = float("nan")
         return compute.Device(
             self.machine(lambda m: m.accelerator.peak_flops_per_s.get(peak, nan)),
-            self.machine(lambda m: tables.number(m.accelerator.memory_bytes_per_s)),
-            self.machine(lambda m: tables.number(m.accelerator.memory_bytes)),
+            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes_per_s)),
+            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes)),
             self.machine(lambda m: m.host_bytes_per_s),
             self.machine(
                 lambda m: compute_efficiency(
@@ -151,10 +151,10 @@ class Placement:
         found = self.at("optimizer")
         if found is None:
             return np.full((1,) * self.rank, precision.OPTIMIZER_STATE_BYTES["momentum"])
-        return tables.lookup(precision.OPTIMIZER_STATE_BYTES, found.values)[found.at]  # type: ignore[arg-type]
+        return hardware.lookup(precision.OPTIMIZER_STATE_BYTES, found.values)[found.at]  # type: ignore[arg-type]
 
     @cached_property
-    def wiring(self) -> tuple[str, tuple[tables.Wiring, ...]]:
+    def wiring(self) -> tuple[str, tuple[hardware.Wiring, ...]]:
         """The axis that decides the inter-node link, and one link per value of it."""
         prices, transport = self.problem.prices, self.transport
         found = self.at("inter_node")
@@ -162,14 +162,16 @@ class Placement:
             values = found.values
             return "inter_node", self.problem.remember(
                 ("wiring", transport, values),
-                lambda: tuple(tables.wiring(v, transport, prices) for v in values if v is not None),
+                lambda: tuple(
+                    hardware.wiring(v, transport, prices) for v in values if v is not None
+                ),
             )
         own = [m.node.inter_node if m.node else None for m in self.machines]
         return self.machine_axis, tuple(
-            tables.wiring(name, transport, prices) if name else tables.UNWIRED for name in own
+            hardware.wiring(name, transport, prices) if name else hardware.UNWIRED for name in own
         )
 
-    def wire(self, read: Callable[[tables.Wiring], float]) -> Array:
+    def wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
         axis, rows = self.wiring
         return self.attribute(axis, rows, read)
 
@@ -207,13 +209,13 @@ class Placement:
             return np.ones((1,) * self.rank, dtype=bool)
         return library.cost().priced(self.gpus, self.gpus_per_node)
 
-    def inside(self, read: Callable[[tables.Wiring], float]) -> Array | None:
+    def inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
         """The link inside a node that the study chooses; None if it is that of the machine."""
         found = self.at("intra_node")
         if found is None:
             return None
         prices = self.problem.prices
-        rows = [tables.wiring(v, self.transport, prices) for v in found.values if v is not None]
+        rows = [hardware.wiring(v, self.transport, prices) for v in found.values if v is not None]
         return self.attribute("intra_node", rows, read)
 
     @cached_property

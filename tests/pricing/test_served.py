@@ -14,14 +14,14 @@ from dse.calibration.experiment import write_experiment
 from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
 from dse.model.parameter_server import shard_imbalance, wire_bytes
+from dse.pricing.efficiency import measured
+from dse.pricing.problem import Problem
 from dse.report import document, provenance
 from dse.report.assumptions import assumptions
-from dse.search.efficiency import measured
-from dse.search.problem import Problem
 from dse.search.run import run
 from tests.calibration import server_profiles, synthetic
-from tests.search import priced, studies
-from tests.search.priced import at, comm_s
+from tests.pricing import priced, studies
+from tests.pricing.priced import at, comm_s
 
 STUDY = studies.SMALL.replace("gpus: 4, gpus_per_node: 4", "gpus: 4, gpus_per_node: 1").replace(
     "[ring-mpi, halving-doubling-gloo, ps-grpc]", "[ring-mpi, ps-mpi, ps-grpc]"

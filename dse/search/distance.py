@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.model.arrays import Array, Mask
-from dse.search.bar import Bar
+from dse.search.attainment import Bar
 from dse.search.pareto import Front, Indices, Values
 
 PAIRS = 1 << 21  # of a point and a front point, looked at in one go

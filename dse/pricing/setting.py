@@ -13,10 +13,10 @@ from dse.model import compute, money, overlap, parameter_server, step
 from dse.model.arrays import Array, Mask
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from dse.model.selection import Rules
-from dse.search import approached, closed, coverage, ruled, served, tables
-from dse.search.chosen import not_known
-from dse.search.columns import Evaluation
-from dse.search.placement import Placement
+from dse.pricing import approached, closed, coverage, hardware, ruled, served
+from dse.pricing.chosen import not_known
+from dse.pricing.placement import Placement
+from dse.pricing.quantities import Evaluation
 
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 
@@ -254,14 +254,14 @@ class Setting(Placement):
                 self.machine_axis == "node" and own_network,
                 self.machine(lambda m: m.usd_per_hour),
                 self.machine(lambda m: m.host_usd_per_hour),
-                tables.number(prices.host_usd.value),
-                self.machine(lambda m: tables.number(m.accelerator.power_w)),
+                hardware.number(prices.host_usd.value),
+                self.machine(lambda m: hardware.number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
-                tables.number(prices.host_power_w.value),
-                tables.number(prices.network_power_share.value),
-                tables.number(prices.electricity_usd_per_kwh.value),
-                tables.number(prices.pue.value),
-                tables.number(prices.amortisation_years.value),
+                hardware.number(prices.host_power_w.value),
+                hardware.number(prices.network_power_share.value),
+                hardware.number(prices.electricity_usd_per_kwh.value),
+                hardware.number(prices.pue.value),
+                hardware.number(prices.amortisation_years.value),
             ),
         )
 
@@ -287,7 +287,7 @@ class Setting(Placement):
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
             priced=self.priced,
-            target_samples=tables.number(target_samples),
+            target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
             measured_here=self.in_range,
         )

@@ -10,16 +10,16 @@ import pytest
 
 from dse.calibration import Profile
 from dse.errors import StudyError
+from dse.pricing.caveats import cautions, unsupported, why_unpriced
+from dse.pricing.load import load
+from dse.pricing.outside import why_outside
+from dse.pricing.problem import Problem
 from dse.report import check, document
 from dse.report.explain import lines
 from dse.report.points import describe
-from dse.search.cautions import cautions, unsupported, why_unpriced
-from dse.search.load import load
-from dse.search.outside import why_outside
-from dse.search.problem import Problem
 from dse.search.run import run
 from tests.calibration import library_profiles
-from tests.search import studies
+from tests.pricing import studies
 
 STUDY = """\
 study: asked

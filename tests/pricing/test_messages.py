@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.search import load
-from dse.search.demand import demand
-from dse.search.values import transports
-from tests.search import studies
+from dse.pricing import load
+from dse.pricing.messages import demand
+from dse.pricing.values import transports
+from tests.pricing import studies
 
 
 def test_the_demand_of_a_study(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dse.search import coverage, ruled
-from dse.search.setting import Setting
+from dse.pricing import coverage, ruled
+from dse.pricing.setting import Setting
 
 
 def why_outside(setting: Setting) -> list[str]:

@@ -9,18 +9,18 @@ from zlib import crc32
 import numpy as np
 
 from dse.calibration import Profile
+from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.words import short, size_text, span_text
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.step import AUTO
-from dse.search import served
-from dse.search.efficiency import compute_log_spread
-from dse.search.kinds import same_device, same_kind
+from dse.pricing import served
+from dse.pricing.efficiency import compute_log_spread
 
 if TYPE_CHECKING:
-    from dse.search.setting import Setting
+    from dse.pricing.setting import Setting
 
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_P90 = 1.645  # its 90th percentile
