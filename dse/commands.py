@@ -280,10 +280,11 @@ def schema(
     fleet: Annotated[bool, typer.Option("--fleet", help="Of a fleet study.")] = False,
 ) -> None:
     """Print the JSON Schema of a study file."""
+    from dse.pricing.load import known_names
     from dse.session_fleet import fleet_schema
     from dse.study import study_schema
 
-    print_json(fleet_schema() if fleet else study_schema())
+    print_json(fleet_schema() if fleet else study_schema(known_names()))
 
 
 def _command() -> str:

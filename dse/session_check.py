@@ -38,7 +38,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
         given.append(axis)
         values[axis] = value
     values = problem.applicable(values)
-    check_given(problem.study, values, given, OPTION)
+    check_given(problem, values, given, OPTION)
     point = explained(problem, values)
     if as_json:
         print(json.dumps(point, indent=1))

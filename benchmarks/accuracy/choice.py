@@ -19,7 +19,7 @@ from benchmarks.library_choice import TABLE
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.calibration.rules import mpi_rules
-from dse.model.selection import MPICH, OPENMPI
+from dse.model.aggregation.library_rules import MPICH, OPENMPI
 
 Cell: TypeAlias = tuple[int, int]  # ranks, bytes
 NAMES = {OPENMPI: "Open MPI", MPICH: "MPICH"}

@@ -27,7 +27,7 @@ from benchmarks.accuracy.scaling_data import Route, Row, Series
 from dse import catalog
 from dse.model import compute, overlap, step
 from dse.model.links import FREE, Link, Network, StepCost
-from dse.model.parameter_server import shard_imbalance
+from dse.model.aggregation.parameter_server import shard_imbalance
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY

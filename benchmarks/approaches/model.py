@@ -41,7 +41,7 @@ from dse.calibration.runners.repeat import FLOAT_BYTES
 from dse.model.arrays import Array
 from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, Exchange, Link, Network, StepCost
-from dse.model.selection import OPENMPI
+from dse.model.aggregation.library_rules import OPENMPI
 from dse.model.tensor_servers import Servers, served
 
 # Approaches that run the same code for a message share its parameters.

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS, WORKLOADS
 from benchmarks.papers.tf_machines import EDR_CLUSTER, on, samples_per_s
 from dse import catalog
-from dse.model.approach import allreduce_s
+from dse.model.aggregation.tensorwise import allreduce_s
 from dse.model.arrays import Array
 
 RANKS = 16

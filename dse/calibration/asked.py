@@ -11,8 +11,8 @@ from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Point, Profile
 from dse.calibration.ps_part import PS
 from dse.errors import OutsideCalibration, StudyError
+from dse.model.aggregation.library_rules import BY_NAME
 from dse.model.collectives import ALGORITHMS
-from dse.model.selection import BY_NAME
 from dse.spelling import LONGEST, meant
 from dse.units import UnitError, parse
 

@@ -1,7 +1,7 @@
 """From measured parameter servers to what their calls, bytes and wires cost, with held-out errors.
 
-The equation is that of :class:`dse.model.parameter_server.MeasuredServers`; nothing of the wire is
-fitted. It is linear in the costs once it is known where the wire paces.
+The equation is that of :class:`dse.model.aggregation.parameter_server.MeasuredServers`; nothing of
+the wire is fitted. It is linear in the costs once it is known where the wire paces.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ import numpy as np
 from dse.calibration.experiment import Measurement
 from dse.calibration.fit import relative_error, robust_nnls
 from dse.errors import MeasurementError
+from dse.model.aggregation.parameter_server import (
+    WORK_FROM,
+    MeasuredServers,
+    server_terms,
+    wire_bytes,
+)
 from dse.model.arrays import Array, ArrayLike
-from dse.model.parameter_server import WORK_FROM, MeasuredServers, server_terms, wire_bytes
 
 EDGES_BYTES = (np.inf, 2.0**18, 2.0**20, 2.0**22)  # no edge, 256 KiB, 1 MiB, 4 MiB
 ROUNDS = 8  # of guessing where the wire paces

@@ -1,4 +1,7 @@
-"""Fits what a library's own choice costs (:mod:`dse.model.library`), with held-out errors."""
+"""Fits what a library's own choice costs, with held-out errors.
+
+See :mod:`dse.model.aggregation.library_choice`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from scipy.optimize import nnls
 from dse.calibration.design import Rows
 from dse.calibration.files import rounded
 from dse.calibration.fit import HUBER, relative_error
+from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost, terms
 from dse.model.arrays import Array, Mask
-from dse.model.library import Anchor, Composition, LibraryCost, terms
 
 EDGE_RATIO = 4.0
 FIRST_EDGE_BYTES = 1024.0

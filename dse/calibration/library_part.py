@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
+from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import node_count
-from dse.model.library import Anchor, Composition, LibraryCost
 
 AUTO = "auto"
 NORMAL_90 = 1.645  # half of a normal's 90 % interval, in standard deviations
@@ -22,7 +22,7 @@ PER_OCTAVE = 0.15
 
 @dataclass(frozen=True)
 class LibraryFit:
-    """A fitted :class:`~dse.model.library.LibraryCost` and how far off it is.
+    """A fitted :class:`~dse.model.aggregation.library_choice.LibraryCost` and how far off it is.
 
     coefficients, low, high: value and 90 % interval of each, in the order of ``library.terms``.
     ranks_per_node: least and largest measured. error, error_p90: median and 90th percentile of the

@@ -127,7 +127,9 @@ def in_lockstep(
     """
     n, m, g = np.broadcast_arrays(ranks, message_bytes, ranks_per_node)
     power = 2.0 ** np.floor(np.log2(np.maximum(n, 1.0)))
-    size = {"ring": m / n, "halving-doubling": m / 2, "recursive-doubling": m}
-    exchanges = np.where(n == 2, 1.0 if algorithm == "recursive-doubling" else 2.0, 2.0 / n)
-    begun = (g == 1) & ((n == power) | (algorithm == "ring")) & (algorithm in size)
-    return size.get(algorithm, np.zeros_like(m)), np.where(begun, exchanges, 0.0)
+    row = ALGORITHMS[algorithm]
+    if row.first_parts is None:
+        return np.zeros_like(m), np.zeros_like(m)
+    exchanges = np.where(n == 2, row.pair_exchanges, 2.0 / n)
+    begun = (g == 1) & ((n == power) | (not row.folds))
+    return np.asarray(m / row.first_parts(n)), np.where(begun, exchanges, 0.0)

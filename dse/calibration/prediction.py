@@ -12,9 +12,9 @@ from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.rules import rules_of
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.library_rules import Rules, by_choice, priced_names
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import ALGORITHMS, node_count
-from dse.model.selection import Rules, by_choice, priced_names
 
 OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
 

@@ -13,8 +13,8 @@ from dse.calibration.fit import DRAWS, SEED, relative_error, robust_nnls
 from dse.calibration.fit_ps import PsFit, PsRows, counts_of, fit_ps, left_out_s, solve_ps
 from dse.calibration.ps_part import PS, ServerPoint, ServersFit
 from dse.errors import MeasurementError
+from dse.model.aggregation.parameter_server import MEASURED_COSTS, wire_bytes
 from dse.model.arrays import Array
-from dse.model.parameter_server import MEASURED_COSTS, wire_bytes
 
 MOST_NOISE = 0.5  # of a time that a bootstrap replica moves
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.calibration.library_part import NORMAL_90, PER_OCTAVE
+from dse.model.aggregation.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
 from dse.model.arrays import Array, ArrayLike
-from dse.model.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
 
 PS = "ps"
 
@@ -37,7 +37,9 @@ class ServerPoint:
 
 @dataclass(frozen=True)
 class ServersFit:
-    """Fitted costs of :class:`~dse.model.parameter_server.MeasuredServers`, and how far off.
+    """Fitted costs of measured servers, and how far off they are.
+
+    See :class:`~dse.model.aggregation.parameter_server.MeasuredServers`.
 
     costs: in its order. edge_bytes: None where there is none. cores: that all processes shared;
     None where each had a machine of its own. workers, servers, message_bytes: least and largest

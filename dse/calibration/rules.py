@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
-from dse.model.selection import BY_NAME, FLOAT_BYTES, MPICH, OPENMPI, Mpich, OpenMpi, Rules
+from dse.model.aggregation.library_rules import (
+    BY_NAME,
+    FLOAT_BYTES,
+    MPICH,
+    OPENMPI,
+    Mpich,
+    OpenMpi,
+    Rules,
+)
 
 MPI_TRANSPORTS = ("mpi", "mpi-gdr")
 MPI_RULES: Mapping[str, type[OpenMpi | Mpich]] = {OPENMPI: OpenMpi, MPICH: Mpich}

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 MICRO, MIB = 1e6, 2.0**20
 PER_BYTE = "per byte"
-TIERS = ("inside a node", "between nodes")  # in the order of ``dse.model.library.terms``
+TIERS = (
+    "inside a node",
+    "between nodes",
+)  # as ``library_choice.terms``
 
 
 def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
     """What is not free, with names, 90 % intervals and units.
 
     What a byte costs is given for each range of sizes: the sum of the coefficients that count there
-    (see ``dse.model.library.terms``), with the sums of their ends, which is at most the interval.
+    (see ``library_choice.terms``), with the sums of their ends, which is at most the interval.
     """
     edges = [size_text(edge) for edge in fit.edges_bytes]
     more = [f"from {edge}" for edge in edges]

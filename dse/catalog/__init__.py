@@ -1,7 +1,7 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
-from dse.catalog.approaches import Approach, approach, read_approach
+from dse.catalog.approaches import BEST, Approach, approach, read_approach
 from dse.catalog.fabrics import Fabric, fabric, read_fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node, read_node
@@ -27,6 +27,7 @@ from dse.catalog.workloads import (
 )
 
 __all__ = [
+    "BEST",
     "KINDS",
     "NODE_SHARE",
     "Accelerator",

@@ -19,6 +19,7 @@ class Accelerator:
     ``intra_node_bytes_per_s`` is what one device sends to the others of its node, in one
     direction; None where there is only PCIe (then ``host_link``, the name of a fabric, carries
     it). ``peak_flops_per_s`` is dense, by precision (fp32, tf32, fp16, bf16, fp8, fp4).
+    ``compute_capability`` is CUDA's, by which NCCL's constants go.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Accelerator:
     intra_node_bytes_per_s: float | None
     host_link: str | None
     power_w: float | None
+    compute_capability: float | None
     peak_flops_per_s: Mapping[str, float]
     notes: str
     facts: tuple[Fact, ...]
@@ -48,6 +50,9 @@ def read_accelerator(path: Path) -> Accelerator:
     link = entry.number("intra_node_bandwidth", "bytes_per_s").value
     host_link = entry.name("host_link")
     power = entry.number("tdp", "watt").value
+    capability = None
+    if entry.has("compute_capability"):
+        capability = entry.number("compute_capability", "count").value
     peak = {
         precision: fact.value
         for precision, fact in entry.numbers("peak", "flops_per_s").items()
@@ -70,6 +75,7 @@ def read_accelerator(path: Path) -> Accelerator:
         intra_node_bytes_per_s=link,
         host_link=host_link,
         power_w=power,
+        compute_capability=capability,
         peak_flops_per_s=peak,
         notes=notes,
         facts=tuple(entry.facts),

@@ -60,7 +60,8 @@ class Approach:
         )  # fmt: skip
 
 
-ALGORITHMS = ("ps", "ring", "best")
+PS, BEST = "ps", "best"
+ALGORITHMS = (PS, "ring", BEST)
 
 
 def approach(name: str) -> Approach:

@@ -21,7 +21,8 @@ class Fabric:
     ``bytes_per_s`` is that of one link (one NIC; for NVLink all links of an accelerator
     together), in one direction. ``latency_s`` is one way, by protocol (rdma, tcp; inside a node
     rdma stands for a direct copy between devices) and lacks the protocols not known. Prices are
-    for one NIC, one port of a switch and one cable with its optics.
+    for one NIC, one port of a switch and one cable with its optics. ``medium`` is ``pcie`` where
+    accelerators of a node meet over the bus of their host, else empty.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Fabric:
     cable_usd: float | None
     switch_radix: int | None
     notes: str
+    medium: str
     facts: tuple[Fact, ...]
 
 
@@ -67,6 +69,7 @@ def read_fabric(path: Path) -> Fabric:
     entry.numbers("alternatives")
     entry.numbers("fat_tree_switches", "count")
     notes = entry.text("notes", "")
+    medium = entry.text("medium", "")
     entry.finish()
     return Fabric(
         name=name,
@@ -79,5 +82,6 @@ def read_fabric(path: Path) -> Fabric:
         cable_usd=cable,
         switch_radix=None if radix is None else int(radix),
         notes=notes,
+        medium=medium,
         facts=tuple(entry.facts),
     )

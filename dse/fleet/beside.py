@@ -19,6 +19,7 @@ from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.measured import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
+from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import hierarchical, ring
 from dse.model.links import FREE, Link, Network, StepCost
@@ -35,7 +36,6 @@ from dse.model.pai import (
     step_times,
     throughput_ratio,
 )
-from dse.model.parameter_server import parameter_server
 
 BACKWARD_SHARE = 2 / 3  # of computing: two of the three products of a layer
 BUCKETS = 8

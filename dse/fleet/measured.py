@@ -17,9 +17,9 @@ from dse.calibration.library_part import LibraryFit
 from dse.calibration.prediction import octaves_outside
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
+from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE, Link, Network
-from dse.model.parameter_server import parameter_server
 
 NCCL, GRPC = "nccl", "grpc"
 
@@ -47,8 +47,8 @@ class Served:
         """
         share = 1.0 if self._link_known else np.asarray(efficiency)
         wire = Link(0.0, np.asarray(link_bytes_per_s) * share)
-        seen = Network(FREE, FREE, inter=wire, servers=self.fit.cost(apart=True))
-        return parameter_server(workers, 1.0, message_bytes, seen, servers)
+        seen, cost = Network(FREE, FREE, inter=wire), self.fit.cost(apart=True)
+        return parameter_server(workers, 1.0, message_bytes, seen, servers, measured=cost)
 
     def in_range(
         self,

@@ -14,6 +14,7 @@ which some pairs sit in one node and some do not ends when its slowest pair does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
@@ -23,8 +24,6 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike, ceil_log2, largest_power_of_two
 from dse.model.flows import crosses_in_tree, flows_of_exchanges, in_every_round
 from dse.model.links import Exchange, Network
-
-Algorithm: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Array]
 
 
 def node_count(ranks: ArrayLike, ranks_per_node: ArrayLike) -> Array:
@@ -155,30 +154,69 @@ def hierarchical(
     return np.asarray(inside + (nodes - 1) * step)
 
 
-def automatic(
-    ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
-) -> Array:
-    """What the library itself chooses; see :mod:`dse.model.library`.
+Seconds: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Array]
 
-    Raises ValueError for a network whose library was not measured.
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One allreduce algorithm. Calling it gives its seconds.
+
+    seconds: of (ranks, ranks per node, message bytes, network), see above. additions: how often a
+    rank adds what it received, of the number of ranks; what those beyond a power of two add is left
+    out. folds: it goes by powers of two, and the ranks beyond the largest one hand their vector to
+    another first and get the sum last. first_parts: into how many parts the first exchange cuts a
+    message, of the number of ranks; None where its two sides do not start together. pair_exchanges:
+    how many exchanges two ranks make.
     """
-    if network.library is None:
-        raise ValueError("nothing is known of the library's own choice on this network")
-    return network.library(ranks, ranks_per_node, message_bytes, network.slower)
+
+    name: str
+    seconds: Seconds
+    additions: Callable[[Array], Array]
+    folds: bool = False
+    first_parts: Callable[[Array], Array] | None = None
+    pair_exchanges: float = 2.0
+
+    def __call__(
+        self,
+        ranks: ArrayLike,
+        ranks_per_node: ArrayLike,
+        message_bytes: ArrayLike,
+        network: Network,
+    ) -> Array:
+        """Seconds; all arguments broadcast."""
+        return self.seconds(ranks, ranks_per_node, message_bytes, network)
 
 
-ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType(
-    {
-        "ring": ring,
-        "recursive-doubling": recursive_doubling,
-        "halving-doubling": halving_doubling,
-        "reduce-broadcast": reduce_broadcast,
-        "tree": tree,
-        "hierarchical": hierarchical,
-    }
-)
+def _around(ranks: Array) -> Array:
+    return np.asarray(ranks - 1)
 
-FOLDING = ("recursive-doubling", "halving-doubling")  # they go by powers of two
+
+def _count(ranks: Array) -> Array:
+    return ranks
+
+
+def _one(ranks: Array) -> Array:
+    return np.ones_like(ranks)
+
+
+def _two(ranks: Array) -> Array:
+    return np.full_like(ranks, 2.0)
+
+
+ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
+    row.name: row
+    for row in (
+        Algorithm("ring", ring, _around, first_parts=_count),
+        Algorithm("recursive-doubling", recursive_doubling, ceil_log2, folds=True,
+                  first_parts=_one, pair_exchanges=1.0),
+        Algorithm("halving-doubling", halving_doubling, ceil_log2, folds=True,
+                  first_parts=_two),
+        Algorithm("reduce-broadcast", reduce_broadcast, ceil_log2),
+        Algorithm("tree", tree, ceil_log2),
+        Algorithm("hierarchical", hierarchical, _around),
+    )
+})  # fmt: skip
+
 _MAX_LOG_CHUNKS = 12  # 4096 chunks: beyond, even 10 GB messages no longer gain
 
 
@@ -209,8 +247,8 @@ def _added(total: Array, steps: Array) -> Array:
 
 
 def beyond_power_of_two(ranks: ArrayLike) -> Array:
-    """Ranks that hand their vector to another first and get the sum last: n - p, see the two
-    algorithms of :data:`FOLDING`."""
+    """Ranks that hand their vector to another first and get the sum last, where an algorithm folds:
+    n - p, p the largest power of two in n."""
     return np.asarray(ranks - largest_power_of_two(ranks))
 
 

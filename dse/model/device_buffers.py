@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.model.arrays import Array, ArrayLike, ceil_log2
 from dse.model.links import Exchange, Network
 
 
@@ -62,16 +61,6 @@ def with_terms(network: Network, queries: PointerQueries, summing: Summing) -> N
         inter_software=_later(network.inter_software, queries.message_s),
         gamma_s_per_byte=summing.s_per_byte,
     )
-
-
-def additions(algorithm: str, ranks: ArrayLike) -> Array:
-    """How many times a rank adds what it received, in one allreduce: (ranks,) shape.
-
-    Rings reduce in n-1 steps; recursive doubling, halving and trees in lg n. Hierarchical counts as
-    a ring. What the numbers beyond a power of two add is left out.
-    """
-    n = np.asarray(ranks, dtype=np.float64)
-    return n - 1 if algorithm in ("ring", "hierarchical") else ceil_log2(n)
 
 
 def _later(software: Exchange, seconds: float) -> Exchange:

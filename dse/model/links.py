@@ -19,8 +19,6 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike
 
 Exchange: TypeAlias = Callable[[ArrayLike], Array]
-Chosen: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], Array]
-Served: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike, ArrayLike], Array]
 
 
 def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list[Array]:
@@ -85,14 +83,9 @@ class Network:
     rails: network cards of a node. multirail: whether one flow spreads over all of them (NCCL's
     channels do; a plain MPI or gRPC connection does not).
     gamma_s_per_byte: seconds to reduce one byte into the local buffer.
-    library: what the algorithm of the library's own choice takes, where that was measured: seconds
-    of (ranks, ranks per node, bytes, slower), see :class:`~dse.model.library.LibraryCost`.
-    slower: bytes/s of a node where ``library`` was measured over those of a node here.
     crossing: the bytes whose time on the wire an exchange takes (both ranks send at once), where
     that is more than one message: a protocol that waits for an answer behind its own data uses one
     direction after the other. None: the message's own, as on a full-duplex link.
-    servers: what a push to and a pull from parameter servers takes, where that was measured, see
-    :class:`~dse.model.parameter_server.MeasuredServers`.
     """
 
     intra_software: Exchange
@@ -102,10 +95,7 @@ class Network:
     rails: ArrayLike = 1.0
     multirail: bool = False
     gamma_s_per_byte: ArrayLike = 0.0
-    library: Chosen | None = None
-    slower: ArrayLike = 1.0
     crossing: Exchange | None = None
-    servers: Served | None = None
 
     def within(self, message_bytes: ArrayLike) -> Array:
         """Seconds of one exchange between two ranks of a node."""

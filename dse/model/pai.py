@@ -18,10 +18,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
+from dse.model import compute
+from dse.model.aggregation.base import SERVER_AXES, Aggregation
 from dse.model.arrays import Array, ArrayLike
+from dse.model.step import StepTime, Work
 
 ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS, PS_WORKER = "1w1g", "1wng", "ps-worker"
 ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL = "allreduce-local", "allreduce-cluster", "pearl"
@@ -203,3 +207,157 @@ def jobs_of_times(
         input_bytes=seconds.data_s / one.data_s,
         weight_bytes=weights,
     )
+
+
+IDEAL = "ideal"  # of the axis overlap
+FLOPS_OF_PASSES = 1.0 + compute.BACKWARD_FLOPS  # of both passes, in forward passes
+TRAFFIC_OF_PASSES = 1.0 + compute.BACKWARD_TRAFFIC
+EFFICIENCY = 0.7  # of every peak, by the paper
+
+
+@dataclass(frozen=True)
+class PaiTerms:
+    """The terms of one point. architecture: its class. ideal: all overlaps. Else terms sum up."""
+
+    architecture: str
+    ideal: bool
+    data_s: float
+    flops_s: float
+    memory_s: float
+    update_s: float
+    pcie_s: float
+    ethernet_s: float
+    nvlink_s: float
+
+
+@dataclass(frozen=True)
+class PaiStep:
+    """The paper's model as a :class:`~dse.model.step.StepModel`: what it takes of a point::
+
+        S_d   = input bytes of a sample * batch
+        FLOPs = 3 * those of the forward pass * batch
+        S_m   = 3 * memory traffic of the forward pass, and the bytes of the weight update
+        S_w   = 2 * bytes of all gradients, out and back
+
+    The backward pass takes twice of the forward one: 2/3 of T_c without the update. Peaks are the
+    catalogue's: the host link for PCIe, the link inside a node for NVLink, a node's network cards
+    together for Ethernet. Every accelerator has its host link to itself, whatever it exchanges
+    over.
+    """
+
+    overlaps: ClassVar[tuple[str, ...]] = ("none", IDEAL)
+    measurable: ClassVar[bool] = False
+
+    def step_time(self, work: Work) -> StepTime:
+        """With ``T_w`` as its aggregation and ``T_d`` as its input."""
+        found = self.times(work)
+        return self._combined(work, found, found.weights_s)
+
+    def without_communication(self, work: Work) -> StepTime:
+        """The same with ``T_w = 0``: no term falls where ``T_w`` rises."""
+        return self._combined(work, self.times(work), np.zeros(()))
+
+    def bounded(self, work: Work) -> bool:
+        """Whether ``T_w`` of all points is known."""
+        weights = self.times(work).weights_s
+        return bool(np.all(np.isfinite(weights) & (weights >= 0)))
+
+    def times(self, work: Work) -> StepTimes:
+        """The paper's terms without the weight update; arrays broadcast to the points' shape."""
+        asked, given = _jobs(work), _hardware(work)
+        alone, inside, across = (
+            step_times(name, asked, given) for name in architectures(work.aggregation)
+        )
+        layout = work.layout
+        one, one_node = layout.gpus <= 1, layout.gpus <= layout.gpus_per_node
+
+        def chosen(term: str) -> Array:
+            several: Array = np.where(one_node, getattr(inside, term), getattr(across, term))
+            return np.where(one, getattr(alone, term), several)
+
+        return StepTimes(
+            data_s=alone.data_s,
+            flops_s=alone.flops_s,
+            memory_s=alone.memory_s,
+            pcie_s=chosen("pcie_s"),
+            ethernet_s=chosen("ethernet_s"),
+            nvlink_s=chosen("nvlink_s"),
+        )
+
+    def terms(self, work: Work) -> PaiTerms:
+        """Of a single point."""
+        found, gpus = self.times(work), _one(work.layout.gpus)
+        at = 0 if gpus <= 1 else 1 + int(gpus > _one(work.layout.gpus_per_node))
+        return PaiTerms(
+            architecture=architectures(work.aggregation)[at],
+            ideal=work.overlap == IDEAL,
+            data_s=_one(found.data_s),
+            flops_s=_one(found.flops_s),
+            memory_s=_one(found.memory_s),
+            update_s=_one(_update_s(work)),
+            pcie_s=_one(found.pcie_s),
+            ethernet_s=_one(found.ethernet_s),
+            nvlink_s=_one(found.nvlink_s),
+        )
+
+    def _combined(self, work: Work, found: StepTimes, weights_s: Array) -> StepTime:
+        """``T_w + (T_d + T_c)``, or the longest of the three where all overlaps ideally."""
+        flops, memory = found.flops_s / FLOPS_OF_PASSES, found.memory_s / TRAFFIC_OF_PASSES
+        forward = flops + memory
+        backward = compute.BACKWARD_FLOPS * flops + compute.BACKWARD_TRAFFIC * memory
+        update = _update_s(work)
+        computing = forward + backward + update
+        if work.overlap == IDEAL:
+            busy = np.maximum(computing, weights_s)
+            stalled = np.maximum(found.data_s - busy, 0.0)
+            step = np.maximum(busy, found.data_s)
+        else:
+            stalled = found.data_s
+            step = weights_s + (computing + found.data_s)
+        return StepTime(forward, backward, found.data_s, weights_s, stalled, update, step)
+
+
+def architectures(aggregation: Aggregation) -> tuple[str, str, str]:
+    """What an aggregation is to the paper: on one accelerator, inside a node, across nodes."""
+    if aggregation.axes & SERVER_AXES:
+        return ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS, PS_WORKER
+    return ONE_WORKER_ONE_GPU, ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER
+
+
+def _hardware(work: Work) -> Hardware:
+    """What is reached of every peak, so that the efficiency left to apply is 1."""
+    device, layout = work.device, work.layout
+    share = EFFICIENCY / work.link_efficiency  # links come as the transport has them
+    return Hardware(
+        gpu_flops_per_s=device.reached_flops_per_s,
+        memory_bytes_per_s=device.reached_bytes_per_s,
+        pcie_bytes_per_s=np.asarray(device.host_bytes_per_s) * EFFICIENCY,
+        ethernet_bytes_per_s=layout.across.bytes_per_s * layout.rails * share,
+        nvlink_bytes_per_s=layout.inside.bytes_per_s * share,
+        efficiency=1.0,
+        gpus_per_server=layout.gpus_per_node,
+        shared_pcie=False,
+    )
+
+
+def _jobs(work: Work) -> Jobs:
+    """What one accelerator does in one step, the weight update left out."""
+    layers, precision, batch = work.layers, work.precision, np.asarray(work.batch)
+    outputs = 2 * float(np.sum(layers.traffic_elems)) * precision.activation_bytes
+    weights = layers.total_params * precision.weight_bytes
+    return Jobs(
+        cnodes=work.layout.gpus,
+        flops=FLOPS_OF_PASSES * float(np.sum(layers.forward_flops)) * batch,
+        memory_bytes=TRAFFIC_OF_PASSES * (outputs * batch + weights),
+        input_bytes=layers.input_bytes * batch,
+        weight_bytes=2 * layers.total_params * precision.gradient_bytes,
+    )
+
+
+def _update_s(work: Work) -> Array:
+    """The memory-bound seconds of the weight update."""
+    return compute.optimizer_s(work.layers, work.device, work.precision, work.state_bytes)
+
+
+def _one(values: ArrayLike) -> float:
+    return float(np.ravel(values)[0])

@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dse.model import compute, memory, overlap
+from dse.model import memory
+from dse.model.aggregation.base import Aggregation, Gradients, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS, automatic
 from dse.model.compute import Compute, Device, Layers
-from dse.model.links import Network
-from dse.model.overlap import Bucket
-from dse.model.parameter_server import parameter_server
 from dse.model.precision import Precision
 
 PARAMETER_SERVER = "ps"
-AUTO = "auto"  # the library's own choice
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """How the accelerators are laid out; arrays that broadcast.
+class Work(Protocol):
+    """What the steps of some points are made of; arrays that broadcast to the points' shape S.
 
-    gpus: all accelerators. gpus_per_node: slots of a node. servers, colocated, imbalance: only for
-    the parameter server. staging_bytes_per_s: device-host link over which gradients are copied out
-    and back by a transport that cannot reach device memory; infinite for one that can.
+    batch: samples per accelerator. state_bytes: optimizer state per parameter. passes, loading_s,
+    update_s: both passes, the input and the weight update, see :mod:`dse.model.compute`. overlap:
+    what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
+    speed what the transport reaches.
     """
 
-    gpus: ArrayLike
-    gpus_per_node: ArrayLike
-    servers: ArrayLike = 1.0
-    colocated: ArrayLike = False
-    imbalance: ArrayLike = 1.0
-    staging_bytes_per_s: ArrayLike = np.inf
+    @property
+    def layers(self) -> Layers: ...
+    @property
+    def precision(self) -> Precision: ...
+    @property
+    def device(self) -> Device: ...
+    @property
+    def batch(self) -> ArrayLike: ...
+    @property
+    def state_bytes(self) -> ArrayLike: ...
+    @property
+    def passes(self) -> Compute: ...
+    @property
+    def loading_s(self) -> Array: ...
+    @property
+    def update_s(self) -> Array: ...
+    @property
+    def gradients(self) -> Gradients: ...
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def aggregation(self) -> Aggregation: ...
+    @property
+    def overlap(self) -> str: ...
+    @property
+    def link_efficiency(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -64,66 +81,59 @@ class StepTime:
         return np.maximum(self.step_s - rest, 0.0)
 
 
-def aggregate_s(
-    algorithm: str, cluster: Cluster, message_bytes: ArrayLike, network: Network
-) -> Array:
-    """Seconds to aggregate one message over the cluster by ``algorithm``.
+class StepModel(Protocol):
+    """How the time of a step follows from its work. overlaps: the words it knows, usual one first.
 
-    A staged transport adds ``2 m / link`` for the copies out of and into device memory. One
-    accelerator aggregates nothing.
+    measurable: whether measured costs have a part in it.
     """
-    if algorithm == PARAMETER_SERVER:
-        seconds = parameter_server(
-            cluster.gpus,
-            cluster.gpus_per_node,
-            message_bytes,
-            network,
-            cluster.servers,
-            cluster.colocated,
-            cluster.imbalance,
-        )
-    else:
-        reduce = automatic if algorithm == AUTO else ALGORITHMS[algorithm]
-        seconds = reduce(cluster.gpus, cluster.gpus_per_node, message_bytes, network)
-    staging = 2 * np.asarray(message_bytes) / cluster.staging_bytes_per_s
-    return np.where(np.asarray(cluster.gpus) > 1, seconds + staging, 0.0)
+
+    @property
+    def overlaps(self) -> tuple[str, ...]: ...
+    @property
+    def measurable(self) -> bool: ...
+
+    def step_time(self, work: Work) -> StepTime:
+        """Every term of the step."""
+        ...
+
+    def without_communication(self, work: Work) -> StepTime:
+        """The same if communication took no time: no point is faster."""
+        ...
+
+    def bounded(self, work: Work) -> bool:
+        """Whether the communication of all points is finite for certain."""
+        ...
 
 
-def bucket_costs_s(
-    algorithm: str, cluster: Cluster, buckets: tuple[Bucket, ...], network: Network, ndim: int
-) -> list[Array]:
-    """Seconds to aggregate each bucket, one array per bucket in the shape of the cluster's axes.
+@dataclass(frozen=True)
+class OverlappedStep:
+    """``T = max(T_input, max(T_forward + T_backward, end of the sums) + T_optimizer)``.
 
-    All distinct sizes are priced in one call, along a new first axis. ndim: of the other arrays.
+    Without overlap the plain sum.
     """
-    sizes, which = np.unique([bucket.message_bytes for bucket in buckets], return_inverse=True)
-    column = sizes.reshape((-1,) + (1,) * ndim)
-    costs = aggregate_s(algorithm, cluster, column, network)
-    return [costs[row] for row in which]
+
+    overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
+    measurable: ClassVar[bool] = True
+
+    def step_time(self, work: Work) -> StepTime:
+        """See :class:`StepModel`."""
+        done_s = work.passes.layer_done_s
+        return _step(work, work.aggregation.summed(work.gradients, done_s, work.layout))
+
+    def without_communication(self, work: Work) -> StepTime:
+        """See :class:`StepModel`. T enters by sums and maxima, which do not fall where one of their
+        terms rises, and rounding keeps the order."""
+        return _step(work, Summed(np.zeros(()), np.zeros(())))
+
+    def bounded(self, work: Work) -> bool:
+        """See :class:`StepModel`."""
+        return work.aggregation.bounded(work.gradients, work.layout)
 
 
-def combine(
-    passes: Compute,
-    ready: list[Array],
-    costs: list[Array],
-    loading_s: Array,
-    update_s: Array,
-    overlapped: bool,
-) -> StepTime:
-    """``T_step = max(T_input, max(T_forward + T_backward, end of the last bucket) + T_optimizer)``.
-
-    Without overlap the plain sum. ready: seconds into the backward pass, per bucket; costs: seconds
-    per bucket; all arrays broadcast.
-    """
-    if not costs:  # nothing to train, nothing to aggregate
-        ready, costs = [np.zeros(())], [np.zeros(())]
-    if overlapped:
-        end, comm = overlap.last_end_s(ready, costs)
-        return ended(passes, end, comm, loading_s, update_s)
-    comm = costs[0]
-    for seconds in costs[1:]:
-        comm = comm + seconds
-    return in_turn(passes, comm, loading_s, update_s)
+def _step(work: Work, summed: Summed) -> StepTime:
+    if work.gradients.overlapped:
+        return ended(work.passes, *summed, work.loading_s, work.update_s)
+    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s)
 
 
 def ended(
@@ -148,34 +158,6 @@ def in_turn(passes: Compute, comm_s: Array, loading_s: Array, update_s: Array) -
     return StepTime(
         passes.forward_s, passes.backward_s, loading_s, comm_s, loading_s, update_s, step
     )
-
-
-def training_step(
-    layers: Layers,
-    device: Device,
-    cluster: Cluster,
-    network: Network,
-    algorithm: str,
-    batch: ArrayLike,
-    precision: Precision,
-    state_bytes: ArrayLike = 0.0,
-    bucket_bytes: float = 25 * 2.0**20,
-    overlapped: bool = True,
-) -> StepTime:
-    """Every term of one step; see :mod:`dse.model.compute`, :mod:`.overlap`, :mod:`.collectives`.
-
-    batch: samples per accelerator; state_bytes: optimizer state per parameter; arrays broadcast
-    with those of device, cluster and network. algorithm: a key of ALGORITHMS, "ps", or "auto"
-    where the network has a library.
-    """
-    passes = compute.forward_backward(layers, device, batch, precision)
-    buckets = overlap.fuse(layers.params * precision.gradient_bytes, bucket_bytes)
-    ready = overlap.ready_s(buckets, passes.layer_done_s)
-    axes = max(np.ndim(cluster.gpus), np.ndim(network.inter.bytes_per_s), np.ndim(batch))
-    costs = bucket_costs_s(algorithm, cluster, buckets, network, axes)
-    loading = compute.input_s(layers, device, batch)
-    update = compute.optimizer_s(layers, device, precision, state_bytes)
-    return combine(passes, ready, costs, loading, update, overlapped)
 
 
 def memory_slack_bytes(

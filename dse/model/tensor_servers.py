@@ -1,8 +1,8 @@
 """Parameter servers that hold whole tensors: each tensor waits at its own server.
 
-Where :func:`dse.model.parameter_server.parameter_server` spreads a bucket over all servers evenly
-but for one factor of imbalance, here every tensor is a message of its own to the server that keeps
-it, as tf_cnn_benchmarks' greedy placement does: few servers hold large tensors, and there the
+Where :func:`.aggregation.parameter_server.parameter_server` spreads a bucket over all servers
+evenly but for one factor of imbalance, here every tensor is a message of its own to the server that
+keeps it, as tf_cnn_benchmarks' greedy placement does: few servers hold large tensors, and there the
 queue is.
 """
 
@@ -13,10 +13,10 @@ from functools import reduce
 
 import numpy as np
 
+from dse.model.aggregation.parameter_server import homes
 from dse.model.arrays import Array, ArrayLike
 from dse.model.links import Network
 from dse.model.overlap import last_end_s
-from dse.model.parameter_server import homes
 
 
 @dataclass(frozen=True)

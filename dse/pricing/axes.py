@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from dse import catalog
 from dse.errors import StudyError
+from dse.pricing.problem import Problem
 from dse.spelling import alternatives
-from dse.study import APPROACH, Study, Value, split_aggregation
+from dse.study import AggregationName, Study, Value
 from dse.study.definition import written
 from dse.yaml_source import Loc
 
@@ -15,15 +15,16 @@ _FUSES, _IN_BUCKETS = "fuses no tensors", "sends messages of its own, no buckets
 _NEEDS = {"fusion_buffer": _FUSES, "fusion_cycle": _FUSES, "bucket": _IN_BUCKETS}
 
 
-def check_axes(study: Study) -> None:
+def check_axes(problem: Problem) -> None:
     """Raise StudyError where an axis changes nothing of an aggregation that it applies to.
 
     Its points would be counted several times over; one bucket size for all does no harm.
     """
+    study = problem.study
     for place, axis, values, aggregations in _uses(study):
         if axis not in _NEEDS or (axis == "bucket" and values < 2):
             continue
-        served = [name for name in aggregations if _has(name, axis)]
+        served = [name for name in aggregations if _has(problem, name, axis)]
         idle = [name for name in aggregations if name not in served]
         if idle:
             remedy = f"drop {axis}"
@@ -33,24 +34,25 @@ def check_axes(study: Study) -> None:
 
 
 def check_given(
-    study: Study, point: Mapping[str, Value | None], given: Collection[str], option: str
+    problem: Problem, point: Mapping[str, Value | None], given: Collection[str], option: str
 ) -> None:
     """Raise StudyError where a value given for one point changes nothing of it.
 
     point: with conditional axes blank where their condition does not hold. given: names of axes.
     option: of the command line, where they were given.
     """
-    aggregation = str(point["aggregation"])
+    study, aggregation = problem.study, point["aggregation"]
+    assert isinstance(aggregation, AggregationName)
     for axis in given:
         known = study.axis(axis)
         if known is not None and known.values == (point[axis],):
             continue  # all points of the study have it, whether or not it matters
-        if axis in _NEEDS and not _has(aggregation, axis):
-            problem = f"{axis}: {aggregation} {_NEEDS[axis]}"
-            raise StudyError(option, 0, 0, problem, f"drop {axis}")
+        if axis in _NEEDS and not _has(problem, aggregation, axis):
+            wrong = f"{axis}: {aggregation} {_NEEDS[axis]}"
+            raise StudyError(option, 0, 0, wrong, f"drop {axis}")
         if point[axis] is None:
-            problem = f"{axis}: the study has it only where {_where(study, axis)}"
-            raise StudyError(option, 0, 0, problem, f"drop {axis}, or set the other as well")
+            wrong = f"{axis}: the study has it only where {_where(study, axis)}"
+            raise StudyError(option, 0, 0, wrong, f"drop {axis}, or set the other as well")
 
 
 def _where(study: Study, axis: str) -> str:
@@ -66,21 +68,21 @@ def _where(study: Study, axis: str) -> str:
     return ", or ".join(found)
 
 
-def _uses(study: Study) -> Iterator[tuple[Loc, str, int, list[str]]]:
+def _uses(study: Study) -> Iterator[tuple[Loc, str, int, list[AggregationName]]]:
     """Place, name, number of values of every axis, and the aggregations that it applies to."""
     found = study.axis("aggregation")
-    every = [str(value) for value in found.values] if found else []
+    every = found.values if found else ()
     for axis in study.axes:
         count = 2 if axis.continuous else len(axis.values)
-        yield ("space", axis.name), axis.name, count, every
+        yield ("space", axis.name), axis.name, count, _names(every)
     for at, condition in enumerate(study.conditions):
-        required = dict(condition.requires).get("aggregation", tuple(every))
-        names = [str(value) for value in required]
-        yield ("when", at, "axis"), condition.axis, len(condition.values), names
+        required = dict(condition.requires).get("aggregation", every)
+        yield ("when", at, "axis"), condition.axis, len(condition.values), _names(required)
 
 
-def _has(aggregation: str, axis: str) -> bool:
-    algorithm, name = split_aggregation(aggregation)
-    if axis == "bucket":
-        return algorithm != APPROACH
-    return algorithm == APPROACH and catalog.approach(name).fuses
+def _names(values: tuple[Value, ...]) -> list[AggregationName]:
+    return [value for value in values if isinstance(value, AggregationName)]
+
+
+def _has(problem: Problem, aggregation: AggregationName, axis: str) -> bool:
+    return axis in problem.aggregation(aggregation).model.axes

@@ -9,19 +9,18 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.model.approach import BEST, CHOICES
-from dse.model.collectives import ALGORITHMS, FOLDING, beyond_power_of_two, node_count
+from dse.calibration.evidence import OfLibraryChoice
+from dse.model.collectives import ALGORITHMS, beyond_power_of_two, node_count
+from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.model.step import AUTO
-from dse.pricing import closed, hardware
+from dse.pricing import hardware
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
-from dse.pricing.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import APPROACH, Value, Wire, split_aggregation
+from dse.study import AggregationName, Value, Wire
 
 MOST_LISTED = 6
 # Axes that the closed model does not contain.
 UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement")
-NAMED = tuple(ALGORITHMS)  # what a library's rules may choose
 
 
 def cautions(problem: Problem) -> list[str]:
@@ -53,7 +52,7 @@ def _hosts(problem: Problem) -> list[str]:
     study, prices = problem.study, problem.prices
     if not {"capital", "tco"} & {objective.name for objective in study.objectives}:
         return []
-    names = [*axis_values(problem, "accelerator"), study.baseline.values.get("accelerator")]
+    names = [*problem.study.values("accelerator"), study.baseline.values.get("accelerator")]
     bought = [name for name in dict.fromkeys(map(str, names)) if name in prices.accelerator_usd]
     shares = [name for name in bought if prices.includes[name] == catalog.NODE_SHARE]
     others = [name for name in bought if name not in shares]
@@ -84,11 +83,8 @@ def _unseen(problem: Problem) -> list[str]:
 def _alike(problem: Problem) -> list[str]:
     """The aggregations of the study that are one and the same to the closed model."""
     groups: dict[str, list[str]] = {}
-    for name in map(str, axis_values(problem, "aggregation")):
-        algorithm, rest = split_aggregation(name)
-        if algorithm == APPROACH:
-            algorithm = catalog.approach(rest).algorithm
-        _, inside, across = closed.architectures(algorithm)
+    for name in problem.study.aggregations:
+        _, inside, across = architectures(problem.aggregation(name).model)
         groups.setdefault(f"{inside} in one node, {across} across nodes", []).append(name)
     return [
         f"To model {problem.study.model} {_listed(names)} are all the same: {kind}."
@@ -100,10 +96,10 @@ def _alike(problem: Problem) -> list[str]:
 def unsupported(problem: Problem) -> list[str]:
     """Precisions that an accelerator of the study lacks, in a sentence for each precision."""
     found = []
-    axis = "node" if axis_values(problem, "node") else "accelerator"
-    labels = [str(value) for value in axis_values(problem, axis)]
-    rows = hardware.machines(axis, axis_values(problem, axis), problem.prices)
-    for precision in axis_values(problem, "precision"):
+    axis = "node" if problem.study.values("node") else "accelerator"
+    labels = [str(value) for value in problem.study.values(axis)]
+    rows = hardware.machines(axis, problem.study.values(axis), problem.prices)
+    for precision in problem.study.values("precision"):
         peak = PRECISIONS[str(precision)].name
         lacking = [
             label
@@ -122,13 +118,11 @@ def unused(name: str) -> str:
 
 def _unused(problem: Problem) -> list[str]:
     """Names of profiles that serve no aggregation of the study and know none of its devices."""
-    using = set()
-    for aggregation in map(str, axis_values(problem, "aggregation")):
-        algorithm, transport = split_aggregation(aggregation)
-        if algorithm == APPROACH:
-            continue
-        names = (algorithm, *NAMED) if algorithm.startswith(AUTO) else (algorithm,)
-        using |= {id(problem.profile(name, transport)) for name in names}
+    using = {
+        id(profile)
+        for name in problem.study.aggregations
+        for profile in problem.aggregation(name).evidence.profiles
+    }
     return [
         name for name, profile in problem.profiles.items()
         if id(profile) not in using and not profile.compute
@@ -150,8 +144,8 @@ def unpriced_layouts(problem: Problem, name: str, profile: Profile) -> list[str]
     cost = profile.auto.cost()
     layouts = [
         (local, ranks)
-        for local in ranks_per_node(problem)
-        for ranks in numbers(problem, "gpus", 1.0)
+        for local in problem.ranks_per_node
+        for ranks in problem.study.numbers("gpus", 1.0)
         if not cost.priced(ranks, local)
     ]
     found = []
@@ -164,26 +158,22 @@ def unpriced_layouts(problem: Problem, name: str, profile: Profile) -> list[str]
 
 def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
     """Why the aggregation of a point has no price, in a clause; '' where that is not why."""
-    setting = problem.setting(values)
-    if setting.profile is None or np.all(setting.priced):
+    points = problem.points_at(values)
+    profile = points.summing.profile
+    if profile is None or np.all(points.priced):
         return ""
-    between = bool(np.all(node_count(setting.gpus, setting.gpus_per_node) > 1))
-    return _no_price(str(values["aggregation"]), setting.profile, between)
+    between = bool(np.all(node_count(points.gpus, points.gpus_per_node) > 1))
+    return _no_price(points.summing.name, profile, between)
 
 
-def folded_ranks(values: Mapping[str, Value | None], chosen: Sequence[str]) -> int:
-    """How many ranks of a point are beyond a power of two where that lengthens a message.
-
-    chosen: algorithms that a library's rules take there.
-    """
-    algorithm, rest = split_aggregation(str(values["aggregation"]))
-    if algorithm == APPROACH:
-        algorithm = catalog.approach(rest).algorithm
-    names = CHOICES if algorithm == BEST else (algorithm, *chosen)
-    ranks = values["gpus"]
-    if not set(names) & set(FOLDING) or not isinstance(ranks, int | float):
+def folded_ranks(points: Points) -> int:
+    """How many ranks of a point are beyond a power of two where that lengthens a message."""
+    model = points.aggregation
+    taken = {choice.algorithm for choice in model.choices(points.gradients, points)}
+    names = taken or set(model.algorithms)
+    if points.problem.closed or not any(ALGORITHMS[name].folds for name in names):
         return 0
-    return int(beyond_power_of_two(ranks))
+    return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))
 
 
 def _no_price(name: str, profile: Profile, between: bool) -> str:
@@ -192,20 +182,19 @@ def _no_price(name: str, profile: Profile, between: bool) -> str:
     return f"{name} has no price {tier}, since profile {profile.name} was measured {where}"
 
 
-def _chosen(problem: Problem) -> Iterator[tuple[str, Profile]]:
-    """The study's ``auto-<transport>`` that a profile prices, and that profile."""
-    wanted = {str(value) for value in axis_values(problem, "aggregation")}
-    for transport in transports(problem):
-        profile = problem.profile(AUTO, transport)
-        if profile is not None and profile.auto is not None and f"{AUTO}-{transport}" in wanted:
-            yield f"{AUTO}-{transport}", profile
+def _chosen(problem: Problem) -> Iterator[tuple[AggregationName, Profile]]:
+    """What of the study the library chooses as a profile measured it, and that profile."""
+    for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
+        evidence = problem.aggregation(name).evidence
+        if isinstance(evidence, OfLibraryChoice):
+            yield name, evidence.profile
 
 
 def _other_fabrics(problem: Problem) -> list[str]:
     """Approaches of the study on links from which what they reach of a link was not taken."""
-    names = [split_aggregation(str(value)) for value in axis_values(problem, "aggregation")]
-    approaches = [catalog.approach(rest) for algorithm, rest in names if algorithm == APPROACH]
-    links = axis_values(problem, "inter_node")
+    used = [problem.aggregation(name).approach for name in problem.study.aggregations]
+    approaches = [facts for facts in used if facts is not None]
+    links = problem.study.values("inter_node")
     if not _several_nodes(problem):
         return []
     found = []
@@ -247,15 +236,15 @@ def _is_ethernet(link: Value) -> bool:
 def _several_nodes(problem: Problem) -> bool:
     return any(
         node_count(ranks, local) > 1
-        for local in ranks_per_node(problem)
-        for ranks in numbers(problem, "gpus", 1.0)
+        for local in problem.ranks_per_node
+        for ranks in problem.study.numbers("gpus", 1.0)
     )
 
 
 def _networks_alike(problem: Problem, profile: Profile) -> bool:
     """Whether the study compares networks by a profile that cannot tell them apart."""
     several = _several_nodes(problem)
-    compared = len(axis_values(problem, "inter_node")) > 1
+    compared = len(problem.study.values("inter_node")) > 1
     return several and compared and profile.link_bytes_per_s is None and profile.max_nodes > 1
 
 

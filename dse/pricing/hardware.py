@@ -14,6 +14,8 @@ import numpy as np
 from dse import catalog
 from dse.catalog import NODE_SHARE, Accelerator, Fabric, Node, PriceList, Transport
 from dse.errors import DseError
+from dse.model.aggregation.base import UNKNOWN_GENERATION
+from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.arrays import Array
 from dse.study import Value, Wire
 
@@ -168,6 +170,23 @@ def _latency_s(fabric: Fabric, transport: Transport) -> float:
     if known:
         return next(iter(known.values()))
     raise DseError(f"{fabric.name}: its latency is unknown; write it inline: {INLINE}")
+
+
+PCIE = "pcie"
+
+
+def is_pcie(link: Value | None) -> bool:
+    """Whether a link inside a node is the bus of its host."""
+    name = link.fabric if isinstance(link, Wire) else link
+    return name is not None and catalog.fabric(str(name)).medium == PCIE
+
+
+def nccl_generation(accelerator: Accelerator) -> int:
+    """Position in NCCL's generations, by compute capability; UNKNOWN_GENERATION without one."""
+    capability = accelerator.compute_capability
+    if capability is None:
+        return UNKNOWN_GENERATION
+    return int(np.clip(int(capability) - OLDEST_CAPABILITY, 0, len(GENERATIONS) - 1))
 
 
 def column(rows: Sequence[object], read: Callable[..., float]) -> Array:

@@ -12,13 +12,13 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.finding import profile_of_study
 from dse.errors import DseError, StudyError
-from dse.model.collectives import ALGORITHMS
-from dse.model.selection import BY_NAME
-from dse.model.step import AUTO, PARAMETER_SERVER
+from dse.model.aggregation.library_rules import AUTO
+from dse.model.step import PARAMETER_SERVER
 from dse.pricing import constraints, hardware
+from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.axes import check_axes
 from dse.pricing.caveats import why_unpriced
-from dse.pricing.chosen import check_chosen
+from dse.pricing.library_choices import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study
@@ -33,7 +33,7 @@ def known_names() -> Names:
         fabrics=catalog.names("fabrics"),
         nodes=catalog.names("nodes"),
         transports=catalog.names("transports"),
-        algorithms=(*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER),
+        algorithms=NAMES,
         approaches=catalog.names("approaches"),
     )
 
@@ -67,7 +67,7 @@ def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
     problem = Problem(study, _workload(study), _prices(study), profiles)
-    check_axes(study)
+    check_axes(problem)
     _check_facts(problem)
     return problem
 
@@ -179,7 +179,7 @@ def _profiles(study: Study) -> Mapping[str, Profile]:
         if serves - served:
             found[name] = profile
         served |= serves
-    check_chosen(study, found)
+    check_choices(study, Factory(found))
     return found
 
 

@@ -10,15 +10,12 @@ from dse.calibration.rules import mpi_rules
 from dse.calibration.suggest import Advice, suggest
 from dse.errors import StudyError
 from dse.model import overlap
+from dse.model.aggregation.library_rules import NCCL, Rules
 from dse.model.precision import PRECISIONS
-from dse.model.selection import NCCL, Rules
-from dse.model.step import PARAMETER_SERVER
-from dse.pricing.chosen import ruling
+from dse.pricing.aggregations import ruling, serving
 from dse.pricing.load import load
+from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
-from dse.pricing.setting import DEFAULT_BUCKET_BYTES
-from dse.pricing.values import axis_values, numbers, ranks_per_node, transports
-from dse.study import APPROACH, split_aggregation
 
 
 def advise(
@@ -35,7 +32,7 @@ def advise(
     :func:`dse.calibration.suggest.suggest`, which explains the limits.
     """
     problem = load(study)
-    used = transports(problem)
+    used = problem.study.transports
     if profile.transport not in used:
         over = ", ".join(used) or "nothing but approaches"
         what = f"{study} aggregates over {over}, not over {profile.transport}"
@@ -57,8 +54,8 @@ def demand(problem: Problem, transport: str, profile: Profile | None = None) -> 
         (_taken(rules, algorithm, ranks, size), ranks, min(local, ranks), size)
         for algorithm in _algorithms(problem, transport)
         for rules in [_mpi_rules(ruling(algorithm, transport, profiles))]
-        for ranks in numbers(problem, "gpus", 1.0)
-        for local in ranks_per_node(problem)
+        for ranks in problem.study.numbers("gpus", 1.0)
+        for local in problem.ranks_per_node
         for size in _message_bytes(problem)
         if ranks > 1
     ]
@@ -71,9 +68,8 @@ def demand(problem: Problem, transport: str, profile: Profile | None = None) -> 
 
 
 def _algorithms(problem: Problem, transport: str) -> list[str]:
-    pairs = [split_aggregation(str(value)) for value in axis_values(problem, "aggregation")]
-    unsummed = (PARAMETER_SERVER, APPROACH)
-    return sorted({name for name, over in pairs if over == transport and name not in unsummed})
+    names = [name for name in problem.study.aggregations if name.transport == transport]
+    return sorted({name.algorithm for name in names if not serving(name)})
 
 
 def _mpi_rules(library: str | None) -> Rules | None:
@@ -88,11 +84,11 @@ def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: flo
 
 
 def _message_bytes(problem: Problem) -> list[float]:
-    names = axis_values(problem, "precision") or ("fp32",)
+    names = problem.study.values("precision") or ("fp32",)
     widths = {PRECISIONS[str(name)].gradient_bytes for name in names}
     return sorted({
         bucket.message_bytes
         for width in widths
-        for limit in numbers(problem, "bucket", DEFAULT_BUCKET_BYTES)
+        for limit in problem.study.numbers("bucket", DEFAULT_BUCKET_BYTES)
         for bucket in overlap.fuse(problem.layers.params * width, limit)
     })  # fmt: skip

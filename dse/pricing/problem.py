@@ -16,15 +16,17 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array
-from dse.model.selection import BY_NAME
-from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.pricing import hardware, ruled
-from dse.pricing.placement import Coordinate, listed
+from dse.model.pai import PaiStep
+from dse.model.step import OverlappedStep, StepModel
+from dse.pricing import hardware
+from dse.pricing.aggregations import Factory, PricedAggregation
+from dse.pricing.points import Coordinate, Points, listed
 from dse.pricing.quantities import Evaluation
-from dse.pricing.setting import Setting
 from dse.study import PAI, Study, Value
+from dse.study.aggregation_name import AggregationName
 from dse.study.space import Box, Space
 
+STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
 
@@ -45,6 +47,9 @@ class Problem:
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
+    _aggregations: dict[AggregationName, PricedAggregation] = field(
+        default_factory=dict, init=False
+    )
 
     @cached_property
     def space(self) -> Space:
@@ -80,10 +85,27 @@ class Problem:
         digest.update(repr((layers.activation_elems, layers.input_bytes)).encode())
         return digest.hexdigest()
 
+    @cached_property
+    def step_model(self) -> StepModel:
+        """How the time of a step follows from its parts."""
+        return STEP_MODELS[self.study.model]
+
     @property
     def closed(self) -> bool:
-        """Whether the PAI paper's closed model prices the steps, which knows no measurements."""
-        return self.study.model == PAI
+        """Whether a closed formula prices the steps, in which measurements have no part."""
+        return not self.step_model.measurable
+
+    @cached_property
+    def factory(self) -> Factory:
+        """Makes the study's aggregations."""
+        draws = self.draw_count if self.draws else 0
+        return Factory(self.profiles, self.step_model.measurable, draws, self.remember)
+
+    def aggregation(self, name: AggregationName) -> PricedAggregation:
+        """One of the study's aggregations, or another that the catalogue knows."""
+        if name not in self._aggregations:
+            self._aggregations[name] = self.factory(name)
+        return self._aggregations[name]
 
     @property
     def points(self) -> int | None:
@@ -132,7 +154,7 @@ class Problem:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
         return self.placed(box).evaluation(self.baseline_samples_per_s)
 
-    def placed(self, box: Box) -> Setting:
+    def placed(self, box: Box) -> Points:
         """A grid of points, before they are priced."""
         slab = self.space.slabs[box.slab]
         rank = len(slab.axes)
@@ -141,7 +163,7 @@ class Problem:
             shape = tuple(-1 if other == number else 1 for other in range(rank))
             at = np.arange(part.start, part.stop).reshape(shape)
             coordinates[axis.name] = Coordinate(axis.values, at, (part.start, part.stop))
-        return Setting(self, slab.fixed, coordinates, rank)
+        return Points(self, slab.fixed, coordinates, rank)
 
     def point(self, values: Mapping[str, Value | None], speedup: bool = True) -> Evaluation:
         """Evaluate one point given by the values of its axes, shape (1,)."""
@@ -184,8 +206,8 @@ class Problem:
         speedup: bool = True,
     ) -> Evaluation:
         """Price the points of one structure; every array broadcasts to the points' shape."""
-        setting = Setting(self, fixed, coordinates, rank)
-        return setting.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
+        points = Points(self, fixed, coordinates, rank)
+        return points.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The point with conditional axes blank where their condition does not hold."""
@@ -200,37 +222,22 @@ class Problem:
 
     def is_measured(self, values: Mapping[str, Value | None]) -> bool:
         """Whether profiles price the aggregation of this point, whatever chooses its algorithm."""
-        setting = self.setting(values)
-        if setting.approach is not None:
-            return False
-        names = ruled.algorithms_at(setting)
-        return all(self.profile(name, setting.transport.name) is not None for name in names)
+        return self.points_at(values).measured()
 
-    def setting(self, values: Mapping[str, Value | None]) -> Setting:
+    def points_at(self, values: Mapping[str, Value | None]) -> Points:
         """One point given by the values of its axes, before it is priced."""
         fixed = {name: values.get(name) for name in self._looped_names}
         rest = {name: listed([value]) for name, value in values.items() if name not in fixed}
-        return Setting(self, fixed, rest, 1)
+        return Points(self, fixed, rest, 1)
 
-    def profile(self, algorithm: str, transport: str) -> Profile | None:
-        """The first profile that prices the algorithm over the transport; None if none does.
-
-        One with fits prices every named algorithm, one with ``network`` fits those that it was
-        measured with between nodes, one with an ``auto`` part the library's choice. Parameter
-        servers that were measured come before what fits of allreduce say of them.
-        """
-        if algorithm in BY_NAME:
-            return None  # rules choose, whatever was measured
-        if algorithm == PARAMETER_SERVER:
-            for profile in self.profiles.values():
-                if transport in profile.ps:
-                    return profile
-        for profile in self.profiles.values():
-            named = bool(profile.fits) or algorithm in profile.network
-            serves = profile.auto is not None if algorithm == AUTO else named
-            if profile.transport == transport and serves:
-                return profile
-        return None
+    @cached_property
+    def ranks_per_node(self) -> list[float]:
+        """Accelerators of a node: as the study says, or as its node types have."""
+        given = {axis.name for axis in self.study.axes}
+        if "node" not in given or "gpus_per_node" in given:
+            return self.study.numbers("gpus_per_node", 1.0)
+        rows = hardware.machines("node", self.study.values("node"), self.prices)
+        return sorted({float(row.node.accelerators) for row in rows if row.node})
 
     def remember(self, key: Any, make: Callable[[], Any]) -> Any:
         """A partial result shared by several boxes; ``key`` None is not remembered."""

@@ -8,17 +8,19 @@ from typing import Any
 from dse import catalog
 from dse.catalog import Fact
 from dse.pricing.problem import Problem
-from dse.pricing.values import axis_values
-from dse.study import APPROACH, split_aggregation
+from dse.study import AggregationName
 
 _MS, _US, _MIB = 1e3, 1e6, 2.0**20
 
 
 def used_approaches(problem: Problem) -> list[catalog.Approach]:
     """Approaches among the study's aggregations and the baseline's, each once."""
-    names = [*axis_values(problem, "aggregation"), problem.study.baseline.values["aggregation"]]
-    pairs = [split_aggregation(str(name)) for name in dict.fromkeys(names)]
-    return [catalog.approach(name) for algorithm, name in pairs if algorithm == APPROACH]
+    names = [*problem.study.aggregations, problem.study.baseline.values["aggregation"]]
+    return [
+        catalog.approach(name.approach)
+        for name in dict.fromkeys(names)
+        if isinstance(name, AggregationName) and name.approach
+    ]
 
 
 def transports(problem: Problem) -> Iterator[dict[str, Any]]:
@@ -47,7 +49,7 @@ def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
 
 
 def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
-    """The terms of one point's approach, see :func:`dse.pricing.approached.described`."""
+    """The terms of one point's approach, see :func:`dse.report.points.explained`."""
     cost = f"{known['message_s'] * _US:g} us a message, {known['link_efficiency']:.1%} of the link"
     out = [f"approach         {known['title']}", f"                 {cost}"]
     queries, adding, fusion = known["queries"], known["sum"], known["fusion"]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from dse import catalog
-from dse.model.selection import NCCL
-from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.pricing import caveats, hardware, ruled
-from dse.pricing.chosen import MOST_NAMES, measured_choices, ruling
+from dse.calibration.evidence import OfLibraryChoice
+from dse.model.aggregation.base import UNKNOWN_GENERATION
+from dse.model.aggregation.library_rules import AUTO
+from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
+from dse.pricing import caveats, hardware
+from dse.pricing.aggregations import serving
+from dse.pricing.library_choices import MOST_NAMES, measured_choices
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.closed import CLOSED_LINES
 from dse.report.measured import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
-from dse.study import split_aggregation
 
 
 def assumptions(problem: Problem) -> list[str]:
@@ -72,14 +74,13 @@ def _of_activations(problem: Problem) -> list[str]:
 
 def _calibrated_lines(problem: Problem) -> list[str]:
     """What the prices of a step rest on, profiles and rules of libraries included."""
-    aggregations = mentioned(problem, "aggregation")
     lines = ["A step's input is prefetched; storage behind the host is never the bottleneck."]
     if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
         lines.append(
             "Profiles were measured on one link. What they measured is taken as software cost, and "
             "the wire of the priced fabric is added; the split is assumed, not measured."
         )
-    over = [t for t in used_transports(problem) if f"{PARAMETER_SERVER}-{t}" in aggregations]
+    over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
     lines += approaches.assumptions(problem)
     return [*lines, *_chosen_assumptions(problem), *_ruled_assumptions(problem)]
@@ -88,11 +89,11 @@ def _calibrated_lines(problem: Problem) -> list[str]:
 def _chosen_assumptions(problem: Problem) -> list[str]:
     """What prices of the library's own choice rest on, one or two sentences per profile in use."""
     lines = []
-    for transport in used_transports(problem):
-        profile = problem.profile(AUTO, transport)
-        name = f"{AUTO}-{transport}"
-        if profile is None or profile.auto is None or name not in mentioned(problem, "aggregation"):
+    for name in problem.study.named_aggregations:
+        evidence = problem.aggregation(name).evidence
+        if not isinstance(evidence, OfLibraryChoice):
             continue
+        profile = evidence.profile
         lines += caveats.unpriced_layouts(problem, name, profile)
         speed = profile.link_bytes_per_s
         if speed is None and profile.max_nodes > 1:
@@ -109,26 +110,28 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
 def _ruled_assumptions(problem: Problem) -> list[str]:
     """That the algorithm follows from rules, and where they are written."""
     lines = []
-    for name in mentioned(problem, "aggregation"):
-        algorithm, transport = split_aggregation(name)
-        library = ruling(algorithm, transport, problem.profiles.values())
-        if library is None:
+    for name in problem.study.named_aggregations:
+        model = problem.aggregation(name).model
+        authority = model.authority
+        if authority is None:
             continue
-        rules = ruled.RULES[library]
         line = (
-            f"Which algorithm {name} runs was not measured: it is chosen by {rules.title} for "
-            f"every message ({rules.source}), and it costs what it does by its own name."
+            f"Which algorithm {name} runs was not measured: it is chosen by {authority.title} for "
+            f"every message ({authority.source}), and it costs what it does by its own name."
         )
-        if library == NCCL:
+        if authority.title == NcclRules.title:
             line += (
                 " The protocol that the tuner takes is not priced, and it is told of a host, of "
                 "channels and of a network delay that are assumed (unverified)."
             )
-            unknown = [a for a in devices(problem) if ruled.generation(a) is None]
+            unknown = [
+                device for device in devices(problem)
+                if hardware.nccl_generation(catalog.accelerator(device)) == UNKNOWN_GENERATION
+            ]  # fmt: skip
             if unknown:
-                as_if = f"taken for {ruled.UNKNOWN_GENERATION} GPUs"
+                as_if = f"taken for {ASSUMED_GENERATION} GPUs"
                 line += f" In it {', '.join(unknown)} are {as_if}."
-        known = measured_choices(transport) if algorithm == AUTO else []
+        known = measured_choices(name.transport) if name.algorithm == AUTO else []
         if known:
             more = " and others" * (len(known) > MOST_NAMES)
             listed = ", ".join(known[:MOST_NAMES])

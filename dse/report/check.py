@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dse.pricing.caveats import cautions, unsupported
-from dse.pricing.objectives import by_goal
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search import run as searching
@@ -34,7 +33,7 @@ def checked(problem: Problem) -> dict[str, Any]:
 
 def objectives(study: Study) -> list[str]:
     """What is wanted of a point, as text: ``maximize speedup``, ``minimize capital and power``."""
-    most, *least = (objective.name for objective in by_goal(study.objectives))
+    most, *least = (objective.name for objective in study.objectives)
     return [f"maximize {most}", f"minimize {' and '.join(least)}"]
 
 

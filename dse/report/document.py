@@ -17,8 +17,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.pricing import caveats, constraints
-from dse.pricing.coverage import CLOSED
-from dse.pricing.objectives import by_goal
+from dse.pricing.aggregations import FORMULA
 from dse.pricing.problem import Problem
 from dse.report import provenance
 from dse.report.assumptions import assumptions
@@ -117,7 +116,7 @@ def build(
 
 def _objectives(problem: Problem) -> dict[str, str]:
     """By sense; one more key where the study minimises two."""
-    names = [objective.name for objective in by_goal(problem.study.objectives)]
+    names = [objective.name for objective in problem.study.objectives]
     return dict(zip(("maximize", "minimize", ALSO), names, strict=False))
 
 
@@ -169,7 +168,7 @@ def sample(problem: Problem, seed: int) -> dict[str, list[Any]]:
     count = min(size, 2 * SAMPLED)
     picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
     points = [problem.space.point(int(index)) for index in picked]
-    most, least, *_ = by_goal(problem.study.objectives)
+    most, least, *_ = problem.study.objectives
     columns = _no_sample()
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
@@ -279,7 +278,7 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
 def _extrapolated(problem: Problem, front: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     count = sum(1 for point in front if point["extrapolated"])
     if problem.closed:
-        return {"front": count, "why": f"{CLOSED[0].upper()}{CLOSED[1:]}."}
+        return {"front": count, "why": f"{FORMULA[0].upper()}{FORMULA[1:]}."}
     return {
         "front": count,
         "why": "A point counts as extrapolated when its gradients are summed over a link, a number "

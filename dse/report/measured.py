@@ -9,12 +9,11 @@ from dse.catalog import Accelerator
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
 from dse.pricing.problem import Problem
-from dse.pricing.values import axis_values
 
 
 def server_note(problem: Problem, transport: str) -> str:
     """Where the price of parameter servers over a transport comes from; empty if not measured."""
-    profile = problem.profile(PARAMETER_SERVER, transport)
+    profile = problem.factory.profile(PARAMETER_SERVER, transport)
     if profile is None or transport not in profile.ps:
         return ""
     return f"parameter servers as measured by profile {profile.name}, wire from the catalogue"
@@ -23,7 +22,7 @@ def server_note(problem: Problem, transport: str) -> str:
 def server_assumptions(problem: Problem, transports: list[str]) -> Iterator[str]:
     """What the price of measured parameter servers rests on, a sentence or two per profile."""
     for transport in transports:
-        profile = problem.profile(PARAMETER_SERVER, transport)
+        profile = problem.factory.profile(PARAMETER_SERVER, transport)
         part = profile.ps.get(transport) if profile is not None else None
         if profile is None or part is None:
             continue
@@ -61,9 +60,9 @@ def efficiency_lines(problem: Problem) -> Iterator[str]:
 
 def _measured(problem: Problem) -> Iterator[tuple[Accelerator, str, Reached]]:
     """Every accelerator and precision of the study whose products were timed."""
-    names = [str(name) for name in axis_values(problem, "accelerator")]
-    names += [catalog.node(str(name)).accelerator for name in axis_values(problem, "node")]
-    precisions = [str(name) for name in axis_values(problem, "precision")] or ["fp32"]
+    names = [str(name) for name in problem.study.values("accelerator")]
+    names += [catalog.node(str(name)).accelerator for name in problem.study.values("node")]
+    precisions = [str(name) for name in problem.study.values("precision")] or ["fp32"]
     for name in dict.fromkeys(names):
         device = catalog.accelerator(name)
         for precision in dict.fromkeys(precisions):

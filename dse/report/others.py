@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from dse.pricing import constraints
-from dse.pricing.objectives import by_goal
 from dse.pricing.problem import Problem
-from dse.pricing.values import axis_values
 from dse.report import tables, words
 from dse.report.points import describe
 from dse.report.words import Document, Point
@@ -38,8 +36,8 @@ def others(
     fails; on_front, how many points of the front have that aggregation, or a listed equal of
     theirs has. Empty where there is only one value, or nothing to aggregate.
     """
-    values = axis_values(problem, AXIS)
-    if len(values) < 2 or bool(np.all(problem.setting(chosen).gpus <= 1)):
+    values = problem.study.values(AXIS)
+    if len(values) < 2 or bool(np.all(problem.points_at(chosen).gpus <= 1)):
         return []
     own = problem.point(chosen)["speedup"].item()
     found = []
@@ -64,7 +62,7 @@ def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Val
     """The completion of ``chosen`` that :func:`others` takes."""
     space = Points(problem.study)
     tried = [space.values(p) for p in islice(space.completions(chosen), MOST_TRIED)]
-    most, least, *_ = by_goal(problem.study.objectives)
+    most, least, *_ = problem.study.objectives
     order = np.full((3, len(tried)), np.inf)
     for where, evaluation in problem.rows(tried):
         fails = np.zeros(len(where))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
+from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
-from dse.pricing import approached, closed, constraints, ruled
+from dse.model.device_buffers import PointerQueries
+from dse.model.pai import PaiStep
+from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
-from dse.pricing.objectives import by_goal
-from dse.pricing.outside import why_outside
+from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
@@ -27,9 +30,9 @@ def describe(
     """Everything run.json says of one point; see :mod:`dse.report.document`."""
     evaluation = problem.point(values)
     step = evaluation.step
-    names = {objective.name for objective in by_goal(problem.study.objectives)} | {"speedup"}
-    setting = problem.setting(values)
-    outside = why_outside(setting)
+    names = {objective.name for objective in problem.study.objectives} | {"speedup"}
+    points = problem.points_at(values)
+    outside = points.why_outside()
     numbers = {name: _scalar(evaluation[name]) for name in sorted(names)}
     return {
         "config": labels_of(problem, values),
@@ -55,8 +58,8 @@ def describe(
             "stalled_s": _scalar(step.stalled_s),
         },
         "comm_s": _scalar(step.comm_s),
-        "chosen": ruled.described(setting),
-        "closed": closed.described(setting),
+        "chosen": _chosen(points),
+        "closed": _closed(points),
         "ties": front.ties if front else 0,
         "tied": [dict(labels) for labels in front.tied] if front else [],
     }
@@ -66,16 +69,94 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
     """What `dse explain --json` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.checks(problem.point(values), problem.study)
-    point["approach"] = approached.described(problem.setting(values))
+    points = problem.points_at(values)
+    point["approach"] = _approach(points)
     point["why_unpriced"] = why_unpriced(problem, values)
-    chosen = [entry["algorithm"] for entry in (point["chosen"] or {}).get("chosen", ())]
-    point["folded_ranks"] = 0 if problem.closed else folded_ranks(values, chosen)
+    point["folded_ranks"] = folded_ranks(points)
     point["not_searched"] = [
         name for name, value in values.items()
         if value is not None and not problem.study.has(name, value)
     ]  # fmt: skip
     point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
     return point
+
+
+def _chosen(points: Points) -> dict[str, Any] | None:
+    """What is chosen by rules at one point; None where nothing is.
+
+    rules: whose; source: where they are written; chosen: one entry per algorithm of the library, by
+    rising size. Empty where one accelerator sends nothing.
+    """
+    authority = points.aggregation.authority
+    if authority is None or points.problem.closed:
+        return None
+    entries = [
+        {
+            "name": choice.name,
+            "algorithm": choice.algorithm,
+            "messages": choice.messages,
+            "bytes": [choice.least_bytes, choice.most_bytes],
+        }
+        for choice in points.aggregation.choices(points.gradients, points)
+    ]
+    return {"rules": authority.title, "source": authority.source, "chosen": entries}
+
+
+def _closed(points: Points) -> dict[str, Any] | None:
+    """Class and terms of one point by the PAI paper's model; None under another."""
+    model = points.problem.step_model
+    if not isinstance(model, PaiStep):
+        return None
+    terms = asdict(model.terms(points))
+    return {"architecture": terms.pop("architecture"), "ideal": terms.pop("ideal"), "terms": terms}
+
+
+def _approach(points: Points) -> dict[str, Any] | None:
+    """What the approach of one point does; None where it has none.
+
+    queries, sum: of the terms that MPI on accelerator memory adds, with the step as it would be
+    without; of a sum also whether copies to the host and back are in its seconds a byte.
+    unverified: names of the parameters that nobody checked.
+    """
+    facts, model = points.summing.approach, points.aggregation
+    if facts is None or points.problem.closed or not isinstance(model, Tensorwise):
+        return None
+    unasked = replace(model, queries=PointerQueries())
+    unsummed = replace(model, sum_s_per_byte=None, sum_start_s=0.0)
+    found: dict[str, Any] = {
+        "name": facts.name,
+        "title": facts.title,
+        "message_s": facts.message_s,
+        "link_efficiency": facts.link_efficiency,
+        "queries": {
+            "per_message": facts.queries,
+            "query_s": facts.query_s,
+            "without_step_s": _scalar(points.summed_by(unasked).step_time().step_s),
+        },
+        "sum": {
+            "where": _where(model),
+            "copied": model.copies_to_sum,
+            "s_per_byte": _scalar(np.asarray(model.summing(points).s_per_byte)),
+            "start_s": facts.sum_start_s,
+            "without_step_s": _scalar(points.summed_by(unsummed).step_time().step_s),
+        },
+        "fusion": None,
+        "unverified": [fact.name for fact in facts.facts if fact.status == "unverified"],
+    }
+    fusion = model.fusion(points)
+    if fusion is not None:
+        found["fusion"] = {
+            "buffer_bytes": _scalar(np.asarray(fusion.buffer_bytes)),
+            "cycle_s": _scalar(np.asarray(fusion.cycle_s)),
+        }
+    return found
+
+
+def _where(model: Tensorwise) -> str:
+    """Where received bytes are added."""
+    if model.sum_s_per_byte is not None:
+        return "host"
+    return "accelerator" if model.sum_start_s > 0 else "contained in the link's efficiency"
 
 
 def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any] | None:
@@ -85,7 +166,7 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
     common cancels in the speedup. The error that the draws do not show, that of rank counts the fit
     has not seen, multiplies the communication of each draw (see Problem.draws).
     """
-    alone = bool(np.all(problem.setting(values).gpus <= 1))
+    alone = bool(np.all(problem.points_at(values).gpus <= 1))
     if not problem.is_measured(values) and not alone:
         return None
     if not problem.is_measured(problem.study.baseline.values):

@@ -7,13 +7,12 @@ from typing import Any
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.model.step import AUTO, PARAMETER_SERVER
-from dse.pricing import ruled
-from dse.pricing.chosen import is_chosen, ruling
+from dse.model.aggregation.library_rules import AUTO
+from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.measured import server_note
-from dse.study import APPROACH, Wire, split_aggregation
+from dse.study import Wire
 
 
 def mentioned(problem: Problem, axis: str) -> list[str]:
@@ -26,34 +25,33 @@ def mentioned(problem: Problem, axis: str) -> list[str]:
 
 def used_transports(problem: Problem) -> list[str]:
     """Transports of the study's aggregations; an approach brings its own."""
-    pairs = [split_aggregation(text) for text in mentioned(problem, "aggregation")]
-    return list(dict.fromkeys(name for algorithm, name in pairs if algorithm != APPROACH))
+    names = [name.transport for name in problem.study.named_aggregations]
+    return list(dict.fromkeys(filter(None, names)))
 
 
 def transports(problem: Problem) -> list[dict[str, Any]]:
     """The transports of the study, and whether each is calibrated."""
-    used = [split_aggregation(text) for text in mentioned(problem, "aggregation")]
     if problem.closed:
         note = f"model {problem.study.model} knows no transports"
         return [{"name": name, "title": catalog.transport(name).title, "calibrated": False,
                  "partly": False, "note": note} for name in used_transports(problem)]  # fmt: skip
     rows = []
-    for name in used_transports(problem):
-        algorithms = [algorithm for algorithm, transport in used if transport == name]
-        served = server_note(problem, name) if PARAMETER_SERVER in algorithms else ""
-        named = [
-            algorithm for algorithm in algorithms
-            if not is_chosen(algorithm) and not (served and algorithm == PARAMETER_SERVER)
-        ]  # fmt: skip
-        notes = [_named_note(problem, name, named)] if named else []
-        notes += [served] if served else []
-        notes += [_chosen_note(problem, how, name) for how in algorithms if is_chosen(how)]
-        measured = [
-            problem.profile(priced, name) is not None
-            for algorithm in algorithms
-            for priced in _priced_as(problem, algorithm, name)
+    for transport in used_transports(problem):
+        used = [
+            problem.aggregation(name)
+            for name in problem.study.named_aggregations
+            if name.transport == transport
         ]
-        rows.append({"name": name, "title": catalog.transport(name).title,
+        served = server_note(problem, transport) if any(serving(one.name) for one in used) else ""
+        named = [
+            one.name.algorithm for one in used
+            if not one.left_to_library and not (served and serving(one.name))
+        ]  # fmt: skip
+        notes = [_named_note(problem, transport, named)] if named else []
+        notes += [served] if served else []
+        notes += [_chosen_note(problem, one) for one in used if one.left_to_library]
+        measured = [known for one in used for known in one.evidence.parts_measured]
+        rows.append({"name": transport, "title": catalog.transport(transport).title,
                      "calibrated": all(measured), "partly": any(measured) and not all(measured),
                      "note": "; ".join(notes)})  # fmt: skip
     return [*rows, *approaches.transports(problem)]
@@ -61,10 +59,10 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
 
 def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> str:
     """Where the prices of the named algorithms come from."""
-    profile = problem.profile(algorithms[0], transport)
+    profile = problem.factory.profile(algorithms[0], transport)
     if profile is not None:
         return f"software costs from profile {profile.name}, wire from the catalogue"
-    chosen = problem.profile(AUTO, transport)
+    chosen = problem.factory.profile(AUTO, transport)
     if chosen is None:
         return "software costs from the catalogue, not measured"
     return (
@@ -73,21 +71,12 @@ def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> 
     )
 
 
-def _priced_as(problem: Problem, algorithm: str, transport: str) -> list[str]:
-    """The algorithm itself; or all that the rules may choose, where rules do."""
-    library = ruling(algorithm, transport, problem.profiles.values())
-    if library is None:
-        return [algorithm]
-    return sorted({known.priced_as for known in ruled.RULES[library].algorithms})
-
-
-def _chosen_note(problem: Problem, algorithm: str, transport: str) -> str:
-    library = ruling(algorithm, transport, problem.profiles.values())
-    if library is not None:
-        by_rules = f"{algorithm}: chosen by {ruled.RULES[library].title}, not measured"
-        chosen = _priced_as(problem, algorithm, transport)
-        return f"{by_rules}; {_named_note(problem, transport, chosen)}"
-    profile = problem.profile(AUTO, transport)
+def _chosen_note(problem: Problem, one: PricedAggregation) -> str:
+    authority, name = one.model.authority, one.name
+    if authority is not None:
+        by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"
+        return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms)}"
+    profile = one.profile
     if profile is None:
         return "auto: the library's own choice, not measured"
     where = profile.source or profile.system

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.pricing.objectives import by_goal
 from dse.search.run import FrontPoint
 from dse.study import Objective
 
@@ -32,7 +31,7 @@ RULES_OF_THREE = {
 
 def why(rule: str, objectives: Sequence[Objective]) -> str:
     """The rule in words."""
-    gain, *costs = (objective.name.replace("_", " ") for objective in by_goal(objectives))
+    gain, *costs = (objective.name.replace("_", " ") for objective in objectives)
     return RULES[rule] if len(costs) == 1 else RULES_OF_THREE[rule].format(*costs, gain=gain)
 
 

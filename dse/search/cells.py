@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Mask
-from dse.pricing.placement import Coordinate
+from dse.pricing.points import Coordinate, Points
 from dse.pricing.problem import Problem
 from dse.pricing.quantities import Evaluation
-from dse.pricing.setting import Setting
 from dse.search.pareto import Indices
 from dse.study import Value
 from dse.study.space import Box, Slab
@@ -27,7 +26,7 @@ _MACHINE_AXES = ("node", "accelerator")
 class Cells:
     """Points of a box: a list of cells (axis 0), each with the whole grid over all other axes.
 
-    fixed, coordinates: as a setting wants them. base: index of every cell's first point. shape:
+    fixed, coordinates: as points want them. base: index of every cell's first point. shape:
     (cells, *grid), with an axis for each of the box. strides: of the box, in points.
     """
 
@@ -52,8 +51,8 @@ class Cells:
 
     def evaluation(self, problem: Problem) -> Evaluation:
         """All points priced; arrays broadcast to ``shape``."""
-        setting = Setting(problem, self.fixed, self.coordinates, len(self.shape))
-        return setting.evaluation(problem.baseline_samples_per_s)
+        points = Points(problem, self.fixed, self.coordinates, len(self.shape))
+        return points.evaluation(problem.baseline_samples_per_s)
 
 
 def parts(problem: Problem, box: Box, alive: Mask, reach: Mask) -> Iterator[Cells]:

@@ -10,13 +10,10 @@ import time
 from dataclasses import dataclass
 from itertools import islice
 
-from dse import catalog
-from dse.model.fusion import SLOWED
-from dse.pricing.approached import PHASES
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, exhaustive, pareto
 from dse.search.tally import Tally
-from dse.study import APPROACH, split_aggregation
+from dse.study import AggregationName
 from dse.study.space import Box, Slab
 
 # One core, `make bench`; only where nothing is measured.
@@ -62,19 +59,18 @@ def estimate(problem: Problem) -> Estimate:
     points = problem.space.size
     if points < MEASURED_FROM_POINTS:
         seconds = points * SECONDS_PER_POINT + len(problem.space.slabs) * SECONDS_PER_SLAB
-        passes = sum(slab.size * _passes(slab) for slab in problem.space.slabs)
+        passes = sum(slab.size * _passes(problem, slab) for slab in problem.space.slabs)
         tensors = len(problem.tensors[0])
         return Estimate(points, seconds + passes * tensors * SECONDS_PER_TENSOR)
     found: Estimate = problem.remember(("estimate",), lambda: _measured(problem))
     return found
 
 
-def _passes(slab: Slab) -> int:
+def _passes(problem: Problem, slab: Slab) -> int:
     """How often pricing follows the tensors of a step through one backward pass, one by one."""
-    algorithm, name = split_aggregation(str(slab.fixed["aggregation"]))
-    if algorithm != APPROACH:
-        return 0
-    return PHASES * len(SLOWED) if catalog.approach(name).fuses else 1
+    name = slab.fixed["aggregation"]
+    assert isinstance(name, AggregationName)
+    return problem.aggregation(name).model.tensor_passes
 
 
 def _measured(problem: Problem) -> Estimate:

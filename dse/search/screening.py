@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
 from dse.pricing import constraints
-from dse.pricing.objectives import by_goal
 from dse.pricing.problem import Problem
 from dse.pricing.quantities import Evaluation
 from dse.search import bounds, pareto
@@ -92,7 +91,7 @@ def _front(problem: Problem, part: Cells, rival: Front) -> tuple[Counts, Front]:
     counts = counted(evaluation, problem, part.shape)
     if not counts.feasible:
         return counts, pareto.empty_front()
-    gain, *costs = (evaluation[o.name] for o in by_goal(problem.study.objectives))
+    gain, *costs = (evaluation[o.name] for o in problem.study.objectives)
     gain, joint = np.broadcast_to(gain, part.shape), counts.joint(len(part.shape))
     return counts, pareto.box_front([gain, *costs], joint, part.index, rival)
 
@@ -104,7 +103,7 @@ def wanted_points(problem: Problem, part: Cells, wanted: Wanted) -> tuple[Values
     at = np.flatnonzero(np.broadcast_to(joint, part.shape))
     values = [
         np.broadcast_to(evaluation[o.name], part.shape).ravel()[at]
-        for o in by_goal(problem.study.objectives)
+        for o in problem.study.objectives
     ]
     kept = wanted(values)
     return [column[kept] for column in values], part.index(at[kept])
@@ -117,7 +116,7 @@ def _alive(
 
     The second mask, on those of the gain alone, leaves out what is not wanted at any cost.
     """
-    gain, *costs = (_full_rank(ideal[o.name], rank) for o in by_goal(problem.study.objectives))
+    gain, *costs = (_full_rank(ideal[o.name], rank) for o in problem.study.objectives)
     gain = np.where(np.isnan(gain), -np.inf, gain)  # what is not known is not feasible
     costs = [np.where(np.isnan(cost), np.inf, cost) for cost in costs]
     for mask in masks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, PAI, AxisSpec
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.definition import (
@@ -26,13 +27,12 @@ from dse.study.expressions import Expression
 from dse.study.names import Names, suggest
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.study.reader import read_study
-from dse.study.values import APPROACH, split_aggregation
 
 __all__ = [
-    "APPROACH",
     "AXES",
     "PAI",
     "QUANTITIES",
+    "AggregationName",
     "Axis",
     "AxisSpec",
     "Baseline",
@@ -54,14 +54,13 @@ __all__ = [
     "Wire",
     "parse_constraint",
     "read_study",
-    "split_aggregation",
     "study_schema",
     "suggest",
 ]
 
 
-def study_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file, for editors."""
+def study_schema(names: Names) -> dict[str, Any]:
+    """The JSON Schema of a study file, for editors; ``names``: what the catalogue knows."""
     from dse.study.schema import study_schema as schema  # pydantic takes a while to import
 
-    return schema()
+    return schema(names)

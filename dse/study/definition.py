@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression
 from dse.study.numbers import shown
@@ -29,7 +30,7 @@ class Wire:
     fabric: str | None = None
 
 
-Value: TypeAlias = str | int | float | Wire
+Value: TypeAlias = str | int | float | Wire  # an aggregation's is an AggregationName
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,20 @@ class Axis:
             alike = replace(value, bytes_per_s=self.wire.bytes_per_s) == self.wire
             return alike and self.low <= value.bytes_per_s <= self.high
         return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def continuous_value(self, number: float) -> Value:
+        """The value of a continuous axis at a number (SI)."""
+        number = float(number)
+        if self.wire is None:
+            return number
+        return replace(self.wire, bytes_per_s=number, label=f"{number * 8 / 1e9:.4g} Gbps")
+
+    @property
+    def ends(self) -> tuple[Value, ...]:
+        """The two ends of a continuous axis; empty for another."""
+        if self.low is None or self.high is None:
+            return ()
+        return self.continuous_value(self.low), self.continuous_value(self.high)
 
     @property
     def written(self) -> str:
@@ -242,6 +257,40 @@ class Study:
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""
         return next((axis for axis in (*self.axes, *self.defaults) if axis.name == name), None)
+
+    @property
+    def aggregations(self) -> tuple[AggregationName, ...]:
+        """All that a search may try, conditional ones included."""
+        return tuple(
+            name for name in self.values("aggregation") if isinstance(name, AggregationName)
+        )
+
+    @property
+    def transports(self) -> tuple[str, ...]:
+        """Every transport that these use, by name; an approach brings its own."""
+        return tuple(sorted({name.transport for name in self.aggregations if name.transport}))
+
+    @property
+    def named_aggregations(self) -> tuple[AggregationName, ...]:
+        """All that the axis and the baseline name, each once."""
+        axis, own = self.axis("aggregation"), self.baseline.values["aggregation"]
+        found = (*(axis.values if axis else ()), own)
+        return tuple(dict.fromkeys(name for name in found if isinstance(name, AggregationName)))
+
+    def values(self, name: str) -> tuple[Value, ...]:
+        """The values of an axis, conditional ones included; the two ends of a continuous one."""
+        found = list[Value]()
+        for axis in (*self.axes, *self.defaults):
+            if axis.name == name:
+                found += axis.ends or axis.values
+        for condition in self.conditions:
+            if condition.axis == name:
+                found += condition.values
+        return tuple(dict.fromkeys(found))
+
+    def numbers(self, name: str, default: float) -> list[float]:
+        """The values of a numeric axis; ``default`` where the study has none."""
+        return [float(v) for v in self.values(name)] or [default]  # type: ignore[arg-type]
 
     def has(self, name: str, value: Value) -> bool:
         """Whether a search may try this value of an axis, whatever the others are."""

@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from dse.spelling import alternatives, meant
-
-ALGORITHMS = (
-    "ring",
-    "recursive-doubling",
-    "halving-doubling",
-    "reduce-broadcast",
-    "tree",
-    "hierarchical",
-    "auto",
-    "auto-openmpi",
-    "auto-mpich",
-    "ps",
-)
-TRANSPORTS = ("mpi", "mpi-gdr", "nccl", "gloo", "grpc")
-APPROACHES = (
-    "baidu-mpi",
-    "grpc",
-    "grpc-gdr",
-    "grpc-mpi",
-    "grpc-verbs",
-    "horovod-mpi",
-    "horovod-mpi-opt",
-    "horovod-nccl",
-)
+from dse.study.aggregation_name import AggregationName
 
 
 @dataclass(frozen=True)
@@ -40,15 +18,16 @@ class Names:
     accelerators: tuple[str, ...] = ()
     fabrics: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
-    transports: tuple[str, ...] = TRANSPORTS
-    algorithms: tuple[str, ...] = ALGORITHMS
-    approaches: tuple[str, ...] = APPROACHES
+    transports: tuple[str, ...] = ()
+    algorithms: tuple[str, ...] = ()
+    approaches: tuple[str, ...] = ()
 
-    @property
-    def aggregations(self) -> tuple[str, ...]:
-        """Every ``<algorithm>-<transport>``, and every approach."""
-        pairs = (f"{how}-{over}" for how in self.algorithms for over in self.transports)
-        return (*pairs, *self.approaches)
+    @cached_property
+    def aggregations(self) -> Mapping[str, AggregationName]:
+        """Every ``<algorithm>-<transport>``, and every approach, by its text."""
+        pairs = [AggregationName(how, over) for how in self.algorithms for over in self.transports]
+        named = [AggregationName(approach=name) for name in self.approaches]
+        return {name: name for name in (*pairs, *named)}
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from dse.errors import StudyError
+from dse.study.aggregation_name import AggregationName
 from dse.study.aims import check_target, read_constraint, read_objectives, read_target
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.cursor import Cursor
@@ -24,7 +25,7 @@ from dse.study.definition import (
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names
 from dse.study.points import read_baseline, read_condition
-from dse.study.values import APPROACH, default_axis, read_axis, split_aggregation
+from dse.study.values import default_axis, read_axis
 from dse.yaml_source import Source, read_yaml
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _defaults(
     taken = {axis.name for axis in axes} | {condition.axis for condition in conditions}
     own = {"gpus_per_node", "nics_per_node"} if "node" in taken else set()
     sums = next((axis.values for axis in axes if axis.name == "aggregation"), ())
-    if all(split_aggregation(str(value))[0] == APPROACH for value in sums):
+    if all(isinstance(value, AggregationName) and value.approach for value in sums):
         own.add("bucket")  # an approach sends messages of its own
     return tuple(
         default_axis(name, OVERLAPS[model][0] if name == "overlap" else spec.default)

@@ -63,12 +63,15 @@ _LINK: dict[str, Any] = {
 }
 
 
+_AGGREGATIONS: list[str] = []  # stands for those of the catalogue, which a study may not import
+
+
 def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
     item: dict[str, Any] = {"type": "string"}
     if spec.kind == "choice":
         item["enum"] = list(spec.choices)
     elif spec.kind == "aggregation":
-        item["enum"] = list(Names().aggregations)
+        item["enum"] = _AGGREGATIONS
     elif spec.kind == "link":
         item = {"anyOf": [item, _LINK]}
     elif spec.number is not None and spec.number.whole:
@@ -187,7 +190,17 @@ class StudyFile(_Section):
     )
 
 
-def study_schema() -> dict[str, Any]:
-    """The JSON Schema of a study file."""
-    schema = StudyFile.model_json_schema(by_alias=True)
+def study_schema(names: Names) -> dict[str, Any]:
+    """The JSON Schema of a study file; ``names``: what the catalogue knows."""
+    schema = _named(StudyFile.model_json_schema(by_alias=True), list(names.aggregations))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _named(schema: Any, aggregations: list[str]) -> Any:
+    """The schema with the names of aggregations in their place."""
+    if isinstance(schema, dict):
+        return {
+            key: aggregations if key == "enum" and value == [] else _named(value, aggregations)
+            for key, value in schema.items()
+        }
+    return [_named(one, aggregations) for one in schema] if isinstance(schema, list) else schema

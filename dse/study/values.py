@@ -53,33 +53,18 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
     if spec.number is not None:
         return read_number(cursor, spec.number), " ".join(str(cursor.value).split())
     if spec.kind == "aggregation":
-        known = names.aggregations
+        known = tuple(names.aggregations)
         remedy = f"write {alternatives(names.algorithms)}, then -, then "
         remedy += f"{alternatives(names.transports)}; or one of {', '.join(names.approaches)}"
-        word = cursor.named("aggregation", known, remedy)
-    elif spec.kind == "catalogue":
+        name = names.aggregations[cursor.named("aggregation", known, remedy)]
+        return name, name
+    if spec.kind == "catalogue":
         kind = spec.choices[0]
         known = getattr(names, kind)
         word = cursor.named(spec.name, known, f"see `dse catalog {kind}`")
     else:
         word = cursor.named(spec.name, spec.choices, f"use {alternatives(spec.choices)}")
     return word, word
-
-
-APPROACH = "approach"  # in place of an algorithm
-
-
-def split_aggregation(value: str, names: Names | None = None) -> tuple[str, str]:
-    """'halving-doubling-mpi' -> ('halving-doubling', 'mpi'); anything else is an approach's name.
-
-    An approach brings its own algorithm: (APPROACH, its name).
-    """
-    known = names or Names()
-    for algorithm in sorted(known.algorithms, key=len, reverse=True):
-        transport = value.removeprefix(f"{algorithm}-")
-        if transport != value and transport in known.transports:
-            return algorithm, transport
-    return APPROACH, value
 
 
 def default_axis(name: str, default: str | int | None = None) -> Axis:

@@ -21,7 +21,7 @@ from dse.calibration.fit_ps import (
 )
 from dse.calibration.runners.shards import PsPlan, equal_tensors, largest_shard_bytes
 from dse.errors import MeasurementError
-from dse.model.parameter_server import WORK_FROM
+from dse.model.aggregation.parameter_server import WORK_FROM
 
 CORES = 2.0
 SIZES = tuple(4**k for k in range(6, 13))

@@ -16,7 +16,7 @@ from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
 from dse.model.arrays import Array
-from dse.model.library import Composition, LibraryCost
+from dse.model.aggregation.library_choice import Composition, LibraryCost
 
 EDGES = (4096.0, 262144.0)
 SIZES = [8 * 2**k for k in range(0, 26)]

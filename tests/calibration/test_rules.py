@@ -14,7 +14,7 @@ from dse.calibration.predict_command import prediction_records, prediction_table
 from dse.calibration.prediction import predict
 from dse.calibration.rules import mpi_library, rules_of
 from dse.errors import OutsideCalibration, StudyError
-from dse.model.selection import Mpich, OpenMpi
+from dse.model.aggregation.library_rules import Mpich, OpenMpi
 from tests.calibration import library_profiles, synthetic
 
 RANKS, SIZES = (1, 2, 3, 4, 8, 16, 200), (0.0, 1.0, 64.0, 4096.0, 8192.0, 2.0**17, 2.0**22, 1e15)

@@ -15,7 +15,7 @@ from benchmarks.papers import tf_assumed
 from benchmarks.papers.fact import ASSUMED, CHECK, FITTED, ROLES
 from benchmarks.papers.tf_machines import EDR_CLUSTER, on, samples_per_s
 from dse import catalog
-from dse.model.approach import allreduce_s
+from dse.model.aggregation.tensorwise import allreduce_s
 from dse.model.arrays import Array
 
 DOCS = Path(__file__).parents[2] / "docs" / "tf-aggregation.md"

@@ -16,7 +16,7 @@ from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS
 from dse import catalog
 from dse.errors import StudyError
 from dse.model import fusion
-from dse.model.approach import allreduce_s, step_s
+from dse.model.aggregation.tensorwise import allreduce_s, step_s
 from dse.pricing import approached
 from dse.pricing.caveats import cautions
 from dse.pricing.load import load, shipped_studies

@@ -12,7 +12,7 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.errors import OutsideCalibration, StudyError
-from dse.model.library import LibraryCost
+from dse.model.aggregation.library_choice import LibraryCost
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import document, provenance

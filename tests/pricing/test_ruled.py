@@ -12,7 +12,7 @@ import pytest
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.errors import StudyError
-from dse.model.selection import OpenMpi
+from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing import ruled
 from dse.pricing.load import load
 from dse.pricing.messages import demand

@@ -13,7 +13,7 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
-from dse.model.parameter_server import shard_imbalance, wire_bytes
+from dse.model.aggregation.parameter_server import shard_imbalance, wire_bytes
 from dse.pricing.efficiency import measured
 from dse.pricing.problem import Problem
 from dse.report import document, provenance

@@ -91,7 +91,7 @@ def equal_tensors(size_bytes: int, tensors: int) -> tuple[int, ...]:
 def assign(tensor_bytes: Sequence[int], servers: int) -> list[list[int]]:
     """The tensors of each server: the largest first, each to the server with the least so far.
 
-    The assignment that dse.model.parameter_server.shard_imbalance assumes.
+    The assignment that dse.model.aggregation.parameter_server.shard_imbalance assumes.
     """
     shards: list[list[int]] = [[] for _ in range(servers)]
     load = np.zeros(servers)

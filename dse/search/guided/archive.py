@@ -9,7 +9,6 @@ import numpy as np
 
 from dse.model.arrays import Array
 from dse.pricing import constraints
-from dse.pricing.objectives import by_goal
 from dse.pricing.problem import Problem
 from dse.search import pareto
 from dse.search.guided.points import Point, Points
@@ -23,7 +22,7 @@ LARGEST_INDEX = 2**62  # points of larger spaces are numbered as they come
 class Block:
     """Points priced together.
 
-    values: their objectives in the order of :func:`.objectives.by_goal`, shape (points,
+    values: their objectives in the order of the study, shape (points,
     objectives). violation (0: feasible): shape (points,). rejected: reason -> how many of the
     points it rejects.
     """
@@ -123,7 +122,7 @@ class Archive:
 def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block:
     """Price points in one block."""
     study = problem.study
-    names = [objective.name for objective in by_goal(study.objectives)]
+    names = [objective.name for objective in study.objectives]
     values, violation = np.zeros((len(points), len(names))), np.zeros(len(points))
     rejected: dict[str, int] = {}
     for where, evaluation in problem.rows([space.values(point) for point in points]):

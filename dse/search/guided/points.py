@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from dse.pricing.values import continuous_value
 from dse.study import Axis, Study, Value
 from dse.study.definition import Wire
 
@@ -48,7 +47,7 @@ class Points:
         for axis in self.axes:
             value = found[axis.name]
             if axis.continuous and value is not None and not isinstance(value, str):
-                found[axis.name] = continuous_value(axis, size(value))
+                found[axis.name] = axis.continuous_value(size(value))
         return found
 
     def applicable(
@@ -109,7 +108,7 @@ class Points:
             if code is None:
                 point.append(None)
             elif axis is not None and axis.continuous:
-                point.append(continuous_value(axis, float(code)))
+                point.append(axis.continuous_value(float(code)))
             else:
                 point.append(list(self.levels[name])[int(code)])
         return tuple(point)
@@ -158,6 +157,6 @@ def at_fraction(axis: Axis, where: float) -> Value:
         return axis.values[min(int(where * len(axis.values)), len(axis.values) - 1)]
     low, high = _ends(axis)
     if where in (0.0, 1.0):  # exactly, whatever rounding makes of a power
-        return continuous_value(axis, high if where else low)
+        return axis.continuous_value(high if where else low)
     number = low * (high / low) ** where if low > 0 else low + where * (high - low)
-    return continuous_value(axis, min(max(number, low), high))
+    return axis.continuous_value(min(max(number, low), high))

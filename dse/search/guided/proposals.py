@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.pricing.values import continuous_value
 from dse.search.guided.archive import Archive
 from dse.search.guided.codes import Coded
 from dse.search.guided.points import Point, Points, size
@@ -110,7 +109,7 @@ def _ask(trial: Any, axis: Axis) -> Value | None:
         assert axis.low is not None
         assert axis.high is not None
         number = trial.suggest_float(axis.name, axis.low, axis.high, log=axis.low > 0)
-        return continuous_value(axis, float(number))
+        return axis.continuous_value(float(number))
     if len(axis.values) == 1:
         return axis.values[0]
     if axis.ordered:
@@ -135,7 +134,7 @@ def parameters(point: Point, space: Points) -> dict[str, int | float]:
 
 
 def directions(objectives: int) -> list[Direction]:
-    """Which way is better, in the order of :func:`.objectives.by_goal`."""
+    """Which way is better, in the order of the study."""
     more: list[Direction] = ["minimize"] * (objectives - 1)
     return ["maximize", *more]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-from dse.pricing.objectives import by_goal
 from dse.search.guided.archive import Archive
 from dse.search.guided.points import continuous_numbers, number_name
 
@@ -18,7 +17,7 @@ def points_csv(archive: Archive, labels: list[dict[str, str]]) -> str:
     labels: of every point of the archive, axis -> its value as text. Rows are in the order of
     pricing; an objective that cannot be computed is empty.
     """
-    goals = [objective.name for objective in by_goal(archive.problem.study.objectives)]
+    goals = [objective.name for objective in archive.problem.study.objectives]
     names = archive.space.names
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -20,7 +20,7 @@ from dse.calibration.runners import grpc_ps, launch, mpi_ps, shards
 from dse.calibration.runners.grpc_ps import Host
 from dse.calibration.runners.shards import Budget, PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
-from dse.model.parameter_server import shard_imbalance
+from dse.model.aggregation.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, interrupt, left, text, until
 
 ROOT = str(launch.PACKAGES)

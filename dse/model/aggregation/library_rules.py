@@ -1,26 +1,28 @@
-"""Which allreduce a library takes by itself: the rules of Open MPI and MPICH, as tables.
+"""Which allreduce a library takes by itself: its rules, and those of Open MPI and MPICH as tables.
 
 A rule is a function of arrays ``(ranks, ranks_per_node, message_bytes)``, n >= 1, g >= 1, m >= 0,
 which broadcast; it returns positions in its ``algorithms``. NCCL's is in
-:mod:`dse.model.selection_nccl`. Each algorithm names the one of
+:mod:`dse.model.aggregation.nccl_tuner`. Each algorithm names the one of
 :data:`dse.model.collectives.ALGORITHMS` by which it is priced: itself, or the nearest there is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.aggregation.base import Authority, Bucketed, Gradients, Layout, MessageChoice
 from dse.model.arrays import Array, ArrayLike, largest_power_of_two
 
 Choice: TypeAlias = NDArray[np.int64]
 
 OPENMPI, MPICH, NCCL = "openmpi", "mpich", "nccl"
+AUTO = "auto"  # in place of an algorithm: the library's own choice
 # Algorithms of a study that name whose rules choose, also where the library was measured.
 BY_NAME: Mapping[str, str] = MappingProxyType({"auto-openmpi": OPENMPI, "auto-mpich": MPICH})
 FLOAT_BYTES = 4.0
@@ -166,6 +168,118 @@ def by_choice(algorithms: Sequence[Known], choice: Choice, price: Callable[[str]
 def priced_names(algorithms: Sequence[Known], choice: Choice) -> tuple[str, ...]:
     """The model's algorithms that appear in ``choice``, each once, in the order of the rules."""
     return tuple(dict.fromkeys(algorithms[at].priced_as for at in np.unique(choice)))
+
+
+class RulesOf(Protocol):
+    """The rules of a library on a layout, for elements of so many bytes; see :class:`Rules`."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def algorithms(self) -> tuple[Known, ...]: ...
+
+    def __call__(self, layout: Layout, element_bytes: float) -> Rules: ...
+
+
+@dataclass(frozen=True)
+class MpiRules:
+    """Open MPI's or MPICH's: the same on any hardware."""
+
+    library: type[OpenMpi | Mpich]
+
+    @property
+    def title(self) -> str:
+        """See :class:`Rules`."""
+        return self.library.title
+
+    @property
+    def source(self) -> str:
+        """See :class:`Rules`."""
+        return self.library.source
+
+    @property
+    def algorithms(self) -> tuple[Known, ...]:
+        """See :class:`Rules`."""
+        return self.library.algorithms
+
+    def __call__(self, layout: Layout, element_bytes: float) -> Rules:
+        """Whatever the layout."""
+        del layout
+        return self.library(element_bytes)
+
+
+MPI_RULES: Mapping[str, MpiRules] = MappingProxyType(
+    {OPENMPI: MpiRules(OpenMpi), MPICH: MpiRules(Mpich)}
+)
+
+
+@dataclass(frozen=True)
+class LibraryRules(Bucketed):
+    """An allreduce whose algorithm the rules of a library choose for every message.
+
+    rules: of the library. by_name: what prices each algorithm that they may choose.
+    """
+
+    rules: RulesOf
+    by_name: Mapping[str, Bucketed]
+    leading_axes: int = field(default=0, kw_only=True)
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Those of all that may be chosen."""
+        return frozenset().union(*(one.axes for one in self.by_name.values()))
+
+    @property
+    def authority(self) -> Authority:  # type: ignore[override]
+        """Whose rules they are."""
+        return Authority(self.rules.title, self.rules.source)
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """All that they may choose."""
+        return tuple(sorted({known.priced_as for known in self.rules.algorithms}))
+
+    def chosen(self, gradients: Gradients, layout: Layout) -> tuple[Array, Choice]:
+        """The distinct sizes of the messages, (sizes,), and the choice for each: (sizes, *S)."""
+        sizes = np.unique(gradients.message_bytes)
+        column = sizes.reshape((-1,) + (1,) * layout.rank)
+        rules = self.rules(layout, gradients.element_bytes)
+        return sizes, rules(layout.gpus, layout.gpus_per_node, column)
+
+    def names(self, gradients: Gradients, layout: Layout) -> tuple[str, ...]:
+        """The model's algorithms that are chosen at these points."""
+        return priced_names(self.rules.algorithms, self.chosen(gradients, layout)[1])
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """Of each size by the algorithm chosen for it; others are not priced."""
+        sizes = message_bytes.reshape((-1,) + (1,) * layout.rank)
+        rules = self.rules(layout, gradients.element_bytes)
+        chosen = rules(layout.gpus, layout.gpus_per_node, sizes)
+        chosen = np.expand_dims(chosen, tuple(range(1, 1 + self.leading_axes)))
+        return by_choice(
+            self.rules.algorithms, chosen,
+            lambda name: self.by_name[name].message_s(message_bytes, gradients, layout),
+        )  # fmt: skip
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Whether all that may be chosen has finite prices."""
+        return all(self.by_name[name].bounded(gradients, layout) for name in self.algorithms)
+
+    def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
+        """See :class:`.base.Aggregation`."""
+        sizes, chosen = self.chosen(gradients, layout)
+        messages = gradients.message_bytes
+        taken = np.ravel(chosen) if np.all(layout.gpus > 1) else np.zeros(0, dtype=np.int64)
+        found = []
+        for at in dict.fromkeys(taken.tolist()):
+            mine = sizes[taken == at]
+            known = self.rules.algorithms[at]
+            count = int(np.isin(messages, mine).sum())
+            least, most = float(mine.min()), float(mine.max())
+            found.append(MessageChoice(known.name, known.priced_as, count, least, most))
+        return tuple(found)
 
 
 def _together(*values: ArrayLike) -> list[Array]:

@@ -41,6 +41,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.collectives import node_count
 from dse.model.interpolation import monotone_cubic
@@ -193,6 +194,53 @@ class LibraryCost:
         one = node_count(ranks, ranks_per_node) <= 1
         alone = np.asarray(ranks) <= 1
         return np.asarray(alone | np.where(one, any(inside), any(between)))
+
+
+@dataclass(frozen=True)
+class LibraryChoice(Bucketed):
+    """An allreduce whose algorithm the library chooses, as it was measured.
+
+    link_bytes_per_s: of a node to others where it was measured; None where that is not known, and
+    every network then counts as that one. link_efficiency: of a link's speed what the transport
+    reaches.
+    """
+
+    cost: LibraryCost
+    link_bytes_per_s: float | None
+    link_efficiency: float
+    reaches_device: bool
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The hardware, and what fuses the gradients."""
+        return HARDWARE_AXES | {"bucket"}
+
+    def slower(self, layout: Layout) -> Array:
+        """How many times faster a node's link to others was where it was measured."""
+        if self.link_bytes_per_s is None:
+            return np.ones((1,) * layout.rank)
+        nominal = layout.across.bytes_per_s / self.link_efficiency
+        return np.asarray(self.link_bytes_per_s / (nominal * layout.rails))
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """What was measured; NaN on a layout that has no price."""
+        del gradients
+        n, g = layout.gpus, layout.gpus_per_node
+        seconds = self.cost(n, g, message_bytes, self.slower(layout))
+        host = np.inf if self.reaches_device else layout.host_bytes_per_s
+        staged = 2 * np.asarray(message_bytes) / host
+        whole = np.where(np.asarray(n) > 1, seconds + staged, 0.0)
+        return np.where(self.priced(layout), whole, np.nan)
+
+    def priced(self, layout: Layout) -> Mask:
+        """Whether it was measured on as many nodes: on one, or on several."""
+        return self.cost.priced(layout.gpus, layout.gpus_per_node)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Whether the links and the copies over the host link have finite prices."""
+        most = float(gradients.message_bytes.max(initial=0.0))
+        host = np.inf if self.reaches_device else layout.host_bytes_per_s
+        return all_finite(self.slower(layout), most / np.asarray(host))
 
 
 def terms(

@@ -1,4 +1,4 @@
-"""dse.model.approach and dse.model.device_buffers"""
+"""dse.model.aggregation.tensorwise and dse.model.device_buffers"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.model.approach import BEST, Approach, allreduce_s, step_s, summed
+from dse.model.aggregation.tensorwise import BEST, Approach, allreduce_s, step_s, summed
 from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Compute
 from dse.model.device_buffers import (

@@ -20,9 +20,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dse.model.aggregation.base import UNKNOWN_GENERATION, Layout
+from dse.model.aggregation.library_rules import Choice, Known, Rules
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2, largest_power_of_two
 from dse.model.collectives import node_count
-from dse.model.selection import Choice, Known
 
 US, GB_PER_S = 1e-6, 1e9
 TREE, RING = 0, 1
@@ -30,6 +31,8 @@ LL, LL128, SIMPLE = 0, 1, 2
 PROTOCOLS = ("LL", "LL128", "Simple")
 # GPUs by compute capability: 6 and older, 7, 8, 9, 10. Pascal shares Volta's rows but has no LL128.
 GENERATIONS = ("pascal", "volta", "ampere", "hopper", "blackwell")
+OLDEST_CAPABILITY = 6
+ASSUMED_GENERATION = "ampere"  # where an accelerator has none
 _ROW = np.array([0, 0, 1, 2, 3])  # of a generation in the tables below
 # Seconds: [algorithm][protocol].
 BASE_S = US * np.array([[6.8, 14.0, 8.4], [6.6, 14.0, 8.4]])
@@ -172,3 +175,24 @@ def _tree_correction(protocol: int, message_bytes: Array) -> Array:
     octave = np.frexp(message_bytes / CORRECTED_FROM_BYTES)[1] - 1  # floor(lg), below 0 for 0
     known = (octave >= 0) & (octave < table.size)
     return np.where(known, table[np.clip(octave, 0, table.size - 1)], 1.0)
+
+
+@dataclass(frozen=True)
+class NcclRules:
+    """NCCL's tuner on the machines of a layout; see :class:`.library_rules.RulesOf`."""
+
+    title: str = Nccl.title
+    source: str = Nccl.source
+    algorithms: tuple[Known, ...] = Nccl.algorithms
+
+    def __call__(self, layout: Layout, element_bytes: float) -> Rules:
+        """An accelerator of unknown generation counts as one of ASSUMED_GENERATION."""
+        del element_bytes
+        assumed = GENERATIONS.index(ASSUMED_GENERATION)
+        known = layout.generation != UNKNOWN_GENERATION
+        return Nccl(
+            np.where(known, layout.generation, assumed),
+            layout.own_links,
+            layout.inside.bytes_per_s,
+            layout.across.bytes_per_s * layout.rails,
+        )

@@ -1,4 +1,4 @@
-"""dse.model.selection against the rules written out one number at a time, at every boundary."""
+"""dse.model.aggregation.library_rules against the rules written out one number at a time, at every boundary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dse.model.collectives import ALGORITHMS
 from dse.model.links import Link, Network, StepCost
-from dse.model.selection import (
+from dse.model.aggregation.library_rules import (
     OPENMPI_ROWS,
     Known,
     Mpich,
@@ -24,7 +24,7 @@ from dse.model.selection import (
     by_choice,
     priced_names,
 )
-from dse.model.selection_nccl import (
+from dse.model.aggregation.nccl_tuner import (
     BASE_S,
     GENERATIONS,
     LL_MOST,

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.aggregation.base import (
+    HARDWARE_AXES,
+    SERVER_AXES,
+    Bucketed,
+    Gradients,
+    Layout,
+    all_finite,
+)
+from dse.model.aggregation.composed import Software
 from dse.model.arrays import Array, ArrayLike
 from dse.model.collectives import node_count
 from dse.model.links import Network
@@ -118,6 +128,7 @@ def parameter_server(
     servers: ArrayLike = 1.0,
     colocated: ArrayLike = False,
     imbalance: ArrayLike = 1.0,
+    measured: MeasuredServers | None = None,
 ) -> Array:
     """Seconds to aggregate ``message_bytes`` over all ranks through P servers, push plus pull.
 
@@ -138,9 +149,9 @@ def parameter_server(
     imbalance: largest shard over the mean shard, >= 1, because a tensor is not split; taken as
     given where colocation lowers P to M, which is why x needs its bound.
     One node needs no server: only the local sum is paid.
-    Where ``network.servers`` says what was measured, that replaces the part between nodes, with a
-    crossing of the wire's latency for the push and one for the pull. A colocated server's message
-    to its own worker is still a call there.
+    ``measured``, where it was, replaces the part between nodes, with a crossing of the wire's
+    latency for the push and one for the pull. A colocated server's message to its own worker is
+    still a call there.
     """
     n = np.asarray(ranks, dtype=np.float64)
     m = np.asarray(message_bytes, dtype=np.float64)
@@ -155,10 +166,10 @@ def parameter_server(
     mean = m / count
     shard = np.minimum(imbalance * mean, m)
     wire = network.wire_s_per_byte()
-    if network.servers is not None:
+    if measured is not None:
         wire_s = wire_bytes(workers, count, m, shard, own) * wire
-        measured = network.servers(workers, count, m, shard, wire_s) + 2 * network.inter.latency_s
-        return np.asarray(inside + np.where(workers > 1, measured, 0.0))
+        between = measured(workers, count, m, shard, wire_s) + 2 * network.inter.latency_s
+        return np.asarray(inside + np.where(workers > 1, between, 0.0))
     worker = (count - own) * (network.inter_software(mean) + mean * wire)
     server = (workers - own) * (network.inter_software(shard) + shard * wire)
     one_way = np.maximum(worker, server) + network.inter.latency_s
@@ -194,3 +205,56 @@ def shard_imbalance(tensor_bytes: ArrayLike, servers: int, as_created: bool = Fa
         return 1.0
     shards = np.bincount(homes(sizes, servers), weights=sizes, minlength=servers)
     return float(shards.max() * servers / total)
+
+
+@dataclass(frozen=True)
+class ParameterServer(Bucketed):
+    """Parameter servers over a transport.
+
+    measured: what a push and a pull took, in place of the software's cost between nodes. Its
+    placement of tensors knows all of them beforehand, and so is not that of tf_cnn_benchmarks, in
+    the order of creation; the servers of an approach are (:mod:`dse.model.tensor_servers`).
+    """
+
+    software: Software
+    measured: MeasuredServers | None = None
+    leading_axes: int = field(default=0, kw_only=True)
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The hardware, the servers, and what fuses the gradients."""
+        return HARDWARE_AXES | SERVER_AXES | {"bucket"}
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """Push and pull, and the copies of a transport that cannot reach devices."""
+        seconds = parameter_server(
+            layout.gpus,
+            layout.gpus_per_node,
+            message_bytes,
+            self.software.network(layout),
+            layout.servers,
+            layout.colocated,
+            self.imbalance(gradients, layout),
+            self.measured,
+        )
+        staged = self.software.staged_s(message_bytes, layout)
+        return np.where(np.asarray(layout.gpus) > 1, seconds + staged, 0.0)
+
+    def imbalance(self, gradients: Gradients, layout: Layout) -> Array:
+        """Largest shard over the mean one, in the shape of the layout's servers."""
+        counts, which = np.unique(layout.servers, return_inverse=True)
+        elements = gradients.layer_elements.tobytes()
+        worst = [_imbalance(elements, int(count)) for count in counts]
+        return np.array(worst)[which].reshape(np.shape(layout.servers))
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Whether the dearest exchange has a finite price."""
+        return self.software.bounded(gradients, layout) and all_finite(
+            self.imbalance(gradients, layout)
+        )
+
+
+@lru_cache(maxsize=4096)
+def _imbalance(tensor_elements: bytes, servers: int) -> float:
+    """:func:`shard_imbalance`, remembered: a large grid asks for the same few again and again."""
+    return shard_imbalance(np.frombuffer(tensor_elements), servers)

@@ -1,0 +1,1 @@
+"""How gradients are summed: one interface (:mod:`.base`), one file a kind."""

@@ -1,0 +1,458 @@
+"""The factory of aggregations: what a study names, with its costs from profiles or the catalogue.
+
+Here alone it is decided of what kind an aggregation is; all else asks the interface
+(:mod:`dse.model.aggregation.base`) and its evidence (:mod:`dse.calibration.evidence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.calibration.evidence import (
+    BetweenNodes,
+    Evidence,
+    Formula,
+    OfAlgorithm,
+    OfLibraryChoice,
+    OfRules,
+    OfServers,
+    Surroundings,
+    Unmeasured,
+)
+from dse.calibration.rules import mpi_library
+from dse.errors import OutsideCalibration
+from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
+from dse.model.aggregation.composed import Composed, Software
+from dse.model.aggregation.library_choice import LibraryChoice
+from dse.model.aggregation.library_rules import (
+    AUTO,
+    BY_NAME,
+    MPI_RULES,
+    MPICH,
+    NCCL,
+    OPENMPI,
+    LibraryRules,
+    RulesOf,
+)
+from dse.model.aggregation.nccl_tuner import NcclRules
+from dse.model.aggregation.parameter_server import ParameterServer
+from dse.model.aggregation.tensorwise import FASTER, Tensorwise
+from dse.model.arrays import Array
+from dse.model.collectives import ALGORITHMS, Algorithm
+from dse.model.device_buffers import PointerQueries
+from dse.model.links import FREE, StepCost
+from dse.model.step import PARAMETER_SERVER
+from dse.study.aggregation_name import AggregationName
+
+if TYPE_CHECKING:
+    from dse.catalog import Approach, Transport
+
+RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
+# Libraries whose rules are known, by transport; without a profile the first chooses.
+LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "mpi": (OPENMPI, MPICH),
+    "mpi-gdr": (OPENMPI, MPICH),
+    "nccl": (NCCL,),
+}
+# What a study may write before a transport.
+NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
+FORMULA = "model pai is a formula of which nothing is measured"
+
+Remember = Callable[[Any, Callable[[], Any]], Any]
+
+
+@dataclass(frozen=True)
+class PricedAggregation:
+    """An aggregation of a study, and what speaks for its price.
+
+    approach: of the catalogue, where it is one.
+    """
+
+    name: AggregationName
+    transport: Transport
+    model: Aggregation
+    evidence: Evidence
+    approach: Approach | None = None
+
+    @property
+    def profile(self) -> Profile | None:
+        """That prices it; None where the catalogue does."""
+        return self.evidence.profile
+
+    @property
+    def left_to_library(self) -> bool:
+        """Whether the library chooses the algorithm."""
+        return left_to_library(self.name)
+
+
+def left_to_library(name: AggregationName) -> bool:
+    """Whether an aggregation names no algorithm but that the library chooses."""
+    return name.algorithm == AUTO or name.algorithm in BY_NAME
+
+
+def serving(name: AggregationName) -> bool:
+    """Whether parameter servers of a transport do it."""
+    return name.algorithm == PARAMETER_SERVER
+
+
+@dataclass(frozen=True)
+class Factory:
+    """Makes the aggregations of a study.
+
+    profiles: by name, in the order of the study. measurable: whether measurements have a part in
+    the step model. draws: how many draws of measured costs are priced, along a first axis before
+    one of points; 0 for the best fit. remember: keeps prices that several grids share.
+    """
+
+    profiles: Mapping[str, Profile]
+    measurable: bool = True
+    draws: int = 0
+    remember: Remember | None = None
+
+    def __call__(self, name: AggregationName) -> PricedAggregation:
+        """What the study names; costs come from the catalogue where no profile has them.
+
+        Where nobody knows how a library chooses, pricing raises OutsideCalibration.
+        """
+        if name.approach:
+            facts = catalog.approach(name.approach)
+            why = "priced by what the catalogue says of an approach, which nobody measured here: "
+            return self._judged(
+                name, facts.transport, tensorwise(facts), Unmeasured(f"{why}{facts.name}"), facts
+            )
+        transport = catalog.transport(name.transport)
+        model, evidence = self._made(name.algorithm, transport)
+        return self._judged(name, transport, model, evidence)
+
+    def _judged(
+        self,
+        name: AggregationName,
+        transport: Transport,
+        model: Aggregation,
+        evidence: Evidence,
+        approach: Approach | None = None,
+    ) -> PricedAggregation:
+        judged = evidence if self.measurable else Formula(FORMULA)
+        return PricedAggregation(name, transport, model, judged, approach)
+
+    def _made(self, algorithm: str, transport: Transport) -> tuple[Bucketed, Evidence]:
+        profile = self.profile(algorithm, transport.name)
+        library = ruling(algorithm, transport.name, self.profiles.values())
+        if library is not None:
+            rules = RULES[library]
+            parts = {
+                known.priced_as: self._made(known.priced_as, transport)
+                for known in rules.algorithms
+            }
+            leading = 1 if self.draws else 0
+            model = LibraryRules(
+                rules, {name: part[0] for name, part in parts.items()}, leading_axes=leading
+            )
+            evidence = OfRules(model, {name: part[1] for name, part in parts.items()})
+            return self._kept(model, algorithm, transport), evidence
+        if algorithm == AUTO or algorithm in BY_NAME:
+            if profile is None or profile.auto is None:
+                name = AggregationName(algorithm, transport.name)
+                return Unknown(name), Unmeasured(unmeasured(algorithm, transport.name))
+            choice = LibraryChoice(
+                profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
+                transport.reaches_device,
+            )  # fmt: skip
+            return self._drawn(choice, OfLibraryChoice(profile, choice), algorithm, transport)
+        software = self._software(algorithm, transport, profile)
+        if algorithm == PARAMETER_SERVER:
+            return self._servers(software, transport, profile)
+        drawn = 1 if self.draws and profile is not None else 0
+        composed = Composed(ALGORITHMS[algorithm], software, leading_axes=drawn)
+        if profile is None:
+            return self._kept(composed, algorithm, transport), (
+                Unmeasured(unmeasured(algorithm, transport.name))
+            )
+        fit = profile.network.get(algorithm)
+        found: Evidence = OfAlgorithm(profile, algorithm)
+        if fit is not None:
+            found = BetweenNodes(profile, fit, software)
+        return self._drawn(composed, found, algorithm, transport)
+
+    def _servers(
+        self, software: Software, transport: Transport, profile: Profile | None
+    ) -> tuple[Bucketed, Evidence]:
+        algorithm = PARAMETER_SERVER
+        fit = profile.ps.get(transport.name) if profile is not None else None
+        drawn = 1 if self.draws and profile is not None else 0
+        if fit is not None and profile is not None:
+            cost = fit.drawn(self.draws, 1, apart=True) if self.draws else fit.cost(apart=True)
+            model = ParameterServer(software, cost, leading_axes=drawn)
+            return self._drawn(model, OfServers(profile, fit, software), algorithm, transport)
+        model = ParameterServer(software, leading_axes=drawn)
+        if profile is None:
+            return self._kept(model, algorithm, transport), (
+                Unmeasured(unmeasured(algorithm, transport.name))
+            )
+        return self._drawn(model, OfAlgorithm(profile, algorithm), algorithm, transport)
+
+    def _software(self, algorithm: str, transport: Transport, profile: Profile | None) -> Software:
+        """What a message costs besides the wire: as measured, else as the catalogue has it."""
+        served = algorithm == PARAMETER_SERVER and profile is not None and bool(
+            profile.ps.get(transport.name)
+        )  # fmt: skip
+        between = profile.network.get(algorithm) if profile is not None else None
+        timed = between is not None
+        if profile is not None and not served:
+            gamma = profile.gamma_s_per_byte
+            if profile.fits:
+                read = profile.draws if self.draws else profile.software
+                within = across = read(algorithm)
+            if between is not None:
+                across = between.host
+                within = within if profile.fits else across
+        else:
+            within = StepCost(transport.within.latency_s, (transport.within.s_per_byte,))
+            across = StepCost(transport.across.latency_s, (transport.across.s_per_byte,))
+            known = profile.gamma_s_per_byte if profile is not None else 0.0
+            gamma = known or transport.gamma_s_per_byte
+        if served and profile is not None:
+            timed = profile.ps[transport.name].link_bytes_per_s[1] > 0
+        if algorithm == PARAMETER_SERVER and not transport.reaches_device:
+            # The accelerators of a worker meet in the memory of its one process: the copies there
+            # are counted as staging, so only the sum is left, a share of it per accelerator.
+            within = FREE
+        crossing = None
+        if between is not None and between.link_bytes_per_s[1] > 0:
+            crossing = between.crossing
+        return Software(
+            within,
+            across,
+            gamma,
+            transport.reaches_device,
+            transport.multirail,
+            # What a link reaches is in the fitted factors; those go with its nominal speed.
+            transport.link_efficiency if timed else 1.0,
+            crossing,
+        )
+
+    def _drawn(
+        self, model: Bucketed, evidence: Evidence, algorithm: str, transport: Transport
+    ) -> tuple[Bucketed, Evidence]:
+        """With the held-out error where draws are priced."""
+        if self.draws:
+            model = Drawn(model, evidence, self.draws, algorithm)
+        return self._kept(model, algorithm, transport), evidence
+
+    def _kept(self, model: Bucketed, algorithm: str, transport: Transport) -> Bucketed:
+        if self.remember is None:
+            return model
+        key = (algorithm, transport.name, self.draws)
+        return Remembered(model, self.remember, key)
+
+    def known(self, name: AggregationName) -> bool:
+        """Whether anybody knows how the aggregation is done."""
+        return not isinstance(_innermost(self(name).model), Unknown)
+
+    def profile(self, algorithm: str, transport: str) -> Profile | None:
+        """The first profile that prices the algorithm over the transport; None if none does.
+
+        One with fits prices every named algorithm, one with ``network`` fits those that it was
+        measured with between nodes, one with an ``auto`` part the library's choice. Parameter
+        servers that were measured come before what fits of allreduce say of them.
+        """
+        if algorithm in BY_NAME:
+            return None  # rules choose, whatever was measured
+        if algorithm == PARAMETER_SERVER:
+            for profile in self.profiles.values():
+                if transport in profile.ps:
+                    return profile
+        for profile in self.profiles.values():
+            named = bool(profile.fits) or algorithm in profile.network
+            serves = profile.auto is not None if algorithm == AUTO else named
+            if profile.transport == transport and serves:
+                return profile
+        return None
+
+
+def _innermost(model: Aggregation) -> Aggregation:
+    """What is drawn or remembered."""
+    while isinstance(model, Drawn | Remembered):
+        model = model.inner
+    return model
+
+
+def unmeasured(algorithm: str, transport: str) -> str:
+    """That no profile has measured it."""
+    return f"no profile of this study has measured {algorithm} over {transport}"
+
+
+def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | None:
+    """The library whose rules choose the algorithm; None if none do.
+
+    ``auto`` is what was measured, where a profile has that. Else it is the rules of the library
+    that the first profile of the transport was measured with, Open MPI's for one without rules.
+    """
+    libraries = LIBRARIES.get(transport, ())
+    if algorithm in BY_NAME:
+        return BY_NAME[algorithm] if BY_NAME[algorithm] in libraries else None
+    mine = [profile for profile in known if profile.transport == transport]
+    if algorithm != AUTO or not libraries or any(profile.auto for profile in mine):
+        return None
+    named = [profile.library for profile in mine if profile.fits or profile.network]
+    return mpi_library(named[0]) if named and OPENMPI in libraries else libraries[0]
+
+
+def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
+    """An approach of the catalogue. phases: of tensor fusion, in place of the usual ones."""
+    serving = facts.algorithm == PARAMETER_SERVER
+    algorithms: tuple[Algorithm, ...] = FASTER if facts.algorithm == catalog.BEST else ()
+    if facts.algorithm in ALGORITHMS:
+        algorithms = (ALGORITHMS[facts.algorithm],)
+    own = {} if phases is None else {"phases": phases}
+    return Tensorwise(
+        algorithms,
+        serving,
+        StepCost(facts.message_s, (facts.copy_s_per_byte,)),
+        facts.reaches_device,
+        facts.multirail,
+        facts.streams,
+        facts.buffer_bytes,
+        facts.cycle_s,
+        PointerQueries(facts.queries, facts.query_s),
+        facts.sum_s_per_byte,
+        facts.sum_start_s,
+        **own,
+    )
+
+
+@dataclass(frozen=True)
+class Drawn(Bucketed):
+    """Another aggregation, every draw of it off by the error that its evidence says.
+
+    One factor for all messages of a step, log-normal: they err together, and so do two points of
+    the same algorithm on the same side of the measured range; errors of others are independent.
+    Prices have an axis of draws before those of the points.
+    """
+
+    inner: Bucketed
+    evidence: Evidence
+    draws: int
+    algorithm: str
+
+    leading_axes = 1
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Of the other."""
+        return self.inner.axes
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Of the other."""
+        return self.inner.algorithms
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """(sizes, draws, *S)."""
+        seconds = self.inner.message_s(message_bytes, gradients, layout)
+        return np.asarray(seconds * self.error(gradients, layout))
+
+    def error(self, gradients: Gradients, layout: Layout) -> Array:
+        """One factor per draw, (draws, *S)."""
+        known: Surroundings = layout  # type: ignore[assignment]
+        measured = self.evidence.inside(gradients, known)
+        width = self.evidence.log_spread(gradients, known)
+        inside, outside = (
+            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
+            .standard_normal(self.draws)
+            .reshape((-1,) + (1,) * layout.rank)
+            for side in ("inside", "outside")
+        )
+        return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+
+    def priced(self, layout: Layout) -> Any:
+        """Of the other."""
+        return self.inner.priced(layout)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Of the other."""
+        return self.inner.bounded(gradients, layout)
+
+
+@dataclass(frozen=True)
+class Remembered(Bucketed):
+    """Another aggregation, whose prices are kept for grids that share its axes."""
+
+    inner: Bucketed
+    remember: Remember
+    key: tuple[Any, ...]
+
+    @property
+    def leading_axes(self) -> int:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.leading_axes
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Of the other."""
+        return self.inner.axes
+
+    @property
+    def authority(self) -> Any:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.authority
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Of the other."""
+        return self.inner.algorithms
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """Of the other."""
+        return self.inner.message_s(message_bytes, gradients, layout)
+
+    def bucket_s(self, gradients: Gradients, layout: Layout) -> list[Array]:
+        """Of the other, or as it was."""
+        where = layout.key(self.axes)  # type: ignore[attr-defined]
+        sizes = (gradients.element_bytes, gradients.bucket_bytes)
+        key = None if where is None else ("costs", self.key, sizes, layout.rank, where)
+        return self.remember(key, lambda: self.inner.bucket_s(gradients, layout))  # type: ignore[no-any-return]
+
+    def priced(self, layout: Layout) -> Any:
+        """Of the other."""
+        return self.inner.priced(layout)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Of the other."""
+        return self.inner.bounded(gradients, layout)
+
+    def choices(self, gradients: Gradients, layout: Layout) -> Any:
+        """Of the other."""
+        return self.inner.choices(gradients, layout)
+
+
+@dataclass(frozen=True)
+class Unknown(Bucketed):
+    """What nobody can price: the choice of a library of which neither rules nor runs are known."""
+
+    name: AggregationName
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """None that are known."""
+        return frozenset()
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """Raises OutsideCalibration."""
+        del message_bytes, gradients, layout
+        raise OutsideCalibration(
+            f"{self.name}: neither rules nor a profile tell what the library chooses there; "
+            "name an algorithm, as ring, or fit a log of it"
+        )
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Never."""
+        del gradients, layout
+        return False

@@ -1,0 +1,80 @@
+"""Whether, and by whose rules, a study may leave the algorithm to the library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dse import catalog
+from dse.calibration import read_profile
+from dse.calibration.finding import CALIBRATIONS, profiles
+from dse.errors import StudyError
+from dse.model.aggregation.library_rules import BY_NAME
+from dse.pricing.aggregations import LIBRARIES, Factory, left_to_library
+from dse.study import AggregationName, Study
+from dse.yaml_source import Loc
+
+MOST_NAMES = 6  # listed where a profile is missing
+
+
+def check_choices(study: Study, factory: Factory) -> None:
+    """Raise StudyError where the library is to choose, but nobody knows how it does."""
+    for place, name in _places(study):
+        if left_to_library(name) and not factory.known(name):
+            raise study.source.error(place, *missing(name))
+
+
+def _places(study: Study) -> Iterator[tuple[Loc, AggregationName]]:
+    """Every aggregation a study names, and where."""
+    axis = study.axis("aggregation")
+    listed = isinstance(study.source.data["space"].get("aggregation"), list)
+    places: list[tuple[Loc, object]] = [
+        ((("space", "aggregation", at) if listed else ("space", "aggregation")), value)
+        for at, value in enumerate(axis.values if axis else ())
+    ]
+    for at, condition in enumerate(study.conditions):
+        if condition.axis == "aggregation":
+            places += [(("when", at, "values"), value) for value in condition.values]
+    places.append((("baseline", "aggregation"), study.baseline.values.get("aggregation")))
+    for place, value in places:
+        if isinstance(value, AggregationName):
+            yield place, value
+
+
+def missing(name: AggregationName) -> tuple[str, str]:
+    """What is wrong with a choice that nobody knows, and what would be right."""
+    algorithm, transport = name.algorithm, name.transport
+    if algorithm in BY_NAME:
+        library = BY_NAME[algorithm]
+        over = [name for name, libraries in LIBRARIES.items() if library in libraries]
+        return f"{library} does not choose over {transport}", f"write {algorithm}-{over[0]}"
+    problem = f"neither rules nor a profile tell which algorithm {transport} chooses itself"
+    names = measured_choices(transport)
+    if names:
+        return problem, f"write calibration: [{names[0]}]{_or(names[1:MOST_NAMES])}"
+    remedy = (
+        "name an algorithm, as ring, or fit a log of it: dse calibrate import, dse calibrate fit"
+    )
+    return problem, remedy
+
+
+def _or(names: list[str]) -> str:
+    return f" (or {', '.join(names)})" if names else ""
+
+
+def measured_choices(transport: str) -> list[str]:
+    """Names of the profiles at hand that know what the library chooses over the transport."""
+    found = []
+    for folder in (CALIBRATIONS, catalog.models_dir() / "calibrations"):
+        for path in profiles(folder):
+            if _serves(path, transport) and path.stem not in found:
+                found.append(path.stem)
+    return found
+
+
+def _serves(path: Path, transport: str) -> bool:
+    try:
+        profile = read_profile(path)
+    except StudyError:  # not what the user asked about
+        return False
+    return profile.auto is not None and profile.transport == transport

@@ -1,0 +1,475 @@
+"""Design points as arrays: what the model sees of them, and what they cost.
+
+Here an axis value becomes the number that the model sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.calibration.evidence import SAME_SPEED
+from dse.calibration.hardware_names import same_device, same_kind
+from dse.model import compute, money, overlap, precision, step
+from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
+from dse.model.arrays import Array, Mask
+from dse.model.links import Link
+from dse.pricing import hardware, uncertainty
+from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
+from dse.pricing.quantities import Evaluation
+from dse.study import Value, Wire
+from dse.study.aggregation_name import AggregationName
+
+if TYPE_CHECKING:
+    from dse.pricing.problem import Problem
+
+DEFAULT_BUCKET_BYTES = 25 * 2.0**20
+_COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Where points lie on one axis: its values, and positions in them, in any shape."""
+
+    values: tuple[Value | None, ...]
+    at: NDArray[np.int64]
+    key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
+
+
+def listed(values: Sequence[Value | None]) -> Coordinate:
+    """Values given per point, as distinct values and positions in them."""
+    distinct = tuple(dict.fromkeys(values))
+    place = {value: position for position, value in enumerate(distinct)}
+    return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
+
+
+class Points:
+    """Points of one structure: a :class:`~dse.model.step.Work` and its
+    :class:`~dse.calibration.evidence.Surroundings`.
+
+    fixed: values of the looped axes. coordinates: of the data axes. rank: axes of the points'
+    shape S; every array below broadcasts to it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        rank: int,
+    ) -> None:
+        self.problem, self.rank = problem, rank
+        self.fixed = fixed
+        self.coordinates = dict(coordinates)
+        for name, value in fixed.items():  # a looped axis may also be one the model sees as data
+            if value is not None:
+                at = np.zeros((1,) * rank, dtype=np.int64)
+                self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
+        self.precision = precision.PRECISIONS[str(fixed.get("precision", "fp32"))]
+        aggregation = fixed["aggregation"]
+        assert isinstance(aggregation, AggregationName)
+        self.summing: PricedAggregation = problem.aggregation(aggregation)
+
+    # -- coordinates -> arrays ---------------------------------------------------------------
+
+    def at(self, name: str) -> Coordinate | None:
+        """Where the points lie on an axis; None where they have no value on it."""
+        found = self.coordinates.get(name)
+        return None if found is None or found.values == (None,) else found
+
+    def numbers(self, name: str, default: float) -> Array:
+        """A numeric axis; ``default`` where it has no value."""
+        found = self.at(name)
+        if found is None:
+            return np.full((1,) * self.rank, default)
+        values = [default if value is None else value for value in found.values]
+        return np.array(values, dtype=np.float64)[found.at]
+
+    def _attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
+        """An attribute of the rows of axis ``name``."""
+        return hardware.column(rows, read)[self.coordinates[name].at]
+
+    def key(self, names: frozenset[str]) -> tuple[Any, ...] | None:
+        """The coordinates of these axes as a key, if they are slices of the study's own axes."""
+        parts = [(n, c.values, c.key) for n, c in self.coordinates.items() if n in names]
+        return None if any(key is None for _, _, key in parts) else tuple(sorted(
+            parts, key=lambda part: part[0]
+        ))  # fmt: skip
+
+    @cached_property
+    def machine_axis(self) -> str:
+        """The axis that decides the accelerator."""
+        return "node" if "node" in self.coordinates else "accelerator"
+
+    @cached_property
+    def machines(self) -> tuple[hardware.Machine, ...]:
+        """One for every value of that axis."""
+        values = self.coordinates[self.machine_axis].values
+        return self.problem.remember(  # type: ignore[no-any-return]
+            ("machines", values),
+            lambda: hardware.machines(self.machine_axis, values, self.problem.prices),  # type: ignore[arg-type]
+        )
+
+    def machine(self, read: Callable[[hardware.Machine], float]) -> Array:
+        """An attribute of the machines."""
+        return self._attribute(self.machine_axis, self.machines, read)
+
+    @cached_property
+    def device(self) -> compute.Device:
+        """What an accelerator reaches."""
+        efficiency = self.problem.study.efficiency
+        peak = self.precision.name
+        nan = float("nan")
+        return compute.Device(
+            self.machine(lambda m: m.accelerator.peak_flops_per_s.get(peak, nan)),
+            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes_per_s)),
+            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes)),
+            self.machine(lambda m: m.host_bytes_per_s),
+            self.machine(
+                lambda m: compute_efficiency(
+                    efficiency.compute, self.problem.profiles.values(), m.accelerator, peak
+                )
+            ),
+            efficiency.memory or DEFAULT_EFFICIENCY,
+        )
+
+    @cached_property
+    def batch(self) -> Array:
+        """Samples of a step on one accelerator."""
+        return self.numbers("batch_per_gpu", 1.0)
+
+    @cached_property
+    def state_bytes(self) -> Array:
+        """What the optimizer keeps per parameter."""
+        found = self.at("optimizer")
+        if found is None:
+            return np.full((1,) * self.rank, precision.OPTIMIZER_STATE_BYTES["momentum"])
+        return hardware.lookup(precision.OPTIMIZER_STATE_BYTES, found.values)[found.at]  # type: ignore[arg-type]
+
+    # -- the layout, as its aggregation sees it ------------------------------------------------
+
+    @property
+    def layout(self) -> Points:
+        """Points are their own layout."""
+        return self
+
+    @cached_property
+    def gpus(self) -> Array:
+        """Accelerators that train."""
+        return self.numbers("gpus", 1.0)
+
+    @cached_property
+    def gpus_per_node(self) -> Array:
+        """Those of one node."""
+        if self.at("gpus_per_node") is None and self.machine_axis == "node":
+            return self.machine(lambda m: float(m.node.accelerators if m.node else 1))
+        return self.numbers("gpus_per_node", 1.0)
+
+    @cached_property
+    def rails(self) -> Array:
+        """Network cards of a node."""
+        if self.at("nics_per_node") is None and self.machine_axis == "node":
+            return self.machine(lambda m: float(m.node.nics or 1) if m.node else 1.0)
+        return self.numbers("nics_per_node", 1.0)
+
+    @cached_property
+    def _wiring(self) -> tuple[str, tuple[hardware.Wiring, ...]]:
+        """The axis that decides the inter-node link, and one link per value of it."""
+        prices, transport = self.problem.prices, self.summing.transport
+        found = self.at("inter_node")
+        if found is not None:
+            values = found.values
+            return "inter_node", self.problem.remember(
+                ("wiring", transport, values),
+                lambda: tuple(
+                    hardware.wiring(v, transport, prices) for v in values if v is not None
+                ),
+            )
+        own = [m.node.inter_node if m.node else None for m in self.machines]
+        return self.machine_axis, tuple(
+            hardware.wiring(name, transport, prices) if name else hardware.UNWIRED for name in own
+        )
+
+    def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
+        axis, rows = self._wiring
+        return self._attribute(axis, rows, read)
+
+    @cached_property
+    def across(self) -> Link:
+        """One network card as the transport reaches it."""
+        return Link(self._wire(lambda w: w.latency_s), self._wire(lambda w: w.bytes_per_s))
+
+    def _chosen_inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
+        """The link inside a node that the study chooses; None if it is that of the machine."""
+        found = self.at("intra_node")
+        if found is None:
+            return None
+        prices, transport = self.problem.prices, self.summing.transport
+        rows = [hardware.wiring(v, transport, prices) for v in found.values if v is not None]
+        return self._attribute("intra_node", rows, read)
+
+    @cached_property
+    def inside(self) -> Link:
+        """The link between accelerators of a node as the transport reaches it."""
+        chosen = self._chosen_inside(lambda w: w.bytes_per_s)
+        latency = self._chosen_inside(lambda w: w.latency_s)
+        efficiency = self.link_efficiency
+        own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if chosen is None else chosen
+        return Link(0.0 if latency is None else latency, np.asarray(own))
+
+    @property
+    def link_efficiency(self) -> float:
+        """Of a link's speed what the transport reaches."""
+        return self.summing.transport.link_efficiency
+
+    @property
+    def host_bytes_per_s(self) -> Array:
+        """Of an accelerator's link to its host."""
+        return np.asarray(self.device.host_bytes_per_s)
+
+    @property
+    def memory_bytes_per_s(self) -> Array:
+        """Of an accelerator's memory, as reached."""
+        return self.device.reached_bytes_per_s
+
+    @cached_property
+    def servers(self) -> Array:
+        """Parameter servers."""
+        return self.numbers("ps_servers", 1.0)
+
+    @cached_property
+    def colocated(self) -> Mask:
+        """Whether they live on the workers' nodes."""
+        found = self.at("ps_placement")
+        if found is None:
+            return np.zeros((1,) * self.rank, dtype=bool)
+        return np.array([value == "colocated" for value in found.values])[found.at]
+
+    @property
+    def fusion_buffer_bytes(self) -> Array:
+        """Of tensor fusion; NaN where the study has none."""
+        return self.numbers("fusion_buffer", float("nan"))
+
+    @property
+    def fusion_cycle_s(self) -> Array:
+        """Likewise."""
+        return self.numbers("fusion_cycle", float("nan"))
+
+    @cached_property
+    def generation(self) -> NDArray[np.int64]:
+        """Of the accelerators to NCCL."""
+        return self.machine(lambda m: hardware.nccl_generation(m.accelerator)).astype(np.int64)
+
+    @cached_property
+    def own_links(self) -> Mask:
+        """Whether the accelerators of a node have links of their own, else they meet over PCIe."""
+        found = self.at("intra_node")
+        if found is not None:
+            return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
+        return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
+
+    # -- what it is called, as evidence asks ---------------------------------------------------
+
+    def has_device(self, measured: str) -> Mask:
+        """Whether the accelerators are of the model that a log names."""
+        return self.machine(lambda m: same_device(measured, m.accelerator.name)) > 0
+
+    @cached_property
+    def own_inside_link(self) -> Mask:
+        """Whether the accelerators of a node meet over the link they come with."""
+        if self.at("intra_node") is None:
+            return np.asarray(True)
+        own = self.machine(lambda m: m.intra_bytes_per_s)
+        chosen = np.asarray(self.inside.bytes_per_s) / self.link_efficiency
+        return np.asarray(np.abs(np.log(chosen / own)) <= np.log(SAME_SPEED))
+
+    @cached_property
+    def _network_names(self) -> tuple[str, tuple[str, ...]]:
+        """The axis that decides the inter-node link, and the fabric of every value of it."""
+        found = self.at("inter_node")
+        if found is not None:
+            return "inter_node", tuple(
+                (v.fabric or "") if isinstance(v, Wire) else str(v) for v in found.values
+            )
+        own = [m.node.inter_node if m.node else None for m in self.machines]
+        return self.machine_axis, tuple(name or "" for name in own)
+
+    def has_link(self, measured: str) -> Mask:
+        """Whether the network is of no other kind than one that a log names."""
+        axis, names = self._network_names
+        kind = np.array([same_kind(measured, name) for name in names])
+        return np.asarray(kind[self.coordinates[axis].at])
+
+    @property
+    def link_name(self) -> str:
+        """Of the network of the first point."""
+        axis, names = self._network_names
+        return names[int(np.ravel(self.coordinates[axis].at)[0])]
+
+    # -- the step ------------------------------------------------------------------------------
+
+    @property
+    def layers(self) -> compute.Layers:
+        """Of the workload."""
+        return self.problem.layers
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """How the gradients are summed."""
+        return self.summing.model
+
+    @property
+    def overlap(self) -> str:
+        """What runs beside the backward pass."""
+        return str(self.fixed.get("overlap", self.problem.step_model.overlaps[0]))
+
+    @cached_property
+    def bucket_bytes(self) -> float:
+        """Gradients are fused into messages of this size."""
+        return float(self.fixed.get("bucket") or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+
+    @cached_property
+    def gradients(self) -> Gradients:
+        """What a step sums, and when it is there."""
+        problem, element_bytes = self.problem, self.precision.gradient_bytes
+        buckets = problem.remember(
+            ("buckets", element_bytes, self.bucket_bytes),
+            lambda: overlap.fuse(problem.layers.params * element_bytes, self.bucket_bytes),
+        )
+        elements, layer = problem.tensors
+        return Gradients(
+            problem.layers.params, element_bytes, self.bucket_bytes, buckets, elements, layer,
+            self.overlap != "none",
+        )  # fmt: skip
+
+    @cached_property
+    def _computing(self) -> tuple[compute.Compute, Array, Array]:
+        """Both passes, the input, the weight update."""
+        where = self.key(_COMPUTE_AXES)
+        key = where and ("passes", self.problem.draws, self.precision.name, self.rank, where)
+        layers, device = self.problem.layers, self.device
+
+        def make() -> tuple[compute.Compute, Array, Array]:
+            passes = compute.forward_backward(layers, device, self.batch, self.precision)
+            update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
+            if self.problem.draws:
+                error = uncertainty.compute_error(self)
+                passes = compute.scaled(passes, error)
+                update = update * error
+            return passes, compute.input_s(layers, device, self.batch), update
+
+        return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    @property
+    def passes(self) -> compute.Compute:
+        """Forward and backward."""
+        return self._computing[0]
+
+    @property
+    def loading_s(self) -> Array:
+        """To bring a batch from the host."""
+        return self._computing[1]
+
+    @property
+    def update_s(self) -> Array:
+        """Of the weights."""
+        return self._computing[2]
+
+    def step_time(self) -> step.StepTime:
+        """By the step model of the study."""
+        return self.problem.step_model.step_time(self)
+
+    def without_communication(self) -> step.StepTime:
+        """The same if communication took no time: no point is faster."""
+        return self.problem.step_model.without_communication(self)
+
+    def bounded(self) -> bool:
+        """Whether the communication of all points is finite for certain."""
+        return self.problem.step_model.bounded(self)
+
+    def summed_by(self, model: Aggregation) -> Points:
+        """The same points with another aggregation over the same transport."""
+        other = Points(self.problem, self.fixed, self.coordinates, self.rank)
+        other.summing = replace(self.summing, model=model)
+        return other
+
+    # -- what it costs -------------------------------------------------------------------------
+
+    def cost(self) -> money.Cost:
+        """To buy, to rent, to run."""
+        # A node type comes with its network cards, unless the study chooses others.
+        own_network = self.at("inter_node") is None and self.at("nics_per_node") is None
+        prices = self.problem.prices
+        number = hardware.number
+        dedicated = bool(self.aggregation.axes & SERVER_AXES)
+        return money.cost(
+            self.gpus,
+            self.gpus_per_node,
+            self.rails,
+            np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
+            money.Prices(
+                self.machine(lambda m: m.accelerator_usd),
+                self.machine(lambda m: m.host_usd),
+                self._wire(lambda w: w.nic_usd),
+                self._wire(lambda w: w.switch_port_usd),
+                self._wire(lambda w: w.cable_usd),
+                self._wire(lambda w: w.switch_radix),
+                self.machine_axis == "node" and own_network,
+                self.machine(lambda m: m.usd_per_hour),
+                self.machine(lambda m: m.host_usd_per_hour),
+                number(prices.host_usd.value),
+                self.machine(lambda m: number(m.accelerator.power_w)),
+                self.problem.host_power_ratio,
+                number(prices.host_power_w.value),
+                number(prices.network_power_share.value),
+                number(prices.electricity_usd_per_kwh.value),
+                number(prices.pue.value),
+                number(prices.amortisation_years.value),
+            ),
+        )
+
+    def in_range(self) -> Mask:
+        """Whether the aggregation was measured like this."""
+        return self.summing.evidence.inside(self.gradients, self)
+
+    def why_outside(self) -> list[str]:
+        """What of a single point was not measured; empty where all of it was."""
+        return self.summing.evidence.why_outside(self.gradients, self)
+
+    def measured(self) -> bool:
+        """Whether profiles price the aggregation of all points."""
+        return self.summing.evidence.measured(self.gradients, self)
+
+    @property
+    def priced(self) -> Mask:
+        """Whether the aggregation has a price on the layout."""
+        return self.aggregation.priced(self)
+
+    def evaluation(
+        self, baseline_samples_per_s: float, terms: step.StepTime | None = None
+    ) -> Evaluation:
+        """The points priced; ``terms`` in place of those of their own step."""
+        layers, target_samples = self.problem.layers, self.problem.target_samples
+        return Evaluation(
+            step=self.step_time() if terms is None else terms,
+            cost=self.cost(),
+            gpus=self.gpus,
+            gpus_per_node=self.gpus_per_node,
+            batch_per_gpu=self.batch,
+            nics_per_node=self.rails,
+            servers=self.servers,
+            bucket_bytes=self.bucket_bytes,
+            memory_slack_bytes=step.memory_slack_bytes(
+                layers, self.device, self.batch, self.precision, self.state_bytes
+            ),
+            priced=self.priced,
+            target_samples=hardware.number(target_samples),
+            baseline_samples_per_s=baseline_samples_per_s,
+            measured_here=self.in_range,
+        )
