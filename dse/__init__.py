@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from os import PathLike
 
+from dse.version import __version__
+
 TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it needs
     from collections.abc import Mapping, Sequence
@@ -25,7 +27,6 @@ if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it 
     from dse.calibration import Profile
     from dse.pricing.problem import Problem
 
-__version__ = "0.1.0"
 __all__ = [
     "__version__",
     "calibrate",

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from dse import __version__
 from dse.cli_calibrate import calibrate
 from dse.errors import DseError
 from dse.terminal import console, print_json
+from dse.version import __version__
 
 EXIT_INTERRUPTED = 130  # as shells say it
 COLLECT_EVERY = 50_000  # allocations

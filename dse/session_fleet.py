@@ -144,7 +144,7 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
 def _provenance(command: str) -> dict[str, Any]:
     import numpy
 
-    from dse import __version__
+    from dse.version import __version__
 
     return {
         "command": command,

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dse import __version__, catalog
+from dse import catalog
 from dse.catalog import PriceList
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
+from dse.version import __version__
 
 Identity: TypeAlias = Mapping[str, Any]
 
