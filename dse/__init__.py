@@ -116,8 +116,8 @@ def run(
     """
     from pathlib import Path
 
-    from dse.options import Options
-    from dse.session import run_study
+    from dse.commands.options import Options
+    from dse.commands.run import run_study
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
@@ -146,8 +146,8 @@ def run_studies(
     """
     from pathlib import Path
 
-    from dse.batch import documents, study_files
-    from dse.options import Options
+    from dse.commands.options import Options
+    from dse.commands.several_studies import documents, study_files
 
     names = [str(study) for study in studies]
     folder = None if out is None else Path(out)

@@ -22,7 +22,8 @@ Identity: TypeAlias = Mapping[str, Any]
 # What of the package decides what a point costs and which points there are.
 _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
              "yaml_source.py")  # fmt: skip
-_CARRYING = {"executors.py", "ray_lots.py", "ray_worker.py"}  # where it is searched is no matter
+# Where it is searched is no matter.
+_CARRYING = {"executors.py", "ray_lots.py", "ray_session.py", "ray_worker.py"}
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip

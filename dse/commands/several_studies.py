@@ -1,4 +1,4 @@
-"""Many studies in one go: one executor, one progress display, one table at the end."""
+"""Several studies in one go: one executor, one progress display, one table at the end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dse.commands.fleet import is_fleet
+from dse.commands.options import Options
+from dse.commands.plan import Done, Plan, finished, planned, searched
+from dse.commands.progress import shown_progress
+from dse.commands.terminal import console
 from dse.errors import DseError, StudyError
-from dse.options import Options
-from dse.progress import shown_progress
-from dse.session import Done, Plan, finished, planned, searched
-from dse.session_fleet import is_fleet
 
 if TYPE_CHECKING:
     from dse.search.executors import Executors
@@ -186,7 +187,6 @@ def _print_table(results: Sequence[Result]) -> None:
     from rich.table import Table
 
     from dse.report import words
-    from dse.terminal import console
 
     table = Table(box=None, pad_edge=False)
     for heading in ("study", "recommended", "gain", "cost"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import DEADLINE_S, dse, refused, start
+from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 

@@ -1,10 +1,13 @@
-"""What the command line may say of a search."""
+"""Options that several commands share, and those of a search with what may be said in each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from dse.errors import DseError, StudyError
 from dse.spelling import meant
@@ -12,6 +15,9 @@ from dse.spelling import meant
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
+
+StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @dataclass(frozen=True)

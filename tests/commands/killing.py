@@ -1,6 +1,7 @@
 """Kills a run again and again, at random moments, and goes on with it: nothing may be lost.
 
-By hand: python -m tests.cli.killing ADDRESS STUDY SEED KILLS [OPTION...], ADDRESS "" for no cluster
+By hand: python -m tests.commands.killing ADDRESS STUDY SEED KILLS [OPTION...]
+ADDRESS is "" without a cluster.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from dse.cli import main as dse
+from dse.calibration.runners.ray_session import authenticate
+from dse.commands.main import main as dse
 from dse.pricing.load import load
-from dse.ray_session import authenticate
 from dse.search import exhaustive
 
 ENOUGH_S = 240.0  # only a hang reaches it
@@ -87,7 +88,7 @@ def completed(pid: int) -> None:
 
 def main(address: str, study: str, seed: str, kills: str, *options: str) -> None:
     """Print how the runs went; raise where one of them lost something."""
-    needed = ["dse.batch", "dse.report.write", "dse.search.run"]
+    needed = ["dse.commands.app", "dse.report.write", "dse.search.run"]
     if address:
         authenticate(address)
         needed.append("ray")

@@ -10,7 +10,7 @@ EXIT_INTERRUPTED = 130  # as shells say it
 def main() -> None:
     """Run the command line and end with its exit status; Ctrl-C is one line and status 130."""
     try:
-        from dse.commands import run_command
+        from dse.commands.app import run_command
 
         status = run_command()
     except KeyboardInterrupt as cause:

@@ -1,4 +1,4 @@
-"""How the commands print: a console of the right width, and JSON."""
+"""How the commands print: a console of the right width, JSON, and the command line itself."""
 
 from __future__ import annotations
 
@@ -22,3 +22,10 @@ def console() -> Console:
 def print_json(data: Any) -> None:
     """Print ``data`` as JSON."""
     print(json.dumps(data, indent=1))
+
+
+def command_line() -> str:
+    """The command that was given, as one would type it again."""
+    import shlex
+
+    return shlex.join(["dse", *sys.argv[1:]])

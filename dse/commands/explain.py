@@ -1,24 +1,29 @@
-"""What the commands say of a study without searching it."""
+"""``dse explain``: every term of one point's price."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from dse.commands.options import Json, StudyPath
 from dse.errors import StudyError
 
 if TYPE_CHECKING:
     from dse.study import Value
 
 
-def check_study(study: str, as_json: bool) -> None:
-    """Print what a study would search, without searching."""
-    from dse.pricing import load
-    from dse.report import check
-
-    problem = load.load(study)
-    print(json.dumps(check.checked(problem)) if as_json else "\n".join(check.lines(problem)))
+def explain(
+    study: StudyPath,
+    assign: Annotated[
+        list[str] | None, typer.Option("--set", help="axis=value; the rest is the baseline's.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Price one point: every term, memory, money, and whether it was measured."""
+    explain_point(study, assign or [], json)
 
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:

@@ -1,29 +1,29 @@
-"""What the commands do with a study, from its file to its report."""
+"""How a study is searched, and a search carried out, from the study file to the report."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dse.errors import NoFeasiblePoint, StudyError
-from dse.options import Options
-from dse.progress import shown_progress
+from dse.commands.options import Options
+from dse.errors import NoFeasiblePoint, OutputError, StudyError
 from dse.report.finding import RUN_LOG
-from dse.session_guided import keep_points, sampler_line, warm_guide
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
     from dse.search.executors import Executors
-    from dse.search.guided import Guide
+    from dse.search.guided import Archive, Guide
     from dse.search.run import Progress
     from dse.search.runlog import RunLog
+
+POINTS = "points.csv"  # beside the report of a guided search: all that it priced
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def planned(study: str, options: Options) -> Plan:
     budget = asked.budget if options.budget is None else options.budget
     if engine == "guided":
         objectives = len(problem.study.objectives)
-        reason = f"{reason}; {sampler_line(sampler, budget, objectives)}"
+        reason = f"{reason}; {_sampler_line(sampler, budget, objectives)}"
     return Plan(
         problem,
         engine,
@@ -91,36 +91,12 @@ def planned(study: str, options: Options) -> Plan:
     )
 
 
-def run_study(
-    study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
-) -> dict[str, Any]:
-    """Search a study, write its report, print the answer; returns the run document."""
-    from dse.report.answer import answer
-    from dse.search.executors import Executors
+def _sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
+    """Which sampler proposes points, and why, to be read after why the search is guided."""
+    from dse.search.guided import NAMES, choose_sampler
 
-    started = time.perf_counter()
-    plan = planned(study, options)
-    say = (lambda *_: None) if quiet else print
-    say(f"{plan.name}: {plan.engine} search, {plan.reason}")
-    done = finished(plan) if options.resume else None
-    if done:
-        say("this search is finished: its report is as it was")
-    else:
-        with closing(Executors()) as executors:
-            shown = shown_progress(quiet)
-            done = searched(plan, executors, options.resume, command, shown, say, started)
-    if show_json:
-        print(json.dumps(done.document, indent=1))
-    say("")
-    for sentence in answer(done.document):
-        say(sentence)
-    if done.earlier:
-        say(
-            "The report that was there is of another study or version; it is kept in "
-            f"{done.earlier}."
-        )
-    say(f"Report: {done.page}")
-    return done.document
+    chosen, why = choose_sampler(sampler, budget, objectives)
+    return f"points are proposed by {NAMES[chosen]}: {why}"
 
 
 @dataclass(frozen=True)
@@ -172,7 +148,7 @@ def searched(
     check_writable(plan.folder)
     exhaustive = plan.engine == "exhaustive"  # a guided search runs in this process
     where = executors.get(plan.kind, plan.address) if exhaustive else None
-    guide, warm = warm_guide(plan.problem, plan.sampler, plan.warm_start)
+    guide, warm = _warm_guide(plan.problem, plan.sampler, plan.warm_start)
     search = identity(plan.problem, plan.engine, {} if exhaustive else _choices(plan, guide))
     log = RunLog(plan.folder / RUN_LOG, search, resume)
     with _kept_for_resume(log):
@@ -197,12 +173,54 @@ def searched(
             found["near"] = runners_up.runners_up(outcome, plan.within)
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
-        keep_points(outcome.archive, plan.problem, plan.folder)
+        _keep_points(outcome.archive, plan.problem, plan.folder)
     return Done(found, page, earlier)
+
+
+def _warm_guide(problem: Problem, sampler: str, folder: Path | None) -> tuple[Guide, str]:
+    """How a search begins, and a line about it (empty without a folder of an earlier run)."""
+    from dse.pricing import load
+    from dse.report.write import read_document
+    from dse.search.guided import Guide, Points, warm
+
+    if folder is None:
+        return Guide(sampler), ""
+    document = read_document(folder)
+    configs = [point["config"] for point in document["front"]]
+    points, dropped = warm.mapped(Points(problem.study), configs, load.known_names())
+    line = f"warm start: {len(points)} points of the front in {folder} are priced first"
+    if dropped:
+        line += f"; {dropped} have values that this study does not have"
+    return Guide(sampler, tuple(points)), line
+
+
+def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> None:
+    """Write every point that a guided search priced beside its report.
+
+    A table of an earlier guided run goes when another engine has run here since.
+    """
+    from dse.search.guided import table
+    from dse.search.run import labels_of
+
+    path = folder / POINTS
+    try:
+        if archive is None:
+            path.unlink(missing_ok=True)
+            return
+        labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
+        handle, beside = tempfile.mkstemp(prefix=f".{POINTS}-", dir=folder)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(table.points_csv(archive, labels))
+        Path(beside).chmod(0o644)
+        os.replace(beside, path)
+    except OSError as cause:
+        raise OutputError(f"{path}: cannot be written: {cause.strerror}") from cause
 
 
 def _choices(plan: Plan, guide: Guide) -> dict[str, Any]:
     """What a guided search follows from besides its study."""
+    from importlib import metadata
+
     begun = hashlib.sha256(repr(guide.begin_with).encode()).hexdigest()[:12]
     return {
         "seed": plan.seed,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import dse, refused
+from tests.commands.command import dse, refused
 from tests.pricing.studies import CONTINUOUS, written
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dse import progress
+from dse.commands import progress
 
 
 @pytest.mark.parametrize(

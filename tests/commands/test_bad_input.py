@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import dse, files, refused
+from tests.commands.command import dse, files, refused
 from tests.pricing.studies import SMALL, written
 
 ONE_LINE = re.compile(r"study\.yaml:(\d+):(\d+): (\S.*); (\S.*)")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.batch import study_files
-from tests.cli.command import dse, files, refused
+from dse.commands.several_studies import study_files
+from tests.commands.command import dse, files, refused
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report.test_fleet import Page
 

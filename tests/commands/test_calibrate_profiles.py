@@ -10,7 +10,7 @@ import pytest
 from dse.calibration import write_profile
 from tests.calibration import library_profiles
 from tests.calibration.importers import samples
-from tests.cli import command
+from tests.commands import command
 
 STUDY = """\
 study: small

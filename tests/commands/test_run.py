@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 import yaml
 
-from dse.session_fleet import is_fleet
-from tests.cli.command import dse, files, refused, said
+from dse.commands.fleet import is_fleet
+from tests.commands.command import dse, files, refused, said
 from tests.pricing.studies import CONTINUOUS, IMPOSSIBLE, SMALL, written
 
 ROOT = Path(__file__).parents[2]
@@ -503,7 +503,7 @@ def test_an_entry_is_shown_with_units_and_sources(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
-    from tests.cli.command import start
+    from tests.commands.command import start
 
     running = start("schema", cwd=tmp_path)
     assert running.stdout is not None

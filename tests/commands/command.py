@@ -14,7 +14,7 @@ DEADLINE_S = 240.0  # generous: only a hang reaches it
 def dse(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run ``dse ARGUMENTS`` in ``cwd``; whatever is in the environment for us is not for it."""
     return subprocess.run(
-        [sys.executable, "-m", "dse.cli", *map(str, arguments)],
+        [sys.executable, "-m", "dse", *map(str, arguments)],
         cwd=cwd,
         env=environment(),
         capture_output=True,
@@ -27,7 +27,7 @@ def dse(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
     """The same in the background."""
     return subprocess.Popen(
-        [sys.executable, "-m", "dse.cli", *map(str, arguments)],
+        [sys.executable, "-m", "dse", *map(str, arguments)],
         cwd=cwd,
         env=environment(),
         stdout=subprocess.PIPE,

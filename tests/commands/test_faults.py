@@ -20,7 +20,7 @@ from dse.calibration.experiment import write_experiment
 from dse.pricing.load import load
 from dse.search.fingerprint import identity
 from tests.calibration import synthetic
-from tests.cli.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
 from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 from tests.ray_head import beside_a_head
@@ -135,7 +135,7 @@ class Interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
 sys.argv = ["dse", *{asked.split()!r}]
-from dse.cli import main
+from dse.commands.main import main
 main()
 """
     done = subprocess.run(
@@ -258,7 +258,7 @@ def test_killed_at_random_with_several_workers(
 
 KILLING = (
     f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
-    "from tests.cli.killing import main; main(*sys.argv[1:])"
+    "from tests.commands.killing import main; main(*sys.argv[1:])"
 )
 
 
@@ -286,7 +286,7 @@ def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
 def limited(largest_file: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run dse where no file can grow beyond so many bytes, as on a disk that is full."""
     limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file},) * 2)"
-    code = f"{limit}; import sys; sys.argv[0] = 'dse'; from dse.cli import main; main()"
+    code = f"{limit}; import sys; sys.argv[0] = 'dse'; from dse.commands.main import main; main()"
     return subprocess.run(
         [sys.executable, "-B", "-c", code, *arguments], cwd=cwd, env=environment(),
         capture_output=True, text=True, timeout=DEADLINE_S, check=False,
@@ -423,7 +423,7 @@ def test_output_that_goes_nowhere_is_one_line(command: tuple[str, ...], tmp_path
     written(tmp_path)
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "dse.cli", *command], cwd=tmp_path, env=environment(),
+            [sys.executable, "-m", "dse", *command], cwd=tmp_path, env=environment(),
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S, check=False,
         )  # fmt: skip
     assert done.returncode == 2

@@ -12,7 +12,7 @@ import pytest
 from dse.calibration import read_profile
 from dse.calibration.experiment import read_experiment
 from tests import processes
-from tests.cli import command
+from tests.commands import command
 from tests.pricing import studies
 
 NEEDS_GRPC = pytest.mark.skipif(

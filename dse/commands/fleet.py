@@ -1,4 +1,4 @@
-"""What ``dse fleet`` does: from a fleet study to its answer on the screen and its report."""
+"""``dse fleet``: from a fleet study to its answer on the screen and its report."""
 
 from __future__ import annotations
 
@@ -6,15 +6,34 @@ import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from dse.commands.options import Json
+from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.spelling import meant
+from dse.version import __version__
 
 if TYPE_CHECKING:
     from dse.fleet.question import FleetStudy
 
 MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
+
+
+def fleet(
+    study: Annotated[str, typer.Argument(help="A fleet study, or the name of one that ships.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report [default: reports/FLEET].")
+    ] = None,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Beside it, what the Alibaba-PAI paper published.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """A fleet of jobs: where its time goes, what upgrades and other architectures gain."""
+    run_fleet(study, out, facts, json, command_line())
 
 
 def fleet_path(given: str) -> Path:
@@ -37,13 +56,6 @@ def is_fleet(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return any(line.startswith("fleet:") for line in lines)
-
-
-def fleet_schema() -> dict[str, Any]:
-    """The JSON Schema of a fleet study."""
-    from dse.fleet.schema import fleet_schema as schema
-
-    return schema()
 
 
 def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
@@ -91,24 +103,6 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     print(f"Report: {page}")
 
 
-def rebuilt(folder: Path) -> Path:
-    """Write a report again, a fleet's or another, from its document in ``folder``.
-
-    Returns the path of its page. ``folder`` may also be the document itself.
-    """
-    from dse.report.finding import FLEET, document_path
-
-    path = document_path(folder)
-    if path.name != FLEET:
-        from dse.report.write import read_document, write_report
-
-        return write_report(read_document(path), path.parent)
-    from dse.fleet.answers import FORMAT
-    from dse.report.fleet_write import read_fleet_document, write_fleet
-
-    return write_fleet(read_fleet_document(path, FORMAT), path.parent)
-
-
 def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -142,12 +136,10 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
 
 
 def _provenance(command: str) -> dict[str, Any]:
-    import numpy
-
-    from dse.version import __version__
+    from importlib import metadata
 
     return {
         "command": command,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"dse": __version__, "numpy": numpy.__version__},
+        "versions": {"dse": __version__, "numpy": metadata.version("numpy")},
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import command
+from tests.commands import command
 
 
 @pytest.mark.parametrize(

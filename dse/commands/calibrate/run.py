@@ -1,18 +1,18 @@
-"""What the calibrate commands do: from ranks or files to a profile, and what a profile tells."""
+"""``dse calibrate run``: from ranks that run to a profile."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from dse.commands.calibrate.profiles import print_other_parts
 from dse.errors import DseError, StudyError
 
 if TYPE_CHECKING:
-    from dse.calibration import Profile
     from dse.calibration.session import Where
-    from dse.calibration.suggest import Advice
 
 # What a runner measures, where that is no allreduce.
 MEASURED = {
@@ -22,6 +22,49 @@ MEASURED = {
 }
 INTERRUPTED = 130
 BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
+    name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
+    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    ranks: Annotated[
+        str | None, typer.Option(help="Rank counts to measure: 2,3,4,8 or as the hosts allow.")
+    ] = None,
+    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, or an mpiexec's path.")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts, as 'node1 slots=4' lines.")] = None,
+    ranks_per_node: Annotated[int | None, typer.Option(help="On every host of the file.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Network interface of the hosts.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the network between hosts.")] = None,
+    link_bandwidth: Annotated[
+        str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
+    ] = None,
+    runner: Annotated[
+        str,
+        typer.Option(
+            help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster); grpc or mpi-ps "
+            "(parameter servers); compute (matrix products, training steps)."
+        ),
+    ] = "mpi",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="What computes: cpu or cuda.")] = None,
+) -> None:
+    """Measure allreduce, parameter servers or compute speed, and fit a profile.
+
+    On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
+    that those started.
+    """
+    from dse.calibration import asked
+    from dse.calibration.session import whereabouts
+
+    where = whereabouts(
+        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
+        None if servers is None else asked.counts(servers, "--servers"), device,
+    )  # fmt: skip
+    calibrate_machine(out, name, budget, ranks, where)
 
 
 def calibrate_machine(
@@ -78,62 +121,8 @@ def _say_calibrated(measured: Path, profile: Path) -> None:
     for algorithm in found.measured_algorithms:
         print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
               "it was not fitted on")  # fmt: skip
-    _say_others(found)
+    print_other_parts(found)
     if found.background_cores > BUSY_CORES:
         print(f"  this machine was busy: other processes kept {found.background_cores:.1f} of its "
               f"{found.cores} cores; measure again when it is quiet")  # fmt: skip
     print(f"wrote {measured}\nwrote {profile}")
-
-
-def _say_others(profile: Profile) -> None:
-    """What a profile holds besides allreduce."""
-    for transport, part in profile.ps.items():
-        print(f"  ps-{transport}: median error {part.error:.0%} on workers and servers it was not "
-              "fitted on")  # fmt: skip
-    for speed in profile.compute:
-        print(f"  {speed.device} {speed.precision}: {speed.flop_per_s / 1e9:,.1f} GFLOP/s in large "
-              "matrix products")  # fmt: skip
-
-
-def fit_profile(measurements: Sequence[Path], out: Path) -> None:
-    """Fit measurement files into one profile."""
-    from dse.calibration import asked, fit_measurements, write_profile
-    from dse.calibration.files import PROFILE, check_replaces
-
-    asked.check_once(measurements)
-    check_replaces(out, PROFILE)
-    if any(path.resolve() == out.resolve() for path in measurements):
-        problem = f"'{out}' is one of the measurement files"
-        raise StudyError("--out", 0, 0, problem, "choose another name")
-    profile = fit_measurements(list(measurements), out.stem)
-    write_profile(profile, out)
-    for assumed in profile.assumed:
-        print(f"assumed: {assumed}")
-    for algorithm in profile.measured_algorithms:
-        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on what was left out")
-    _say_others(profile)
-    print(f"wrote {out}")
-
-
-def fabric_names() -> tuple[str, ...]:
-    """Networks that the catalogue knows."""
-    from dse import catalog
-
-    return catalog.names("fabrics")
-
-
-def named_profile(given: str) -> Profile:
-    """A profile by its path, or by its name in ./calibrations or among those that come with dse."""
-    from dse import catalog
-    from dse.calibration import read_profile
-    from dse.calibration.finding import find_profile
-
-    return read_profile(find_profile(given, catalog.models_dir() / "calibrations"))
-
-
-def suggest_runs(given: str, study: str, *limits: Any) -> tuple[Profile, Advice]:
-    """A profile, and what to measure next for a study: see :func:`dse.pricing.messages.advise`."""
-    from dse.pricing.messages import advise
-
-    profile = named_profile(given)
-    return profile, advise(profile, study, *limits)
