@@ -1,4 +1,4 @@
-"""A profile of a made-up machine, so that studies that need one run without MPI."""
+"""A finished run, and a profile of a made-up machine: studies that need one run without MPI."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 from dse.calibration import fit_measurements, write_profile
 from dse.calibration.experiment import write_experiment
 from tests.calibration import synthetic
+from tests.commands.command import dse
+from tests.pricing.studies import written
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +29,14 @@ def calibrated(tmp_path: Path, profile_text: str) -> Path:
     (tmp_path / "calibrations").mkdir()
     (tmp_path / "calibrations" / "this-machine.yaml").write_text(profile_text, encoding="utf-8")
     return tmp_path
+
+
+@pytest.fixture(scope="package")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a finished run of the small study, and what it printed."""
+    folder = tmp_path_factory.mktemp("ran")
+    written(folder)
+    done = dse("run", "study.yaml", "--seed", "7", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "reports" / "small", done.stdout

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 
-from dse.commands.fleet import is_fleet
-from tests.commands.command import dse, files, refused, said
-from tests.pricing.studies import CONTINUOUS, IMPOSSIBLE, SMALL, written
+from tests.commands.command import dse, files, refused
+from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
+from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
-ROOT = Path(__file__).parents[2]
-SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]
-SCHEMA = ROOT / "docs" / "study.schema.json"
-AXES = ("accelerator", "gpus", "gpus_per_node", "inter_node", "batch_per_gpu", "precision",
-        "aggregation", "bucket", "ps_servers")  # fmt: skip
 MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated"]
-REPORT = {"report.html", "report.md", "front.csv", "run.json"}
-
-
-def rows(folder: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO((folder / "front.csv").read_text())))
-
-
-def document(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
-    return found
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a finished run of the small study, and what it printed."""
-    folder = tmp_path_factory.mktemp("ran")
-    written(folder)
-    done = dse("run", "study.yaml", "--seed", "7", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return folder / "reports" / "small", done.stdout
 
 
 def test_a_run_writes_its_report_and_nothing_else(ran: tuple[Path, str]) -> None:
@@ -190,52 +160,6 @@ def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) 
         for file in ("", *(f"/{report}" for report in REPORT))}  # fmt: skip
 
 
-def several(folder: Path) -> None:
-    """Study files: two that run, one without a feasible point, one with a mistake."""
-    (folder / "studies").mkdir()
-    written(folder / "studies", name="a.yaml")
-    written(folder / "studies", SMALL.replace("study: small", "study: other"), "b.yaml")
-    written(folder / "studies", IMPOSSIBLE, "c.yml")
-    written(folder / "studies", SMALL.replace("gpus:", "gpsu:"), "d.yaml")
-    (folder / "studies" / "notes.txt").write_text("no study")
-
-
-def test_many_studies_are_run_whatever_becomes_of_one(
-    ran: tuple[Path, str], tmp_path: Path
-) -> None:
-    several(tmp_path)
-    done = dse("run", "studies", "ps-vs-allreduce", "--out", "out", cwd=tmp_path)
-    assert done.returncode == 2
-    wrong, infeasible = said(done)
-    assert wrong.startswith("studies/d.yaml:5:3: unknown key 'gpsu'")
-    assert infeasible.startswith("studies/c.yml: none of 2,304 points meets every constraint")
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "small", "other", "ps-vs-allreduce"}  # fmt: skip
-    for name in ("small", "other"):
-        assert set(files(tmp_path / "out" / name)) == REPORT
-        front = (tmp_path / "out" / name / "front.csv").read_bytes()
-        assert front == (ran[0] / "front.csv").read_bytes()
-    assert "[1/5] small: exhaustive search" in done.stdout
-    table = done.stdout.partition("\nstudy ")[2]
-    best = document(ran[0])["recommended"]["config"]["accelerator"]
-    assert re.search(rf"\nsmall +\d+ x {best}.*out/small/report.html", table)
-    assert re.search(r"\nstudies/c.yml +failed: none of 2,304 points", table)
-    assert re.search(r"\nstudies/d.yaml +failed: .*unknown key 'gpsu'", table)
-
-
-def test_many_studies_as_json_are_a_list(tmp_path: Path) -> None:
-    several(tmp_path)
-    (tmp_path / "studies" / "d.yaml").unlink()
-    done = dse("run", "studies", "--json", cwd=tmp_path)
-    assert done.returncode == 3  # no feasible point, and nothing worse
-    small, other, infeasible = json.loads(done.stdout)
-    assert small == document(tmp_path / "reports" / "small")
-    assert other == document(tmp_path / "reports" / "other")
-    assert infeasible["study"] == {"path": "studies/c.yml"}
-    assert [infeasible["error"]] == said(done)
-    assert infeasible["exit_status"] == 3
-
-
 def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
     written(tmp_path)
     first = dse("run", "study.yaml", cwd=tmp_path)
@@ -250,147 +174,6 @@ def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
     once_more = dse("run", "study.yaml", "--resume", cwd=tmp_path)
     assert "nothing to resume: starting afresh" in once_more.stdout
     assert files(report)["front.csv"] == before["front.csv"]
-
-
-def test_many_studies_are_resumed_without_doing_one_twice(tmp_path: Path) -> None:
-    several(tmp_path)
-    studies = ("studies/a.yaml", "studies/b.yaml")
-    assert dse("run", studies[0], "--resume", cwd=tmp_path).returncode == 0
-    before = files(tmp_path / "reports" / "small")
-    done = dse("run", *studies, "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("was done before") == 1
-    assert files(tmp_path / "reports" / "small") == before
-    assert set(files(tmp_path / "reports" / "other")) == REPORT
-    written(tmp_path / "studies", SMALL.replace("200 kUSD", "100 kUSD"), "a.yaml")
-    done = dse("run", *studies, "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("was done before") == 1  # the other one
-    assert "is kept in reports/small.1" in done.stdout
-
-
-def test_studies_of_one_name_are_refused(tmp_path: Path) -> None:
-    written(tmp_path, name="a.yaml")
-    written(tmp_path, name="b.yaml")
-    done = dse("run", "a.yaml", "b.yaml", cwd=tmp_path)
-    assert done.returncode == 2
-    assert said(done)[0].startswith("b.yaml:1:8: study 'small' has the name of a.yaml; rename one")
-    assert set(files(tmp_path / "reports" / "small")) == REPORT
-
-
-def test_a_folder_without_studies_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    line = refused(dse("run", "empty", cwd=tmp_path))
-    assert line == "dse: empty: no .yaml file is in this folder; name a folder with study files"
-
-
-@pytest.mark.slow
-def test_many_studies_share_one_ray(ran: tuple[Path, str], tmp_path: Path) -> None:
-    several(tmp_path)
-    studies = ("studies/a.yaml", "studies/b.yaml")
-    done = dse("run", *studies, "--executor", "ray", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for name in ("small", "other"):
-        folder = tmp_path / "reports" / name
-        assert document(folder)["executor"] == "ray"
-        assert (folder / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
-
-
-def test_check_says_the_size_and_writes_nothing(tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse("check", "study.yaml", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "2,304 points" in done.stdout
-    assert "exhaustive" in done.stdout
-    assert json.loads(dse("check", "study.yaml", "--json", cwd=tmp_path).stdout)["points"] == 2304
-    assert list(files(tmp_path)) == ["study.yaml"]
-
-
-def test_explain_prices_one_point(tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse("explain", "study.yaml", "--set", "gpus=8", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    point = json.loads(done.stdout)
-    assert point["config"]["gpus"] == "8"
-    assert point["config"]["aggregation"] == "ps-grpc"  # the baseline's
-    assert point["nodes"] == 2
-    assert sum(point["terms"].values()) == pytest.approx(point["step_s"])
-    assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
-    assert all(point["constraints"].values())
-    printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    assert f"{point['step_s'] * 1e3:.3f} ms" in printed
-    assert list(files(tmp_path)) == ["study.yaml"]
-
-
-def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
-    written(tmp_path)
-    done = dse("explain", "study.yaml", "--set", "batch_per_gpu=1024", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "not met: " in done.stdout
-    assert "global_batch <= 2048" in done.stdout
-
-
-def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
-    written(calibrated, SMALL + "calibration: [this-machine]\n")
-    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=16", "--set", "gpus_per_node=4"]
-    done = dse("explain", "study.yaml", *at, cwd=calibrated)
-    assert done.returncode == 0, done.stderr
-    after = done.stdout.partition("calibration      outside the measured range:\n")[2]
-    assert "4 nodes; measured 1" in after
-    assert "16 ranks; measured 2-" in after
-    point = json.loads(dse("explain", "study.yaml", *at, "--json", cwd=calibrated).stdout)
-    assert all(f"                 {reason}\n" in after for reason in point["why_outside"])
-    inside = json.loads(dse("explain", "study.yaml", "--set", "gpus=1", "--json", cwd=calibrated)
-                        .stdout)  # fmt: skip
-    assert inside["why_outside"] == []
-
-
-@pytest.mark.parametrize(
-    ("aggregation", "gpus", "folded"),
-    [("halving-doubling-mpi", 12, 4), ("horovod-mpi", 17, 1), ("horovod-mpi", 16, 0),
-     ("ring-mpi", 17, 0), ("baidu-mpi", 17, 0)],
-)  # fmt: skip
-def test_explain_says_why_a_few_more_ranks_take_longer(
-    tmp_path: Path, aggregation: str, gpus: int, folded: int
-) -> None:
-    written(tmp_path)
-    at = ["--set", f"aggregation={aggregation}", "--set", f"gpus={gpus}"]
-    said = dse("explain", "study.yaml", *at, cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
-
-
-def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path: Path) -> None:
-    """Its latency and prices are those of the range, as in the baseline."""
-    written(tmp_path, CONTINUOUS)
-    said = dse("explain", "study.yaml", "--set", "inter_node=20 Gbps", "--json", cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    point = json.loads(said.stdout)
-    assert point["not_searched"] == []
-    assert point["step_s"] > 0
-    assert point["costs"]["capital"] > 0
-    outside = dse("explain", "study.yaml", "--set", "inter_node=200 Gbps", "--json", cwd=tmp_path)
-    assert json.loads(outside.stdout)["not_searched"] == ["inter_node"]
-
-
-def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
-    written(tmp_path)
-    said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
-    assert said.returncode == 0, said.stderr
-    marked = [
-        line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
-    ]
-    assert [line.split()[:2] for line in marked] == [["accelerator", "t4"], ["gpus", "17"]]
-    inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
-    assert "not in the study" not in inside
-
-
-def test_explain_of_the_front_agrees_with_the_run(ran: tuple[Path, str]) -> None:
-    row = rows(ran[0])[-1]
-    chosen = [word for name in AXES if row[name] for word in ("--set", f"{name}={row[name]}")]
-    done = dse("explain", "study.yaml", *chosen, "--json", cwd=ran[0].parents[1])
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["speedup"] == pytest.approx(float(row["speedup"]), rel=1e-12)
 
 
 @pytest.mark.parametrize("engine", ["exhaustive", "guided"])
@@ -416,14 +199,6 @@ def test_nothing_feasible_leaves_the_previous_report(tmp_path: Path) -> None:
     assert files(tmp_path / "reports") == before
 
 
-def test_the_schema_in_docs_is_the_one_printed(tmp_path: Path) -> None:
-    done = dse("schema", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    printed = json.loads(done.stdout)
-    jsonschema.Draft202012Validator.check_schema(printed)
-    assert SCHEMA.read_text() == done.stdout, "refresh: dse schema > docs/study.schema.json"
-
-
 def test_there_are_studies_to_start_from() -> None:
     assert {
         "example",
@@ -432,13 +207,6 @@ def test_there_are_studies_to_start_from() -> None:
         "gpu-generations",
         "speed-price-power",
     } <= {path.stem for path in SHIPPED}
-
-
-@pytest.mark.parametrize("study", SHIPPED, ids=lambda path: path.stem)
-def test_shipped_studies_fit_the_schema(study: Path) -> None:
-    text = study.read_text()
-    jsonschema.validate(yaml.safe_load(text), json.loads(SCHEMA.read_text()))
-    assert text.startswith("# yaml-language-server: $schema=../docs/study.schema.json\n")
 
 
 @pytest.mark.parametrize(
@@ -484,32 +252,3 @@ def test_an_example_without_its_profile_says_how_to_make_it(tmp_path: Path) -> N
     assert "example.yaml:" in line
     assert "dse calibrate run" in line
     assert files(tmp_path) == {}
-
-
-@pytest.mark.parametrize("kind", ["accelerators", "fabrics", "nodes", "workloads"])
-def test_the_catalogue_is_shown(kind: str, tmp_path: Path) -> None:
-    listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
-    assert len(listed) >= 20
-    done = dse("catalog", kind, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) > 20
-
-
-def test_an_entry_is_shown_with_units_and_sources(tmp_path: Path) -> None:
-    done = dse("catalog", "accelerators", "h100-sxm", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for words in ("80 GB", "TB/s", "USD", "http", "20"):
-        assert words in done.stdout
-
-
-def test_a_reader_that_goes_away_is_no_error_of_ours(tmp_path: Path) -> None:
-    from tests.commands.command import start
-
-    running = start("schema", cwd=tmp_path)
-    assert running.stdout is not None
-    assert running.stderr is not None
-    running.stdout.close()
-    said = running.stderr.read()
-    running.stderr.close()
-    running.wait(timeout=60)
-    assert "Traceback" not in said
