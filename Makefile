@@ -47,7 +47,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 kills: $(VENV)/.dev
-	KILLS=50 $(BIN)/python -m pytest tests/cli/test_faults.py -k several_workers
+	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k several_workers
 
 # Other tools, to be compared with, in environments of their own.
 peers: $(VENV)/.dev

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from os import PathLike
 
+from dse.version import __version__
+
 TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it needs
     from collections.abc import Mapping, Sequence
@@ -25,7 +27,6 @@ if TYPE_CHECKING:  # importing dse costs nothing: each function imports what it 
     from dse.calibration import Profile
     from dse.pricing.problem import Problem
 
-__version__ = "0.1.0"
 __all__ = [
     "__version__",
     "calibrate",
@@ -115,8 +116,8 @@ def run(
     """
     from pathlib import Path
 
-    from dse.options import Options
-    from dse.session import run_study
+    from dse.commands.options import Options
+    from dse.commands.run import run_study
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
@@ -145,8 +146,8 @@ def run_studies(
     """
     from pathlib import Path
 
-    from dse.batch import documents, study_files
-    from dse.options import Options
+    from dse.commands.options import Options
+    from dse.commands.several_studies import documents, study_files
 
     names = [str(study) for study in studies]
     folder = None if out is None else Path(out)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from dse.pricing.setting import DEFAULT_BUCKET_BYTES
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -26,13 +27,12 @@ from benchmarks.accuracy.board import Floats
 from benchmarks.accuracy.scaling_data import Route, Row, Series
 from dse import catalog
 from dse.model import compute, overlap, step
-from dse.model.links import FREE, Link, Network, StepCost
 from dse.model.aggregation.parameter_server import shard_imbalance
+from dse.model.links import FREE, Link, Network, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
-from dse.pricing.setting import DEFAULT_BUCKET_BYTES
 
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
 # Which of two noisy rates is larger is nearly logistic, of this scale: the variances are equal.

@@ -17,8 +17,8 @@ from dse import catalog
 from dse.calibration.runners.repeat import FLOAT_BYTES
 from dse.calibration.runners.shards import Message
 from dse.model import overlap
-from dse.model.arrays import Array
 from dse.model.aggregation.parameter_server import homes
+from dse.model.arrays import Array
 
 MIB = 2**20
 SMALL, LARGE = "mobilenet-v1", "resnet50"

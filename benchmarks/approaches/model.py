@@ -38,10 +38,10 @@ from dse.calibration.network_part import NetworkFit, host_contention, in_lockste
 from dse.calibration.profile import Profile
 from dse.calibration.rules import mpi_rules
 from dse.calibration.runners.repeat import FLOAT_BYTES
+from dse.model.aggregation.library_rules import OPENMPI
 from dse.model.arrays import Array
 from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, Exchange, Link, Network, StepCost
-from dse.model.aggregation.library_rules import OPENMPI
 from dse.model.tensor_servers import Servers, served
 
 # Approaches that run the same code for a message share its parameters.

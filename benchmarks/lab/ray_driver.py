@@ -16,8 +16,8 @@ from benchmarks.lab.waiting import until
 from dse.calibration.experiment import write_experiment
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_cluster import measure_ray
+from dse.calibration.runners.ray_session import ray_session
 from dse.errors import DseError
-from dse.ray_session import ray_session
 
 Task = dict[str, Any]
 

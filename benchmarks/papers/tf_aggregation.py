@@ -18,9 +18,9 @@ from benchmarks.papers import tf_piz_daint
 from benchmarks.papers.fact import ASSUMED, CHECK, FITTED, Fact
 from benchmarks.papers.tf_machines import EDR_CLUSTER, PIZ_DAINT, on, samples_per_s
 from dse import catalog
+from dse.model.aggregation.nccl_tuner import LL, NETWORK_S, RING
 from dse.model.aggregation.tensorwise import allreduce_s
 from dse.model.arrays import Array
-from dse.model.aggregation.nccl_tuner import LL, NETWORK_S, RING
 
 PAPER = "awan-2019"
 SERVERS = ("grpc", "grpc-verbs", "grpc-mpi", "grpc-gdr")

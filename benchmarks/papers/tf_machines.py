@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from dse.pricing.approached import Around, built
 
 from dse import catalog
 from dse.model import approach, compute
@@ -13,7 +14,6 @@ from dse.model.links import Link
 from dse.model.precision import PRECISIONS
 from dse.model.tensor_servers import Servers
 from dse.model.waiting import waiting_factor
-from dse.pricing.approached import Around, built
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 

@@ -18,9 +18,9 @@ from typing import Any
 from benchmarks.speed.apart import apart, side_by_side
 from benchmarks.speed.sweeps import large_study
 from benchmarks.speed.table import Table, at_most
+from dse.calibration.runners.ray_session import authenticate
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.ray_session import authenticate
 from dse.search import exhaustive, pareto
 from dse.search.executors import LocalExecutor, RayExecutor
 from dse.search.ray_lots import Lots

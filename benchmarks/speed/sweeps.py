@@ -154,7 +154,7 @@ def _above(process: int, found: dict[int, dict[str, str]]) -> Iterator[int]:
 
 def command_s(*arguments: str) -> float:
     """Median seconds of a command, from the shell's point of view."""
-    command = [sys.executable, "-m", "dse.cli", *arguments]
+    command = [sys.executable, "-m", "dse", *arguments]
     return measured(lambda: subprocess.run(command, capture_output=True, check=True))[1]
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from dse import __version__
 from dse.calibration import asked
 from dse.calibration.experiment import Experiment, Measurement, write_experiment
 from dse.calibration.files import MEASUREMENTS, check_replaces
@@ -18,6 +17,7 @@ from dse.calibration.importers.records import AUTO, UNKNOWN
 from dse.errors import StudyError
 from dse.model.collectives import ALGORITHMS
 from dse.spelling import meant
+from dse.version import __version__
 
 Select = str | Mapping[str, str | Sequence[str]]
 INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names

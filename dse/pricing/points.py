@@ -8,26 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.calibration import Profile
 from dse.calibration.evidence import SAME_SPEED
 from dse.calibration.hardware_names import same_device, same_kind
+from dse.catalog import PriceList
 from dse.model import compute, money, overlap, precision, step
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
 from dse.model.arrays import Array, Mask
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency, compute_log_spread
 from dse.pricing.quantities import Evaluation
-from dse.study import Value, Wire
+from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
-
-if TYPE_CHECKING:
-    from dse.pricing.problem import Problem
 
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 _COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
@@ -49,6 +48,40 @@ def listed(values: Sequence[Value | None]) -> Coordinate:
     return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
 
 
+class StudyFacts(Protocol):
+    """What all points of a study share: see :class:`dse.pricing.problem.Problem`."""
+
+    @property
+    def study(self) -> Study: ...
+    @property
+    def prices(self) -> PriceList: ...
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+    @property
+    def draws(self) -> bool: ...
+    @property
+    def draw_count(self) -> int: ...
+    @property
+    def layers(self) -> compute.Layers: ...
+    @property
+    def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
+    @property
+    def step_model(self) -> step.StepModel: ...
+    @property
+    def host_power_ratio(self) -> float: ...
+    @property
+    def target_samples(self) -> float | None: ...
+    @property
+    def baseline_samples_per_s(self) -> float: ...
+    def aggregation(self, name: AggregationName) -> PricedAggregation:
+        """One that the study or the catalogue knows."""
+        ...
+
+    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """A partial result that several grids share."""
+        ...
+
+
 class Points:
     """Points of one structure: a :class:`~dse.model.step.Work` and its
     :class:`~dse.calibration.evidence.Surroundings`.
@@ -59,7 +92,7 @@ class Points:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: StudyFacts,
         fixed: Mapping[str, Value | None],
         coordinates: Mapping[str, Coordinate],
         rank: int,
@@ -359,12 +392,25 @@ class Points:
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:
-                error = uncertainty.compute_error(self)
+                error = self._compute_error()
                 passes = compute.scaled(passes, error)
                 update = update * error
             return passes, compute.input_s(layers, device, self.batch), update
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _compute_error(self) -> Array:
+        """Of the passes and the weight update, (draws, *S)."""
+        problem, peak = self.problem, self.precision.name
+        spreads = [
+            compute_log_spread(
+                problem.study.efficiency.compute, problem.profiles.values(), m.accelerator, peak
+            )
+            for m in self.machines
+        ]
+        names = [machine.accelerator.name for machine in self.machines]
+        factors = uncertainty.compute_factors(names, peak, spreads, problem.draw_count)
+        return np.asarray(factors[:, self.coordinates[self.machine_axis].at])
 
     @property
     def passes(self) -> compute.Compute:

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dse.calibration.runners.ray_session import CONNECT_S, ray_session
 from dse.errors import DseError
 from dse.pricing.problem import Problem
-from dse.ray_session import CONNECT_S, ray_session
 from dse.search import exhaustive, pareto
 from dse.search.fingerprint import installation
 from dse.search.pareto import Front

@@ -11,17 +11,19 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dse import __version__, catalog
+from dse import catalog
 from dse.catalog import PriceList
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
+from dse.version import __version__
 
 Identity: TypeAlias = Mapping[str, Any]
 
 # What of the package decides what a point costs and which points there are.
 _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
              "yaml_source.py")  # fmt: skip
-_CARRYING = {"executors.py", "ray_lots.py", "ray_worker.py"}  # where it is searched is no matter
+# Where it is searched is no matter.
+_CARRYING = {"executors.py", "ray_lots.py", "ray_session.py", "ray_worker.py"}
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip

@@ -23,7 +23,7 @@ from tests.calibration.importers.reading import log
 
 def dse(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "dse.cli", "calibrate", "import", *map(str, words)],
+        [sys.executable, "-m", "dse", "calibrate", "import", *map(str, words)],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
 

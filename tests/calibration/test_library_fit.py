@@ -15,8 +15,8 @@ from dse.calibration.library_fit import NEVER
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
-from dse.model.arrays import Array
 from dse.model.aggregation.library_choice import Composition, LibraryCost
+from dse.model.arrays import Array
 
 EDGES = (4096.0, 262144.0)
 SIZES = [8 * 2**k for k in range(0, 26)]

@@ -16,7 +16,7 @@ import yaml
 from dse.search import exhaustive
 from dse.search.executors import RayExecutor
 from dse.search.ray_lots import Lots
-from tests.cli.command import dse
+from tests.commands.command import dse
 
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.lab.network import network, unavailable
 from benchmarks.lab.ray_nodes import RayCluster, ray_cluster
-from tests.cli.command import DEADLINE_S, dse, said
+from tests.commands.command import DEADLINE_S, dse, said
 from tests.pricing.studies import LARGE, written
 from tests.processes import command, disturbed, stopped, text, until
 
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 @contextmanager
 def begun(cluster: RayCluster, folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """The study's run on the cluster, driven from host 0, its report in ``here``."""
-    program = [sys.executable, "-m", "dse.cli", "run", "study.yaml", "--out", "here"]
+    program = [sys.executable, "-m", "dse", "run", "study.yaml", "--out", "here"]
     with subprocess.Popen(
         cluster.driver(*program, *(options or ("--address", cluster.address))),
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.collectives import ALGORITHMS
 from dse.model.links import NO_WIRE, Link, Network, StepCost, single_tier
-from dse.model.aggregation.parameter_server import parameter_server
 from tests.conformance import reference
 
 SOFTWARE = StepCost(3e-6, (2e-10, 5e-10, 1e-10), (4096.0, 262144.0), (1e-6, 4e-6))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model.collectives import ALGORITHMS, automatic
 from dse.model.aggregation.library_choice import FAMILIES, Composition, LibraryCost
+from dse.model.collectives import ALGORITHMS, automatic
 from dse.model.links import FREE, Network
 from dse.model.step import AUTO
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model.links import FREE, Link, Network
 from dse.model.aggregation.parameter_server import MeasuredServers, parameter_server, wire_bytes
+from dse.model.links import FREE, Link, Network
 
 MIB, PB = 2.0**20, 1e15
 # latency; call, byte and byte beyond the edge of worker, server and cores

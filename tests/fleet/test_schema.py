@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from dse.commands.fleet import is_fleet
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
 from dse.fleet.study import HARDWARE_BESIDES, KEYS, MONEY, read_fleet
 from dse.fleet.whatif import FIELDS
-from dse.session_fleet import is_fleet
 from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written
 

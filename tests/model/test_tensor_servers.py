@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.model.aggregation.parameter_server import homes, shard_imbalance
+from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.model.tensor_servers import Servers, served
 
 CALL_S, COPY, GAMMA, LATENCY_S, LINK = 1e-4, 1e-9, 5e-11, 1e-5, 1e9

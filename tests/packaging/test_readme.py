@@ -76,7 +76,7 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
 def test_the_studies_shown_run(number: int, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(blocks("yaml")[number], encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "dse.cli", "run", "study.yaml"], cwd=tmp_path, capture_output=True,
+        [sys.executable, "-m", "dse", "run", "study.yaml"], cwd=tmp_path, capture_output=True,
         text=True, timeout=DEADLINE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

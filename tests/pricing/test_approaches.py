@@ -14,6 +14,7 @@ import pytest
 from benchmarks.papers import tf_machines
 from benchmarks.papers.tf_aggregation import ALLREDUCES, SERVERS
 from dse import catalog
+from dse.commands.explain import explain_point
 from dse.errors import StudyError
 from dse.model import fusion
 from dse.model.aggregation.tensorwise import allreduce_s, step_s
@@ -27,7 +28,6 @@ from dse.report.assumptions import assumptions
 from dse.report.points import describe
 from dse.search import bounds, estimate, exhaustive
 from dse.search.fingerprint import identity
-from dse.session_check import explain_point
 from dse.study import Names, Value
 from dse.study.names import APPROACHES
 from tests.pricing import studies

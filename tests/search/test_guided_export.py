@@ -15,10 +15,11 @@ from pathlib import Path
 import optuna
 import pytest
 
+from dse.commands.export import export_run
+from dse.commands.options import Options
+from dse.commands.plan import POINTS
+from dse.commands.run import run_study
 from dse.errors import DseError
-from dse.options import Options
-from dse.session import run_study
-from dse.session_guided import POINTS, export_run
 from tests.pricing import studies
 
 CONTINUOUS = studies.CONTINUOUS.replace(

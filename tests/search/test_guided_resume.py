@@ -20,7 +20,7 @@ DEADLINE_S = 120
 
 
 def started(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "dse.cli", "run", "study.yaml", "--engine", "guided"]
+    command = [sys.executable, "-m", "dse", "run", "study.yaml", "--engine", "guided"]
     return subprocess.Popen(
         [*command, "--budget", str(BUDGET), "--out", "out", *options],
         cwd=folder,

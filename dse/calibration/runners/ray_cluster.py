@@ -17,6 +17,7 @@ from dse.calibration.runners.launch import PACKAGES
 from dse.calibration.runners.mpi import Progress
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.torch_plan import (
@@ -28,7 +29,6 @@ from dse.calibration.runners.torch_plan import (
     limit_s,
 )
 from dse.errors import MeasurementError
-from dse.ray_session import ray_session
 
 START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch
 ROOM_S = 60.0  # to wait until the cluster has room, and until its actors have started

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from dse import __version__
 from dse.calibration.experiment import (
     ComputeSpeed,
     Experiment,
@@ -19,6 +18,7 @@ from dse.calibration.experiment import (
 )
 from dse.calibration.runners.mpi_library import library_of
 from dse.errors import MeasurementError
+from dse.version import __version__
 
 LOCAL = ("reduce", "copy")
 GAMMA_SIZES = (2**20, 2**24)  # the range of sizes whose median speed is gamma

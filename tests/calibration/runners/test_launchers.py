@@ -73,7 +73,7 @@ def under_mpirun(*options: str, ranks: int = 4) -> subprocess.CompletedProcess[s
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     mpirun = [find_mpirun(), "--oversubscribe", "-n", str(ranks)]
     return subprocess.run(
-        [*mpirun, sys.executable, "-m", "dse.cli", "calibrate", "run", *options],
+        [*mpirun, sys.executable, "-m", "dse", "calibrate", "run", *options],
         capture_output=True,
         text=True,
         timeout=160,
@@ -115,7 +115,7 @@ def test_an_error_under_mpirun_is_said_once_and_ends_all_ranks(tmp_path: Path) -
 
 def test_what_the_launcher_has_chosen_cannot_be_chosen_again(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "dse.cli", "calibrate", "run", "--mpi", "openmpi"],
+        [sys.executable, "-m", "dse", "calibrate", "run", "--mpi", "openmpi"],
         capture_output=True,
         text=True,
         timeout=100,

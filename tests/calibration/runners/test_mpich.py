@@ -40,7 +40,7 @@ def test_mpich_measures_all_algorithms(mpich: Mpirun) -> None:
 @pytest.mark.slow
 def test_under_mpiexec_the_ranks_there_are_do_the_measuring(mpich: Mpirun, tmp_path: Path) -> None:
     done = subprocess.run(
-        [mpich.path, "-n", "3", sys.executable, "-m", "dse.cli", "calibrate", "run",
+        [mpich.path, "-n", "3", sys.executable, "-m", "dse", "calibrate", "run",
          "--budget", "5", "--out", str(tmp_path), "--name", "here"],
         capture_output=True,
         text=True,

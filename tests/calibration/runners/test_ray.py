@@ -26,7 +26,7 @@ PLAN = MeasurePlan(ranks=(2, 3), sizes_bytes=SIZES)
 def ray() -> Iterator[Any]:
     """One Ray for all tests here: a user's own session is used, and kept."""
     pytest.importorskip("torch")
-    from dse.ray_session import ray_session
+    from dse.calibration.runners.ray_session import ray_session
 
     with ray_session(None) as module:
         yield module

@@ -13,8 +13,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model.collectives import ALGORITHMS
-from dse.model.links import Link, Network, StepCost
 from dse.model.aggregation.library_rules import (
     OPENMPI_ROWS,
     Known,
@@ -39,6 +37,8 @@ from dse.model.aggregation.nccl_tuner import (
     TREE_LL128_CHANNEL,
     Nccl,
 )
+from dse.model.collectives import ALGORITHMS
+from dse.model.links import Link, Network, StepCost
 from tests.calibration.importers.reference import reference
 
 KIB, MIB, PB = 2.0**10, 2.0**20, 1e15

@@ -1,0 +1,1 @@
+"""The command line: ``main`` is its way in, ``app`` lists the commands, each has a file."""

@@ -1,0 +1,122 @@
+"""The commands, and how each of them ends.
+
+Heavy packages are imported inside the functions that need them: ``dse --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+from dse.commands.calibrate.group import calibrate
+from dse.commands.catalog import catalog
+from dse.commands.check import check
+from dse.commands.explain import explain
+from dse.commands.export import export
+from dse.commands.fleet import fleet
+from dse.commands.report import report
+from dse.commands.run import run
+from dse.commands.schema import schema
+from dse.errors import DseError
+from dse.version import __version__
+
+EXIT_INTERRUPTED = 130  # as shells say it
+COLLECT_EVERY = 50_000  # allocations
+
+
+class Interrupted(Exception):
+    """Ctrl-C, with what was said of it."""
+
+
+class Commands(typer.core.TyperGroup):
+    """Passes Ctrl-C on as it is; typer would make another exception of it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as cause:
+            raise Interrupted(str(cause)) from None
+
+
+app = typer.Typer(
+    name="dse",
+    cls=Commands,
+    help="Which training cluster, and which way of training on it, buys most speed for the money.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (run, check, explain, fleet, report, export, catalog, schema):
+    app.command()(command)
+app.add_typer(calibrate, name="calibrate")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"dse {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Common options."""
+
+
+# What the command line itself is misused with; typer passes it on without exporting its name.
+_UsageError: Any = typer.BadParameter.__base__
+
+
+def run_command() -> int | None:
+    """Run what the command line asks for and return the exit status.
+
+    Every known error is one line on stderr. Raises KeyboardInterrupt for Ctrl-C.
+    """
+    # Imports and catalogue make many objects and drop few: collecting less often saves a tenth of
+    # a second of a short command.
+    gc.set_threshold(COLLECT_EVERY)
+    try:
+        status: int | None = app(prog_name="dse", standalone_mode=False)
+        if status == EXIT_INTERRUPTED:  # typer's way to say it, where no command had begun
+            raise KeyboardInterrupt
+        sys.stdout.flush()
+    except (Interrupted, typer.Abort) as cause:
+        raise KeyboardInterrupt(*cause.args) from None
+    except DseError as error:
+        status = _fail(str(error) if getattr(error, "line", 0) else f"dse: {error}", error)
+    except _UsageError as error:
+        status = _misused(error)
+    except OSError as error:
+        status = _fail(f"dse: output cannot be written: {error.strerror}")
+        _silence_stdout()
+    return status
+
+
+def _fail(line: str, error: DseError | None = None) -> int:
+    print(line, file=sys.stderr)
+    return (error or DseError).exit_status
+
+
+def _misused(error: Any) -> int:
+    """One line for a wrong command, option or argument; the help where nothing was asked."""
+    if error.ctx is not None and error.format_message() == error.ctx.get_help():
+        error.show()
+        return int(error.exit_code)
+    said = " ".join(error.format_message().split()).rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "dse"
+    return _fail(f"dse: {said[:1].lower()}{said[1:]}; see {command} --help")
+
+
+def _silence_stdout() -> None:
+    """Spare the interpreter a second failure when it flushes what is left on its way out."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

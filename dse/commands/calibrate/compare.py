@@ -1,0 +1,38 @@
+"""``dse calibrate compare``: which of two profiles is faster where."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dse.commands.calibrate.profiles import PROFILE, Algorithm, RanksPerNode, named_profile
+from dse.commands.options import Json
+from dse.commands.terminal import console, print_json
+
+
+def compare(
+    a: Annotated[str, typer.Argument(help=PROFILE)],
+    b: Annotated[str, typer.Argument(help="Another.")],
+    ranks: Annotated[
+        str | None, typer.Option(help="Rank counts; those that both measured, if left out.")
+    ] = None,
+    ranks_per_node: RanksPerNode = None,
+    bytes: Annotated[
+        str | None, typer.Option("--bytes", help="Sizes; those that both measured, if left out.")
+    ] = None,
+    algorithm: Algorithm = None,
+    json: Json = False,
+) -> None:
+    """Say which of two profiles is faster where, and by how much."""
+    from dse.calibration import asked
+    from dse.calibration import compare as comparing
+
+    counts = None if ranks is None else asked.counts(ranks, "--ranks")
+    sizes = None if bytes is None else asked.sizes(bytes)
+    local = asked.count(ranks_per_node, "--ranks-per-node")
+    found = comparing.compare(named_profile(a), named_profile(b), counts, local, sizes, algorithm)
+    if json:
+        print_json(found.data())
+        return
+    comparing.show_comparison(found, console())

@@ -1,0 +1,34 @@
+"""``dse calibrate fit``: measurement files as one profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dse.commands.calibrate.profiles import print_other_parts
+from dse.errors import StudyError
+
+
+def fit(
+    measurements: Annotated[list[Path], typer.Argument(help="Measurement files.")],
+    out: Annotated[Path, typer.Option(help="The profile to write.")],
+) -> None:
+    """Fit a profile to measurements made earlier."""
+    from dse.calibration import asked, fit_measurements, write_profile
+    from dse.calibration.files import PROFILE, check_replaces
+
+    asked.check_once(measurements)
+    check_replaces(out, PROFILE)
+    if any(path.resolve() == out.resolve() for path in measurements):
+        problem = f"'{out}' is one of the measurement files"
+        raise StudyError("--out", 0, 0, problem, "choose another name")
+    profile = fit_measurements(measurements, out.stem)
+    write_profile(profile, out)
+    for assumed in profile.assumed:
+        print(f"assumed: {assumed}")
+    for algorithm in profile.measured_algorithms:
+        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on what was left out")
+    print_other_parts(profile)
+    print(f"wrote {out}")

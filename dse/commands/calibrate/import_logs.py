@@ -1,0 +1,42 @@
+"""``dse calibrate import``: others' logs as a measurement file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_logs(
+    files: Annotated[list[Path], typer.Argument(help="Logs of benchmarks, or tables.")],
+    out: Annotated[Path, typer.Option(help="The measurement file to write.")],
+    ranks: Annotated[int | None, typer.Option(help="Ranks, where a log does not say.")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Nodes, where a log does not say.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Rows of a table: system=polaris,transport=ofi.")
+    ] = None,
+    system: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the slowest link, as ib-hdr.")] = None,
+    link_bandwidth: Annotated[
+        str | None, typer.Option(help="Speed of a node's link, as '100 Gbps'; one direction.")
+    ] = None,
+    collective: Annotated[
+        str | None, typer.Option(help="Collective, where a log does not name it.")
+    ] = None,
+    library: Annotated[
+        str | None, typer.Option(help="Library, as openmpi-4.1.4, where a log does not name it.")
+    ] = None,
+    algorithm: Annotated[
+        str | None, typer.Option(help="Algorithm that was forced, where a log does not name it.")
+    ] = None,
+) -> None:
+    """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
+    from dse import catalog
+    from dse.calibration.importing import import_to_file
+
+    import_to_file(
+        files, out, ranks, nodes, select, system=system, link=link, collective=collective,
+        library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
+        fabrics=catalog.names("fabrics"),
+    )  # fmt: skip

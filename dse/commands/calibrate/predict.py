@@ -1,0 +1,63 @@
+"""``dse calibrate predict``: seconds that a profile predicts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dse.commands.calibrate.profiles import PROFILE, Algorithm, RanksPerNode, named_profile
+from dse.commands.options import Json
+from dse.commands.terminal import console, print_json
+from dse.errors import StudyError
+
+
+def predict(
+    profile: Annotated[str, typer.Argument(help=PROFILE)],
+    ranks: Annotated[str, typer.Option(help="Rank counts: 8,128.")],
+    bytes: Annotated[str, typer.Option("--bytes", help="Sizes: 4KiB,1MiB,1GiB.")],
+    ranks_per_node: RanksPerNode = None,
+    algorithm: Algorithm = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Parameter servers of --algorithm ps: 1,2; 1 if left out.")
+    ] = None,
+    link_bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            help="Another speed of a node's link, as '25 Gbps'; the measured if left out."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
+    from dse.calibration import asked, ps_command
+    from dse.calibration.predict_command import (
+        prediction_records,
+        prediction_table,
+        unpriced_reasons,
+    )
+
+    counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
+    local = asked.count(ranks_per_node, "--ranks-per-node")
+    speed = asked.link_speed(link_bandwidth)
+    found = named_profile(profile)
+    counted = None if servers is None else asked.counts(servers, "--servers")
+    if name := ps_command.asked_of_servers(found, algorithm, counted):
+        if local is not None:
+            problem, remedy = "says nothing of parameter servers", "leave it out"
+            raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
+        served = ps_command.server_records(found, name, counts, counted or (1,), sizes, speed)
+        if json:
+            print_json(served)
+        else:
+            console().print(ps_command.server_table(found, served))
+        return
+    chosen = asked.algorithms(found, algorithm)
+    records = prediction_records(found, chosen, counts, local, sizes, speed)
+    if json:
+        print_json(records)
+        return
+    screen = console()
+    screen.print(prediction_table(found, records))
+    for reason in unpriced_reasons(records):
+        screen.print(f"- {reason}", markup=False, highlight=False)

@@ -1,0 +1,35 @@
+"""A profile as a user names one, and the options of the commands that predict with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dse.calibration import Profile
+
+RanksPerNode = Annotated[str | None, typer.Option(help="Ranks of a full node.")]
+Algorithm = Annotated[
+    str | None, typer.Option(help="ring, tree, ..., auto; what was measured, if left out.")
+]
+PROFILE = "A profile: a path, or a name in ./calibrations or of those that come with dse."
+
+
+def named_profile(given: str) -> Profile:
+    """A profile by its path, or by its name in ./calibrations or among those that come with dse."""
+    from dse import catalog
+    from dse.calibration import read_profile
+    from dse.calibration.finding import find_profile
+
+    return read_profile(find_profile(given, catalog.models_dir() / "calibrations"))
+
+
+def print_other_parts(profile: Profile) -> None:
+    """What a profile holds besides allreduce."""
+    for transport, part in profile.ps.items():
+        print(f"  ps-{transport}: median error {part.error:.0%} on workers and servers it was not "
+              "fitted on")  # fmt: skip
+    for speed in profile.compute:
+        print(f"  {speed.device} {speed.precision}: {speed.flop_per_s / 1e9:,.1f} GFLOP/s in large "
+              "matrix products")  # fmt: skip

@@ -1,0 +1,128 @@
+"""``dse calibrate run``: from ranks that run to a profile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dse.commands.calibrate.profiles import print_other_parts
+from dse.errors import DseError, StudyError
+
+if TYPE_CHECKING:
+    from dse.calibration.session import Where
+
+# What a runner measures, where that is no allreduce.
+MEASURED = {
+    "grpc": "parameter servers over gRPC",
+    "mpi-ps": "parameter servers over MPI",
+    "compute": "compute speed",
+}
+INTERRUPTED = 130
+BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
+    name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
+    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    ranks: Annotated[
+        str | None, typer.Option(help="Rank counts to measure: 2,3,4,8 or as the hosts allow.")
+    ] = None,
+    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, or an mpiexec's path.")] = None,
+    hostfile: Annotated[Path | None, typer.Option(help="Hosts, as 'node1 slots=4' lines.")] = None,
+    ranks_per_node: Annotated[int | None, typer.Option(help="On every host of the file.")] = None,
+    interface: Annotated[str | None, typer.Option(help="Network interface of the hosts.")] = None,
+    link: Annotated[str | None, typer.Option(help="Name of the network between hosts.")] = None,
+    link_bandwidth: Annotated[
+        str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
+    ] = None,
+    runner: Annotated[
+        str,
+        typer.Option(
+            help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster); grpc or mpi-ps "
+            "(parameter servers); compute (matrix products, training steps)."
+        ),
+    ] = "mpi",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
+    servers: Annotated[
+        str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="What computes: cpu or cuda.")] = None,
+) -> None:
+    """Measure allreduce, parameter servers or compute speed, and fit a profile.
+
+    On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
+    that those started.
+    """
+    from dse.calibration import asked
+    from dse.calibration.session import whereabouts
+
+    where = whereabouts(
+        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
+        None if servers is None else asked.counts(servers, "--servers"), device,
+    )  # fmt: skip
+    calibrate_machine(out, name, budget, ranks, where)
+
+
+def calibrate_machine(
+    out: Path, name: str, budget_s: float, ranks: str | None, where: Where
+) -> None:
+    """Measure, fit, and say how well the fit predicts what it has not seen.
+
+    Started by a launcher of ranks, this process is one of them: rank 0 alone writes and speaks.
+    """
+    from dse.calibration.runners.launchers import started
+    from dse.calibration.session import calibrate_as_rank, calibrate_here
+
+    me = started(os.environ)
+    try:
+        counts = _counts(ranks)
+        if me is None or me.rank == 0:
+            if (out / f"{name}.yaml").exists():
+                print(f"replaces {out / name}.yaml; give --name to keep it")
+            at = f"{len(where.hosts.hosts)} hosts" if where.hosts else "this machine"
+            at = f"the {me.ranks} ranks of {me.by}" if me else at
+            what = MEASURED.get(where.runner, "allreduce")
+            print(f"measuring {what} on {at} for {budget_s:g} s", flush=True)
+        progress = _run_progress
+        written = (
+            calibrate_as_rank(me, out, budget_s, counts, name, progress, where)
+            if me
+            else calibrate_here(out, budget_s, counts, name, None, progress, where)
+        )
+    except (DseError, KeyboardInterrupt) as error:
+        if me and me.rank:  # rank 0 says it, once
+            raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
+        raise
+    if written:
+        _say_calibrated(*written)
+
+
+def _counts(ranks: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if ranks is None else tuple(int(text) for text in ranks.split(","))
+    except ValueError:
+        raise StudyError(
+            "--ranks", 0, 0, f"'{ranks}' is not a list of counts", "write for example --ranks 2,3,4"
+        ) from None
+
+
+def _run_progress(done: int, total: int, text: str) -> None:
+    print(f"  {done}/{total} {text}", flush=True)
+
+
+def _say_calibrated(measured: Path, profile: Path) -> None:
+    from dse.calibration import read_profile
+
+    found = read_profile(profile)
+    for algorithm in found.measured_algorithms:
+        print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
+              "it was not fitted on")  # fmt: skip
+    print_other_parts(found)
+    if found.background_cores > BUSY_CORES:
+        print(f"  this machine was busy: other processes kept {found.background_cores:.1f} of its "
+              f"{found.cores} cores; measure again when it is quiet")  # fmt: skip
+    print(f"wrote {measured}\nwrote {profile}")

@@ -1,0 +1,42 @@
+"""``dse calibrate suggest``: what to measure next for a study."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dse.commands.calibrate.profiles import PROFILE, named_profile
+from dse.commands.options import Json
+from dse.commands.terminal import console, print_json
+
+
+def suggest(
+    profile: Annotated[str, typer.Argument(help=PROFILE)],
+    study: Annotated[str, typer.Option(help="The study whose intervals are to narrow.")],
+    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    max_ranks: Annotated[
+        str | None, typer.Option(help="Most ranks that can be run; twice the most measured.")
+    ] = None,
+    max_nodes: Annotated[
+        str | None, typer.Option(help="Most nodes that can be used; as many as were measured.")
+    ] = None,
+    max_ranks_per_node: Annotated[
+        str | None, typer.Option(help="Most ranks of one node; as many as were measured on one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Name the next runs that would narrow the intervals of a study the most."""
+    from dse.calibration import asked
+    from dse.calibration.advice import advice_data, show_advice
+    from dse.pricing.messages import advise
+
+    most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
+    local = asked.count(max_ranks_per_node, "--max-ranks-per-node")
+    asked.check_budget(budget)
+    found = named_profile(profile)
+    advice = advise(found, study, budget, most, nodes, local)
+    if json:
+        print_json(advice_data(advice))
+        return
+    show_advice(found, advice, budget, console())

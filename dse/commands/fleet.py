@@ -1,0 +1,145 @@
+"""``dse fleet``: from a fleet study to its answer on the screen and its report."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dse.commands.options import Json
+from dse.commands.terminal import command_line
+from dse.errors import StudyError
+from dse.spelling import meant
+from dse.version import __version__
+
+if TYPE_CHECKING:
+    from dse.fleet.question import FleetStudy
+
+MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
+
+
+def fleet(
+    study: Annotated[str, typer.Argument(help="A fleet study, or the name of one that ships.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report [default: reports/FLEET].")
+    ] = None,
+    facts: Annotated[
+        bool, typer.Option("--facts", help="Beside it, what the Alibaba-PAI paper published.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """A fleet of jobs: where its time goes, what upgrades and other architectures gain."""
+    run_fleet(study, out, facts, json, command_line())
+
+
+def fleet_path(given: str) -> Path:
+    """The study the user means: a path, or the name of one that ships."""
+    from dse.pricing.load import shipped_studies, study_path
+
+    path = study_path(given)
+    if path == Path(given) and not path.exists() and not path.suffix and len(path.parts) == 1:
+        shipped = [file.stem for file in sorted(shipped_studies().glob("*.yaml"))
+                   if is_fleet(file)]  # fmt: skip
+        remedy = meant(given, shipped, f"name a file, or one of {', '.join(shipped)}")
+        raise StudyError(given, 0, 0, "no such file, nor a fleet study that ships", remedy)
+    return path
+
+
+def is_fleet(path: Path) -> bool:
+    """Whether a file begins as a fleet study does."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.startswith("fleet:") for line in lines)
+
+
+def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
+    """Answer a fleet study, write its report, print the answer."""
+    from dse.fleet.answers import answer
+    from dse.fleet.study import read_fleet
+    from dse.report.fleet_facts import fact_lines
+    from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
+    from dse.report.fleet_write import earlier_fleet, write_fleet
+    from dse.report.write import check_writable
+
+    started = time.perf_counter()
+    study = read_fleet(fleet_path(given))
+    folder = out or Path("reports") / study.name
+    check_writable(folder)
+    document = answer(study)
+    if with_facts:
+        document |= _beside_the_paper(study)
+    document |= _provenance(command)
+    document["timings"]["total_s"] = time.perf_counter() - started
+    earlier = earlier_fleet(folder, document)
+    page = write_fleet(document, folder)
+    if as_json:
+        print(json.dumps(document, indent=1))
+        return
+    for line in answer_lines(document):
+        print(line)
+    if with_facts:
+        print()
+        for line in fact_lines(document):
+            print(line)
+    if document["profiles"] and not rests_on_profiles(document):
+        print(f"Mind: {UNUSED}.")
+    timing = document["timings"]
+    print(
+        f"{many(document['population']['jobs'], 'job')} in {timing['total_s']:.1f} s "
+        f"({timing['population_s']:.1f} s to draw or read them, "
+        f"{timing['model_s']:.1f} s to price them)"
+    )
+    if earlier is not None:
+        print(
+            "The report that was there is of another study, version or population; it is kept in "
+            f"{earlier}."
+        )
+    print(f"Report: {page}")
+
+
+def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from dse.fleet.answers import base_hardware, load_population
+    from dse.fleet.assumptions import assumptions
+    from dse.fleet.beside import beside
+    from dse.fleet.breakdown import priced
+    from dse.fleet.facts import IDENTITY, facts
+    from dse.fleet.measured import measured
+    from dse.fleet.recipe import population_names, population_path, read_recipe
+
+    population = load_population(study)
+    hardware = base_hardware(study, population)
+    classes = priced(population, hardware, False)
+    found = facts(classes, hardware)
+    rows = []
+    if study.drawn:
+        recipe = read_recipe(study.population)
+        rows = assumptions(recipe, min(study.jobs, MOST_ASSUMED), study.seed)
+    published = [fact.plain() for fact in found]
+    ships = study.population in map(population_path, population_names())
+    if not (study.drawn and ships and hardware == population.base):
+        # Not the paper's jobs on its hardware: beside it, but not fitted to it. Identities are.
+        none = {"role": "", "ok": None}
+        published = [fact if fact["role"] == IDENTITY else fact | none for fact in published]
+    return {
+        "facts": published,
+        "assumptions": [asdict(row) for row in rows],
+        "models": beside(classes, hardware, measured(study.profiles)),
+    }
+
+
+def _provenance(command: str) -> dict[str, Any]:
+    from importlib import metadata
+
+    return {
+        "command": command,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {"dse": __version__, "numpy": metadata.version("numpy")},
+    }

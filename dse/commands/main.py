@@ -1,0 +1,24 @@
+"""The command line's way in: nothing is imported before Ctrl-C is minded."""
+
+from __future__ import annotations
+
+import sys
+
+EXIT_INTERRUPTED = 130  # as shells say it
+
+
+def main() -> None:
+    """Run the command line and end with its exit status; Ctrl-C is one line and status 130."""
+    try:
+        from dse.commands.app import run_command
+
+        status = run_command()
+    except KeyboardInterrupt as cause:
+        status = EXIT_INTERRUPTED
+        said = "; ".join(text for text in ("interrupted", str(cause)) if text)
+        print(f"\n{said}", file=sys.stderr)
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""``dse run``: search a study, or several, write their reports, print the answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dse.commands.options import Json, Options, share
+from dse.commands.plan import finished, planned, searched
+from dse.commands.progress import shown_progress
+from dse.commands.several_studies import run_studies, study_files
+from dse.commands.terminal import command_line
+
+Studies = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="STUDY...",
+        help="Study files, folders of them, or names of some that ship.",
+        show_default=False,
+    ),
+]
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    """Reads a whole number within limits, also as 2e4, as study files do."""
+
+    def read(text: str) -> int:
+        try:
+            found = int(text) if "e" not in text.lower() else float(text)
+        except ValueError:
+            found = float("nan")
+        if not least <= found <= most or found != int(found):
+            raise typer.BadParameter(f"'{text}' is not a whole number from {least:,} to {most:,}")
+        return int(found)
+
+    return read
+
+
+def run(
+    study: Studies,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the report [default: reports/STUDY]; of several, of their folders."
+        ),
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
+    executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
+    address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            parser=_whole(1, 10**9), metavar="INTEGER", help="Points the guided engine may price."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=_whole(0, 2**63 - 1), metavar="INTEGER", help="Of everything random."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    within: Annotated[
+        str | None, typer.Option(help="List points so little behind the front, too: 5%.")
+    ] = None,
+    sampler: Annotated[
+        str | None, typer.Option(help="Of a guided search: auto, nsga2, nsga3, tpe, gp or random.")
+    ] = None,
+    warm_start: Annotated[
+        Path | None,
+        typer.Option(help="Folder of an earlier run whose front a guided search begins with."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Search studies and write their reports."""
+    options = Options(
+        out, engine, executor, address, budget, seed, resume, share(within), sampler, warm_start
+    )
+    if len(study) == 1 and not Path(study[0]).is_dir():
+        run_study(study[0], options, command=command_line(), quiet=json, show_json=json)
+        return 0
+    return run_studies(study_files(study), options, command_line(), quiet=json, show_json=json)
+
+
+def run_study(
+    study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
+) -> dict[str, Any]:
+    """Search a study, write its report, print the answer; returns the run document."""
+    from dse.report.answer import answer
+    from dse.search.executors import Executors
+
+    started = time.perf_counter()
+    plan = planned(study, options)
+    say = (lambda *_: None) if quiet else print
+    say(f"{plan.name}: {plan.engine} search, {plan.reason}")
+    done = finished(plan) if options.resume else None
+    if done:
+        say("this search is finished: its report is as it was")
+    else:
+        with closing(Executors()) as executors:
+            shown = shown_progress(quiet)
+            done = searched(plan, executors, options.resume, command, shown, say, started)
+    if show_json:
+        print(json.dumps(done.document, indent=1))
+    say("")
+    for sentence in answer(done.document):
+        say(sentence)
+    if done.earlier:
+        say(
+            "The report that was there is of another study or version; it is kept in "
+            f"{done.earlier}."
+        )
+    say(f"Report: {done.page}")
+    return done.document

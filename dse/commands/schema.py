@@ -1,0 +1,20 @@
+"""``dse schema``: the JSON Schema of study files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dse.commands.terminal import print_json
+
+
+def schema(
+    fleet: Annotated[bool, typer.Option("--fleet", help="Of a fleet study.")] = False,
+) -> None:
+    """Print the JSON Schema of a study file."""
+    from dse.fleet.schema import fleet_schema
+    from dse.pricing.load import known_names
+    from dse.study import study_schema
+
+    print_json(fleet_schema() if fleet else study_schema(known_names()))

@@ -1,0 +1,178 @@
+"""`dse calibrate predict, compare, suggest, show` as a user has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dse.calibration import write_profile
+from tests.calibration import library_profiles
+from tests.calibration.importers import samples
+from tests.commands import command
+
+STUDY = """\
+study: small
+workload: resnet50
+space:
+  accelerator: [a100-sxm4-40gb]
+  gpus: [1, 8, 32]
+  gpus_per_node: [4]
+  inter_node: [100gbe]
+  batch_per_gpu: [64]
+  precision: [fp32]
+  aggregation: [ring-nccl, ps-grpc]
+  bucket: [25 MiB]
+baseline: {gpus: 8, aggregation: ring-nccl}
+constraints: [fits_memory]
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, slower in (("fast", 1.0), ("slow", 4.0)):
+        path = tmp_path / "calibrations" / f"{name}.yaml"
+        write_profile(library_profiles.profile(name, slower, error=0.3), path)
+    write_profile(library_profiles.one_node(), tmp_path / "calibrations" / "inside.yaml")
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    (tmp_path / "a.log").write_text(samples.nccl(), encoding="utf-8")
+    return tmp_path
+
+
+def test_predict_gives_json_and_a_table(folder: Path) -> None:
+    ask = ("calibrate", "predict", "fast", "--ranks", "8,128", "--ranks-per-node", "4",
+           "--bytes", "4KiB,1MiB,1GiB")  # fmt: skip
+    done = command.dse(*ask, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["in_range"] for row in found] == [True, True, False, False, False, False]
+    assert all(row["low"] < row["seconds"] < row["high"] for row in found)
+    text = command.dse(*ask, cwd=folder).stdout
+    assert "128 ranks; measured 8-32" in text
+    assert "1 GiB; measured 1 KiB to 256 MiB" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("predict", "fast", "--ranks", "0", "--bytes", "1"), "--ranks: '0' is not from 1"),
+        (("predict", "fast", "--ranks", "2", "--bytes=-1"), "--bytes: '-1' is not from 1"),
+        (("predict", "fast", "--ranks", "2", "--bytes", "1", "--algorithm", "tre"), "mean tree"),
+        (
+            ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "9"),
+            "--link-bandwidth: 9 has no unit",
+        ),
+        (
+            ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "25 Gbps"),
+            "does not know the speed of a link",
+        ),
+        (("predict", "fasst", "--ranks", "2", "--bytes", "1"), "did you mean fast"),
+        (("predict", "study.yaml", "--ranks", "2", "--bytes", "1"), "has no 'format"),
+        (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
+        (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "is no time"),
+        (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
+        (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1 MiB"),
+        (("import", "a.log", "a.log", "--out", "b.json"), "a.log: is given twice"),
+        (("import", "a.log", "--out", "b.json", "--link", "100 Gbps"), "give --link-bandwidth"),
+        (("import", "a.log", "--out", "b.json", "--link-bandwidth", "9"), "9 has no unit"),
+        (("import", "a.log", "--out", "b.json", "--algorithm", "rng"), "did you mean ring?"),
+        (("import", "a.log", "--out", "study.yaml"), "is another kind of file"),
+        (("fit", "m.json", "./m.json", "--out", "b.yaml"), "m.json: is given twice"),
+        (("fit", "m.json", "--out", "study.yaml"), "is another kind of file"),
+        (("fit", "a.log", "--out", "b.yaml"), "a log becomes one by: dse calibrate import"),
+        (("run", "--link", "100 Gbps"), "--link-bandwidth '100 Gbps', and --link a name"),
+        (("show", "fst"), "did you mean fast?"),
+        (("show", "fast", "plot.html"), "add --plot"),
+        (("show", "fast", "--plot", "plot.svg"), "written as HTML"),
+    ],
+)
+def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    before = command.files(folder)
+    assert said in command.refused(command.dse("calibrate", *arguments, cwd=folder))
+    assert command.files(folder) == before
+
+
+def test_what_cannot_be_priced_does_not_hide_the_rest(folder: Path) -> None:
+    ask = ("calibrate", "predict", "inside", "--ranks", "2,16", "--ranks-per-node", "8",
+           "--bytes", "1MiB")  # fmt: skip
+    done = command.dse(*ask, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    few, many = json.loads(done.stdout)
+    assert (few["ranks_per_node"], few["why"]) == (2, "")
+    assert few["seconds"] > 0
+    assert many["seconds"] is None
+    assert many["why"] in " ".join(command.dse(*ask, cwd=folder).stdout.split())
+    done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
+    assert "none of the study's" in command.refused(done)  # its layouts are all between nodes
+    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]")
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    done = command.dse("calibrate", "suggest", "inside", "--study", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "more points of the study cannot be priced" in done.stdout
+
+
+def test_a_log_keeps_the_speed_of_its_link(folder: Path) -> None:
+    ask = ("calibrate", "import", "a.log", "--out", "b.json", "--link", "ib-hdr")
+    done = command.dse(*ask, "--link-bandwidth", "200 Gbps", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "no fabric" not in done.stdout
+    assert '"link_bytes_per_s": 25000000000.0' in (folder / "b.json").read_text(encoding="utf-8")
+    assert "no fabric" in command.dse(*ask[:-1], "my-net", cwd=folder).stdout
+
+
+def test_check_names_what_a_profile_cannot_price(folder: Path) -> None:
+    study = STUDY.replace("[1, 8, 32]", "[4, 8, 32]").replace("ring-nccl", "auto-nccl")
+    study = study.replace("gpus: 8,", "gpus: 4,") + "calibration: [inside]\n"
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    said = "auto-nccl has no price between nodes, since profile inside was measured inside one node"
+    assert f"mind: {said}" in command.dse("check", "study.yaml", cwd=folder).stdout
+    found = json.loads(command.dse("check", "study.yaml", "--json", cwd=folder).stdout)
+    assert found["cautions"][0].startswith(said)
+    done = command.dse("run", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"Mind: {said}" in done.stdout
+    report = folder / "reports" / "small"
+    assert said in (report / "report.html").read_text(encoding="utf-8")
+    assert said in (report / "report.md").read_text(encoding="utf-8")
+
+
+def test_compare_says_which_is_faster(folder: Path) -> None:
+    done = command.dse("calibrate", "compare", "fast", "slow", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "fast is faster at" in done.stdout
+    data = json.loads(
+        command.dse("calibrate", "compare", "fast", "slow", "--json", cwd=folder).stdout
+    )
+    assert data["rows"][-1]["faster"] == "A"
+
+
+def test_suggest_names_runs_for_a_study(folder: Path) -> None:
+    ask = ("calibrate", "suggest", "fast", "--study", "study.yaml")
+    done = command.dse(*ask, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {run["ranks"] for run in found["runs"]} <= {8, 32}
+    assert found["runs"]
+    assert found["cost_s"] <= 60
+    assert all(run["ranks_per_node"] <= 4 for run in found["runs"])
+    assert found["stopped"] in command.dse(*ask, cwd=folder).stdout
+    assert found["width_then"] < found["width_now"]
+    assert "next runs of fast" in command.dse(*ask, cwd=folder).stdout
+
+
+def test_suggest_refuses_a_profile_of_another_transport(folder: Path) -> None:
+    path = folder / "study.yaml"
+    path.write_text(STUDY.replace("ring-nccl", "ring-gloo"), encoding="utf-8")
+    done = command.dse("calibrate", "suggest", "fast", "--study", "study.yaml", cwd=folder)
+    assert "over gloo, grpc, not over nccl" in command.refused(done)
+
+
+def test_show_plots_here_and_to_a_file(folder: Path) -> None:
+    done = command.dse("calibrate", "show", "fast", "--plot", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "auto: time of an allreduce" in done.stdout
+    done = command.dse("calibrate", "show", "fast", "--plot", "plot.html", cwd=folder)
+    assert done.stdout == "wrote plot.html\n"
+    assert (folder / "plot.html").stat().st_size > 1_000_000

@@ -1,0 +1,42 @@
+"""A finished run, and a profile of a made-up machine: studies that need one run without MPI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.calibration import fit_measurements, write_profile
+from dse.calibration.experiment import write_experiment
+from tests.calibration import synthetic
+from tests.commands.command import dse
+from tests.pricing.studies import written
+
+
+@pytest.fixture(scope="session")
+def profile_text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A profile file called this-machine."""
+    folder = tmp_path_factory.mktemp("profile")
+    measured, fitted = folder / "measured.json", folder / "this-machine.yaml"
+    write_experiment(synthetic.experiment(noise=0.02), measured)
+    write_profile(fit_measurements([measured], "this-machine"), fitted)
+    return fitted.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def calibrated(tmp_path: Path, profile_text: str) -> Path:
+    """A folder in which `dse calibrate run` seems to have been run."""
+    (tmp_path / "calibrations").mkdir()
+    (tmp_path / "calibrations" / "this-machine.yaml").write_text(profile_text, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture(scope="package")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a finished run of the small study, and what it printed."""
+    folder = tmp_path_factory.mktemp("ran")
+    written(folder)
+    done = dse("run", "study.yaml", "--seed", "7", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "reports" / "small", done.stdout

@@ -1,0 +1,26 @@
+"""Reports that the commands wrote, as tests read them, and the studies that ship."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from dse.commands.fleet import is_fleet
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = [path for path in sorted((ROOT / "search_spaces").glob("*.yaml")) if not is_fleet(path)]
+AXES = ("accelerator", "gpus", "gpus_per_node", "inter_node", "batch_per_gpu", "precision",
+        "aggregation", "bucket", "ps_servers")  # fmt: skip
+REPORT = {"report.html", "report.md", "front.csv", "run.json"}
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((folder / "front.csv").read_text())))
+
+
+def document(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return found

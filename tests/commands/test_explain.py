@@ -1,0 +1,99 @@
+"""What `dse explain` says of one point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.command import dse, files
+from tests.commands.reports import AXES, rows
+from tests.pricing.studies import CONTINUOUS, SMALL, written
+
+
+def test_explain_prices_one_point(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("explain", "study.yaml", "--set", "gpus=8", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    point = json.loads(done.stdout)
+    assert point["config"]["gpus"] == "8"
+    assert point["config"]["aggregation"] == "ps-grpc"  # the baseline's
+    assert point["nodes"] == 2
+    assert sum(point["terms"].values()) == pytest.approx(point["step_s"])
+    assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
+    assert all(point["constraints"].values())
+    printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
+    assert f"{point['step_s'] * 1e3:.3f} ms" in printed
+    assert list(files(tmp_path)) == ["study.yaml"]
+
+
+def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("explain", "study.yaml", "--set", "batch_per_gpu=1024", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "not met: " in done.stdout
+    assert "global_batch <= 2048" in done.stdout
+
+
+def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
+    written(calibrated, SMALL + "calibration: [this-machine]\n")
+    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=16", "--set", "gpus_per_node=4"]
+    done = dse("explain", "study.yaml", *at, cwd=calibrated)
+    assert done.returncode == 0, done.stderr
+    after = done.stdout.partition("calibration      outside the measured range:\n")[2]
+    assert "4 nodes; measured 1" in after
+    assert "16 ranks; measured 2-" in after
+    point = json.loads(dse("explain", "study.yaml", *at, "--json", cwd=calibrated).stdout)
+    assert all(f"                 {reason}\n" in after for reason in point["why_outside"])
+    inside = json.loads(dse("explain", "study.yaml", "--set", "gpus=1", "--json", cwd=calibrated)
+                        .stdout)  # fmt: skip
+    assert inside["why_outside"] == []
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "gpus", "folded"),
+    [("halving-doubling-mpi", 12, 4), ("horovod-mpi", 17, 1), ("horovod-mpi", 16, 0),
+     ("ring-mpi", 17, 0), ("baidu-mpi", 17, 0)],
+)  # fmt: skip
+def test_explain_says_why_a_few_more_ranks_take_longer(
+    tmp_path: Path, aggregation: str, gpus: int, folded: int
+) -> None:
+    written(tmp_path)
+    at = ["--set", f"aggregation={aggregation}", "--set", f"gpus={gpus}"]
+    said = dse("explain", "study.yaml", *at, cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    assert (f"{gpus} ranks, {folded} beyond a power of two" in said.stdout) == bool(folded)
+
+
+def test_explain_takes_a_bandwidth_within_a_range_for_the_study_s_link(tmp_path: Path) -> None:
+    """Its latency and prices are those of the range, as in the baseline."""
+    written(tmp_path, CONTINUOUS)
+    said = dse("explain", "study.yaml", "--set", "inter_node=20 Gbps", "--json", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    point = json.loads(said.stdout)
+    assert point["not_searched"] == []
+    assert point["step_s"] > 0
+    assert point["costs"]["capital"] > 0
+    outside = dse("explain", "study.yaml", "--set", "inter_node=200 Gbps", "--json", cwd=tmp_path)
+    assert json.loads(outside.stdout)["not_searched"] == ["inter_node"]
+
+
+def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
+    written(tmp_path)
+    said = dse("explain", "study.yaml", "--set", "gpus=17", "--set", "accelerator=t4", cwd=tmp_path)
+    assert said.returncode == 0, said.stderr
+    marked = [
+        line for line in said.stdout.splitlines() if "(not in the study: never tried)" in line
+    ]
+    assert [line.split()[:2] for line in marked] == [["accelerator", "t4"], ["gpus", "17"]]
+    inside = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
+    assert "not in the study" not in inside
+
+
+def test_explain_of_the_front_agrees_with_the_run(ran: tuple[Path, str]) -> None:
+    row = rows(ran[0])[-1]
+    chosen = [word for name in AXES if row[name] for word in ("--set", f"{name}={row[name]}")]
+    done = dse("explain", "study.yaml", *chosen, "--json", cwd=ran[0].parents[1])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["speedup"] == pytest.approx(float(row["speedup"]), rel=1e-12)

@@ -1,0 +1,430 @@
+"""What survives Ctrl-C, kill -9, a disk that fills and a folder that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dse.calibration.experiment import write_experiment
+from dse.pricing.load import load
+from dse.search.fingerprint import identity
+from tests.calibration import synthetic
+from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
+from tests.pricing.studies import LARGE, SMALL, written
+from tests.processes import text, until
+from tests.ray_head import beside_a_head
+
+REPORT = {"report.html", "report.md", "front.csv", "run.json"}
+LOG = "run.log.jsonl"
+EXHAUSTIVE = ("--engine", "exhaustive")
+GUIDED = ("--engine", "guided", "--budget", "300")
+ENGINES = (EXHAUSTIVE, GUIDED)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """front.csv of the large study, run in one go."""
+    folder = tmp_path_factory.mktemp("whole")
+    written(folder, LARGE)
+    done = dse("run", "study.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert set(files(folder / "reports" / "large")) == REPORT
+    return (folder / "reports" / "large" / "front.csv").read_bytes()
+
+
+def stopped_midway(folder: Path, how: signal.Signals, *options: str) -> tuple[int, str, str]:
+    """Send the signal once a record is in the log; (status, stdout, stderr)."""
+    written(folder, LARGE)
+    log = folder / "reports" / "large" / LOG
+    log.unlink(missing_ok=True)
+    running = start("run", "study.yaml", *options, cwd=folder)
+
+    def logged() -> bool:
+        assert running.poll() is None, running.communicate()
+        return text(log).count("\n") >= 2
+
+    until(logged, DEADLINE_S)
+    running.send_signal(how)
+    out, err = running.communicate(timeout=DEADLINE_S)
+    return running.returncode, out, err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=("ctrl-c", "kill -9"))
+def test_a_run_that_was_stopped_goes_on(
+    how: signal.Signals, uninterrupted: bytes, tmp_path: Path
+) -> None:
+    status, out, err = stopped_midway(tmp_path, how)
+    folder = tmp_path / "reports" / "large"
+    assert "Traceback" not in err
+    assert "Report:" not in out
+    if how is signal.SIGINT:
+        assert status == 130
+        assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    else:
+        assert status == -signal.SIGKILL
+    assert set(files(folder)) == {LOG}
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: " in done.stdout
+    assert set(files(folder)) == REPORT
+    assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Path) -> None:
+    """Ctrl-C in the second of three: the first is done and stays, the third has not begun."""
+    written(tmp_path, name="a.yaml")
+    written(tmp_path, LARGE, "b.yaml")
+    written(tmp_path, SMALL.replace("study: small", "study: other"), "c.yaml")
+    command = ("run", "a.yaml", "b.yaml", "c.yaml", "--out", "out")
+    out = tmp_path / "out"
+    running = start(*command, cwd=tmp_path)
+
+    def logged() -> bool:
+        assert running.poll() is None, running.communicate()
+        return text(out / "large" / LOG).count("\n") >= 2
+
+    until(logged, DEADLINE_S)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=DEADLINE_S)
+    assert running.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    assert {path.name for path in out.iterdir()} == {"small", "large"}
+    first = files(out / "small")
+    assert set(first) == REPORT
+    assert set(files(out / "large")) == {LOG}
+    done = dse(*command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("was done before") == 1
+    assert done.stdout.count("resuming: ") == 1
+    assert files(out / "small") == first
+    assert (out / "large" / "front.csv").read_bytes() == uninterrupted
+    assert set(files(out / "other")) == REPORT
+
+
+@pytest.mark.parametrize(
+    ("imported", "asked"),
+    [
+        ("typer", "check study.yaml"),
+        ("dse.pricing.load", "check study.yaml"),
+        ("scipy.optimize", "calibrate fit measured.json --out new.yaml"),
+        ("dse.calibration.runners.mpi", "calibrate run --budget 5"),
+    ],
+)
+def test_ctrl_c_at_any_time_is_one_line(imported: str, asked: str, tmp_path: Path) -> None:
+    """The signal comes when a command begins to import a module, however early that is."""
+    written(tmp_path)
+    write_experiment(synthetic.experiment(), tmp_path / "measured.json")
+    before = files(tmp_path)
+    code = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {imported!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["dse", *{asked.split()!r}]
+from dse.commands.main import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(), capture_output=True,
+        text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
+    assert files(tmp_path) == before
+
+
+def test_ctrl_c_leaves_the_previous_report(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "reports/large", cwd=tmp_path).returncode == 0
+    before = files(tmp_path / "reports" / "large")
+    assert stopped_midway(tmp_path, signal.SIGINT)[0] == 130
+    after = files(tmp_path / "reports" / "large")
+    assert after.pop(LOG)
+    assert after == before
+
+
+def test_json_after_ctrl_c_is_nothing(tmp_path: Path) -> None:
+    status, out, err = stopped_midway(tmp_path, signal.SIGINT, "--json")
+    assert (status, out) == (130, "")
+    assert "--resume" in err
+
+
+def test_resuming_another_study_is_refused(tmp_path: Path) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    written(tmp_path, LARGE.replace("200 kUSD", "100 kUSD"))
+    before = files(tmp_path)
+    line = refused(dse("run", "study.yaml", "--resume", cwd=tmp_path))
+    assert "run.log.jsonl" in line
+    assert "constraints[2] of the study was capital <= 200 kUSD, is capital <= 100 kUSD" in line
+    assert files(tmp_path) == before
+
+
+def test_starting_another_study_keeps_the_log_of_an_interrupted_one(
+    uninterrupted: bytes, tmp_path: Path
+) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    folder = tmp_path / "reports" / "large"
+    log = (folder / LOG).read_bytes()
+    written(tmp_path, SMALL.replace("study: small", "study: large"), "other.yaml")
+    for options in ((), GUIDED):
+        done = dse("run", "other.yaml", *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert (f"its log is kept in reports/large/{LOG}.1" in done.stdout) is not options
+        assert (folder / f"{LOG}.1").read_bytes() == log
+    (folder / f"{LOG}.1").rename(folder / LOG)
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: " in done.stdout
+    assert (folder / "front.csv").read_bytes() == uninterrupted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_runs_in_one_folder(engine: tuple[str, ...], tmp_path: Path) -> None:
+    """The second is refused, whatever it searches and however; the first goes on."""
+    written(tmp_path, LARGE)
+    written(tmp_path, name="other.yaml")
+    log = tmp_path / "here" / LOG
+    first = start("run", "study.yaml", *engine, "--out", "here", cwd=tmp_path)
+    until(lambda: text(log).count("\n") >= 1, DEADLINE_S)
+    first.send_signal(signal.SIGSTOP)
+    for second in ("study.yaml", "--resume"), ("other.yaml",), ("other.yaml", "--engine=guided"):
+        line = refused(dse("run", *second, "--out", "here", cwd=tmp_path))
+        assert line == (
+            f"dse: here: another run (process {first.pid}) is writing here; "
+            "wait for it or use --out"
+        )
+    assert set(files(tmp_path / "here")) == {LOG}
+    first.send_signal(signal.SIGCONT)
+    _, err = first.communicate(timeout=DEADLINE_S)
+    assert first.returncode == 0, err
+    assert set(files(tmp_path / "here")) - {"points.csv"} == REPORT
+
+
+@pytest.mark.parametrize("damage", ["the last line cut", "the last line", "a line in the midst"])
+def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: Path) -> None:
+    stopped_midway(tmp_path, signal.SIGKILL)
+    log = tmp_path / "reports" / "large" / LOG
+    lines = log.read_bytes().splitlines(keepends=True)
+    at = 1 if damage == "a line in the midst" else len(lines) - 1
+    lines[at] = lines[at][:-30] if damage.endswith("cut") else lines[at].replace(b"1", b"2")
+    log.write_bytes(b"".join(lines))
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ("1 damaged lines of the log" in done.stdout) is not damage.endswith("cut")
+    assert (log.parent / "front.csv").read_bytes() == uninterrupted
+    assert set(files(log.parent)) == REPORT
+
+
+@pytest.mark.slow
+def test_killed_fifty_times_at_random(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    study = written(tmp_path, LARGE.replace("to: 1024", "to: 256"))  # 19 units
+    command = [sys.executable, "-c", KILLING, "", str(study), str(seed()), "50"]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+    with capfd.disabled():
+        print(f"\n{done.stdout}", end="")
+    assert done.returncode == 0, done.stderr
+    assert "50 kills" in done.stdout
+
+
+@pytest.mark.slow
+def test_killed_at_random_with_several_workers(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The driver of a Ray cluster that outlives it; fewer kills, since joining takes seconds:
+    `make kills` asks for fifty.
+    """
+    kills = int(os.environ.get("KILLS", "8"))
+    study, limit_s = str(written(tmp_path, LARGE)), 60.0 + 15.0 * kills
+    printed = beside_a_head(KILLING, study, str(seed()), str(kills), cpus=2, limit_s=limit_s)
+    with capfd.disabled():
+        print(f"\n{printed}", end="")
+    assert f" {kills} kills" in printed
+
+
+KILLING = (
+    f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); "
+    "from tests.commands.killing import main; main(*sys.argv[1:])"
+)
+
+
+def seed() -> int:
+    return random.randrange(2**32)
+
+
+def test_resuming_what_never_ran_is_a_run(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--resume", cwd=tmp_path).returncode == 0
+    assert set(files(tmp_path / "reports" / "small")) == REPORT
+
+
+@pytest.mark.slow
+def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
+    status, _, err = stopped_midway(tmp_path, signal.SIGINT, "--executor", "ray")
+    assert status == 130
+    assert "Traceback" not in err
+    assert "interrupted; go on with --resume" in err
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reports" / "large" / "front.csv").read_bytes() == uninterrupted
+
+
+def limited(largest_file: int, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run dse where no file can grow beyond so many bytes, as on a disk that is full."""
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({largest_file},) * 2)"
+    code = f"{limit}; import sys; sys.argv[0] = 'dse'; from dse.commands.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-B", "-c", code, *arguments], cwd=cwd, env=environment(),
+        capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="needs a limit on file sizes")
+@pytest.mark.parametrize(
+    ("largest_file", "engine"),
+    [(64, EXHAUSTIVE), (10_000, EXHAUSTIVE), (1_000_000, EXHAUSTIVE), (10_000, GUIDED)],
+    ids=("the log's first line", "the document", "the page", "the document, guided"),
+)
+def test_a_file_that_cannot_grow_leaves_the_previous_report(
+    largest_file: int, engine: tuple[str, ...], tmp_path: Path
+) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    before = files(tmp_path)
+    done = limited(largest_file, "run", "study.yaml", *engine, cwd=tmp_path)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert "cannot be written: File too large" in lines[-1]
+    assert "Traceback" not in done.stderr
+    assert "Report:" not in done.stdout
+    after = files(tmp_path)
+    after.pop(f"reports/small/{LOG}", None)  # a run that is done but not reported may be resumed
+    assert after == before
+
+
+def test_a_log_that_cannot_grow_stops_the_run_and_keeps_what_it_has(tmp_path: Path) -> None:
+    written(tmp_path, LARGE)
+    line = refused(limited(1500, "run", "study.yaml", cwd=tmp_path))
+    assert "run.log.jsonl: cannot be written: File too large; " in line
+    assert "--resume" in line
+    done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(files(tmp_path / "reports" / "large")) == REPORT
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB: room for one report, not for two."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root may mount a small file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
+    uninterrupted: bytes, small_disk: Path, tmp_path: Path
+) -> None:
+    study = written(tmp_path, LARGE)
+    header = len(json.dumps(identity(load(study), "exhaustive")))
+    room = -(-(header + 4000) // 4096) * 4096  # the log's first line, and a few of its units
+    filler = small_disk / "other"
+    filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - room))
+    command = ("run", "study.yaml", "--out", "disk/large")
+    line = refused(dse(*command, cwd=tmp_path))
+    assert line == (
+        f"dse: disk/large/{LOG}: cannot be written: No space left on device; free some space and "
+        "go on with --resume, or choose another --out"
+    )
+    assert set(files(small_disk / "large")) == {LOG}
+    assert refused(dse(*command, "--resume", cwd=tmp_path)).startswith("dse: disk/large/")
+    filler.unlink()
+    done = dse(*command, "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    resumed = re.search(r"resuming: (\d+) units", done.stdout)
+    assert resumed is not None
+    assert int(resumed[1]) >= 1
+    assert (small_disk / "large" / "front.csv").read_bytes() == uninterrupted
+    assert set(files(small_disk / "large")) == REPORT
+
+
+@pytest.mark.parametrize("fill", [False, True], ids=("in the report", "from the start"))
+def test_a_full_disk_leaves_the_previous_report(
+    fill: bool, small_disk: Path, tmp_path: Path
+) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
+    before = files(small_disk / "small")
+    if fill:
+        room = shutil.disk_usage(small_disk).free
+        (small_disk / "other").write_bytes(b"x" * room)
+    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
+    assert "disk/small" in line
+    assert "cannot be written: No space left on device" in line
+    after = files(small_disk / "small")
+    after.pop(LOG, None)
+    assert after == before
+
+
+def test_a_disk_that_is_read_only(small_disk: Path, tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path).returncode == 0
+    before = files(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    line = refused(dse("run", "study.yaml", "--out", "disk/small", cwd=tmp_path))
+    assert line.startswith("dse: disk/small: ")
+    assert "cannot be written" in line
+    assert files(small_disk) == before
+
+
+@pytest.mark.parametrize("out", ["taken", "taken/below", "study.yaml", "dangling"])
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "taken").write_text("a file")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    done = dse("run", "study.yaml", "--engine", engine, "--out", out, cwd=tmp_path)
+    line = refused(done)
+    assert line.startswith(f"dse: {out}: ")
+    assert "not a folder; choose another --out" in line
+    assert (tmp_path / "taken").read_text() == "a file"
+    assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "reports").mkdir(mode=0o500)
+    line = refused(dse("run", "study.yaml", cwd=tmp_path))
+    assert "cannot be written; choose another --out" in line
+
+
+@pytest.mark.parametrize("command", [("schema",), ("catalog",), ("run", "study.yaml", "--json")])
+def test_output_that_goes_nowhere_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    written(tmp_path)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dse", *command], cwd=tmp_path, env=environment(),
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "dse: output cannot be written: No space left on device\n"

@@ -1,0 +1,227 @@
+"""`dse fleet` as a user has it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dse.commands.several_studies import study_files
+from tests.commands.command import dse, files, refused
+from tests.fleet.small import STUDY, TABLE, written
+from tests.report.test_fleet import Page
+
+ROOT = Path(__file__).parents[2]
+REPORT = {"fleet.json", "index.html", "report.md"}
+
+
+def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert re.match(r"Counted by cNodes, .* % of the fleet's time goes to", lines[0])
+    assert lines[-1] == "Report: reports/small/index.html"
+    assert set(files(tmp_path / "reports" / "small")) == REPORT
+    document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
+    assert document["population"]["jobs"] == 5
+    assert "facts" not in document
+    assert Page((tmp_path / "reports" / "small" / "index.html").read_text()).loads == []
+
+
+@pytest.mark.parametrize("study", ["pai-fleet", "pai-ps-worker", "pai-case-studies"])
+def test_the_studies_that_ship_run_as_they_are(study: str, tmp_path: Path) -> None:
+    done = dse("fleet", study, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert set(files(tmp_path / "reports" / study)) == REPORT
+
+
+def test_the_paper_is_put_beside_on_request(tmp_path: Path) -> None:
+    study = "fleet: mine\npopulation: pai-ps-worker\njobs: 50000\n"
+    written(tmp_path, study)
+    done = dse("fleet", "study.yaml", "--facts", "--out", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"PS/Worker jobs that gain from AllReduce-Local +0\.6 +0\.6\d+ .*assumed$",
+                     done.stdout, re.MULTILINE)  # fmt: skip
+    assert re.search(r"do not share PCIe .* 7\d %", done.stdout)
+    document = json.loads((tmp_path / "here" / "fleet.json").read_text())
+    assert {fact["role"] for fact in document["facts"]} == {"identity", "fitted", "assumed"}
+    assert [fact["fact"] for fact in document["facts"] if fact["ok"] is None] == [
+        "PS/Worker jobs that gain from AllReduce-Local"
+    ]
+    assert len(document["assumptions"]) == 15
+
+
+@pytest.mark.parametrize("table", ["", "1w1g,1,1e12,50e9,10e6,0\n"])
+def test_the_paper_is_put_beside_servers_of_one_accelerator(table: str, tmp_path: Path) -> None:
+    drawn = "fleet: small\npopulation: pai-fleet\njobs: 5000\nhardware: {gpus_per_server: 1}\n"
+    one = STUDY.replace("gpus_per_server: 8", "gpus_per_server: 1")
+    written(tmp_path, one if table else drawn, f"{TABLE.splitlines()[0]}\n{table}")
+    done = dse("fleet", "study.yaml", "--facts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
+    assert document["hardware"]["gpus_per_server"] == 1
+    assert len(document["facts"]) == (3 if table else 18)
+    identities = [fact for fact in document["facts"] if fact["role"]]
+    assert {(fact["role"], fact["ok"]) for fact in identities} == {("identity", True)}
+    assert [f"{fact['computed']:.4g}" for fact in identities] == ["21", "1.235", "0.4286"]
+
+
+def test_other_jobs_than_the_papers_are_no_check_of_it(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("fleet", "study.yaml", "--facts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
+    roles = {(fact["role"], fact["ok"]) for fact in document["facts"]}
+    assert roles == {("", None), ("identity", True)}
+    assert document["assumptions"] == []
+    assert "fitted" not in done.stdout
+
+
+def test_the_report_of_another_version_is_kept(tmp_path: Path) -> None:
+    written(tmp_path)
+    dse("fleet", "study.yaml", cwd=tmp_path)
+    same = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert "kept" not in same.stdout
+    before = (tmp_path / "reports" / "small" / "fleet.json").read_bytes()
+    written(tmp_path, STUDY + "overlap: ideal\n")
+    other = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert "it is kept in reports/small.1" in other.stdout
+    assert (tmp_path / "reports" / "small.1" / "fleet.json").read_bytes() == before
+    assert set(files(tmp_path / "reports" / "small.1")) == REPORT
+
+
+@pytest.mark.parametrize("changed", ["jobs.csv", "prices.yaml"])
+def test_the_report_of_the_same_study_on_other_jobs_or_prices_is_kept(
+    changed: str, tmp_path: Path
+) -> None:
+    shipped = (ROOT / "models" / "prices" / "list-prices.yaml").read_text()
+    (tmp_path / "prices.yaml").write_text(shipped)
+    written(tmp_path, STUDY.replace("gpus: 100,", "gpus: 100, prices: prices.yaml,"))
+    dse("fleet", "study.yaml", cwd=tmp_path)
+    folder = tmp_path / "reports"
+    before = (folder / "small" / "fleet.json").read_bytes()
+    (tmp_path / changed).touch()
+    again = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "kept" not in again.stdout, "the same content"
+    before = (folder / "small" / "fleet.json").read_bytes()
+    text = (tmp_path / changed).read_text()
+    text = text.replace("16,1e12", "16,2e12") if changed == "jobs.csv" else f"{text}# later\n"
+    assert text != (tmp_path / changed).read_text()
+    (tmp_path / changed).write_text(text)
+    other = dse("fleet", "study.yaml", cwd=tmp_path)
+    said = "is of another study, version or population; it is kept in reports/small.1"
+    assert said in other.stdout
+    assert (folder / "small.1" / "fleet.json").read_bytes() == before
+    hashes = [json.loads((folder / name / "fleet.json").read_text())["hashes"]
+              for name in ("small", "small.1")]  # fmt: skip
+    assert hashes[0]["study"] == hashes[1]["study"]
+    differ = {key for key in hashes[0] if hashes[0][key] != hashes[1][key]}
+    assert differ == {"population" if changed == "jobs.csv" else "prices"}
+
+
+def test_a_single_job_is_one_job_on_the_terminal(tmp_path: Path) -> None:
+    written(tmp_path, table="\n".join(TABLE.splitlines()[:2]) + "\n")
+    done = dse("fleet", "study.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^1 job in [\d.]+ s", done.stdout, re.MULTILINE)
+    assert "1 jobs" not in done.stdout
+
+
+def test_json_is_the_document_and_nothing_else(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("fleet", "study.yaml", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout) == json.loads(
+        (tmp_path / "reports" / "small" / "fleet.json").read_text()
+    )
+
+
+@pytest.mark.parametrize(
+    ("study", "table", "place", "message"),
+    [
+        (STUDY.replace("upgrades", "upgrade"), TABLE, "study.yaml:11:1", "did you mean upgrades?"),
+        (STUDY, TABLE.replace("16,1e12", "sixteen,1e12"), "jobs.csv:4:11", "is not a number"),
+        ("study: mine\n", TABLE, "study.yaml:1:1", "use dse run"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    study: str, table: str, place: str, message: str, tmp_path: Path
+) -> None:
+    written(tmp_path, study, table)
+    line = refused(dse("fleet", "study.yaml", cwd=tmp_path))
+    assert line.startswith(place), line
+    assert message in line
+    assert set(files(tmp_path)) == {"jobs.csv", "study.yaml"}
+
+
+def test_a_study_that_is_not_there(tmp_path: Path) -> None:
+    assert "did you mean pai-fleet?" in refused(dse("fleet", "pai-flet", cwd=tmp_path))
+    assert "pai-case-studies" in refused(dse("fleet", "nothing", cwd=tmp_path))
+
+
+def test_run_says_which_command_a_fleet_needs(tmp_path: Path) -> None:
+    assert "use dse fleet" in refused(dse("run", "pai-fleet", cwd=tmp_path))
+
+
+def test_a_folder_of_studies_leaves_fleets_to_their_own_command() -> None:
+    found = {Path(name).stem for name in study_files([str(ROOT / "search_spaces")])}
+    assert "ethernet-upgrade" in found
+    assert not found & {"pai-fleet", "pai-ps-worker", "pai-case-studies"}
+
+
+def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
+    written(tmp_path)
+    dse("fleet", "study.yaml", cwd=tmp_path)
+    folder = tmp_path / "reports" / "small"
+    before = {name: (folder / name).read_bytes() for name in REPORT}
+    for name in ("index.html", "report.md"):
+        (folder / name).unlink()
+    done = dse("report", "reports/small", cwd=tmp_path)
+    assert done.stdout == "wrote reports/small/index.html\n", done.stderr
+    assert {name: (folder / name).read_bytes() for name in REPORT} == before
+    assert dse("report", "reports/small/fleet.json", cwd=tmp_path).returncode == 0
+    assert set(files(tmp_path / "reports")) == {"small", *(f"small/{name}" for name in REPORT)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("not JSON", "is not the document of a fleet; run dse fleet on its study again"),
+        ("{}", "has another format; run the study again"),
+        ('{"format": "dse-fleet-1"}', "has no 'classes'; run the study again"),
+    ],
+)
+def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "fleet.json").write_text(text)
+    assert refused(dse("report", ".", cwd=tmp_path)) == f"dse: fleet.json: {message}"
+    assert set(files(tmp_path)) == {"fleet.json"}
+
+
+def test_the_schema_of_fleets_is_printed(tmp_path: Path) -> None:
+    done = dse("schema", "--fleet", cwd=tmp_path)
+    stored = (ROOT / "docs" / "fleet.schema.json").read_text()
+    assert done.stdout == stored, "refresh: dse schema --fleet > docs/fleet.schema.json"
+
+
+def test_the_case_studies_are_no_check_of_what_was_said_of_all_jobs(tmp_path: Path) -> None:
+    done = dse("fleet", "pai-case-studies", "--facts", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "reports/pai-case-studies/fleet.json").read_text())
+    roles = {(fact["role"], fact["ok"]) for fact in document["facts"]}
+    assert roles == {("", None), ("identity", True)}
+
+
+def test_populations_are_in_the_catalogue(tmp_path: Path) -> None:
+    listed = json.loads(dse("catalog", "populations", "--json", cwd=tmp_path).stdout)
+    assert [row["name"] for row in listed] == ["pai-case-studies", "pai-fleet", "pai-ps-worker"]
+    row = next(row for row in listed if row["name"] == "pai-fleet")
+    assert row["base.ethernet"] == 25e9 / 8
+    shown = dse("catalog", "populations", "pai-case-studies", cwd=tmp_path).stdout
+    assert re.search(r"ResNet50\.flops +1\.56 T +recalled +[\d-]+ +unverified", shown)
+    assert "did you mean pai-fleet?" in refused(
+        dse("catalog", "populations", "pai-flet", cwd=tmp_path)
+    )

@@ -1,0 +1,254 @@
+"""A study from its file to its report, through the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.command import dse, files, refused
+from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
+from tests.pricing.studies import IMPOSSIBLE, SMALL, written
+
+MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated"]
+
+
+def test_a_run_writes_its_report_and_nothing_else(ran: tuple[Path, str]) -> None:
+    assert set(files(ran[0])) == REPORT
+    assert set(files(ran[0].parents[1])) - {f"reports/small/{name}" for name in REPORT} == {
+        "study.yaml", "reports", "reports/small"}  # fmt: skip
+
+
+def test_a_run_ends_with_the_answer_in_words(ran: tuple[Path, str]) -> None:
+    folder, printed = ran
+    found = document(folder)
+    best = found["recommended"]
+    assert f"{best['gpus']} x {best['config']['accelerator']}" in printed
+    assert "as fast as the baseline" in printed
+    assert "within 5 %" in printed
+    assert printed.splitlines()[-1] == "Report: reports/small/report.html"
+
+
+def test_the_document_has_what_a_reader_relies_on(ran: tuple[Path, str]) -> None:
+    found = document(ran[0])
+    assert found["schema_version"] == 1
+    assert found["study"]["name"] == "small"
+    assert found["command"] == "dse run study.yaml --seed 7"
+    assert found["seed"] == 7
+    assert found["engine"] == "exhaustive"
+    assert found["executor"] == "local"
+    assert {"dse", "python", "numpy"} <= set(found["versions"])
+    assert {"study", "catalogue", "calibration"} == set(found["hashes"])
+    assert len(found["hashes"]["study"]) == len(found["hashes"]["catalogue"]) == 64
+    assert found["counts"]["points"] == 2304
+    assert 0 < found["counts"]["front"] < found["counts"]["feasible"] < 2304
+    assert found["counts"]["ties"] == sum(point["ties"] for point in found["front"])
+    assert 0 < found["timings"]["search_s"] < found["timings"]["total_s"]
+    assert found["baseline"]["speedup"] == pytest.approx(1, rel=1e-12)
+    assert found["recommended"]["config"] in [point["config"] for point in found["front"]]
+
+
+def test_the_table_has_a_column_per_axis_and_then_the_measures(ran: tuple[Path, str]) -> None:
+    found, table = document(ran[0]), rows(ran[0])
+    header = list(table[0])
+    assert header[-len(MEASURES) :] == MEASURES
+    assert set(AXES) <= set(header[: -len(MEASURES)])
+    assert header[: -len(MEASURES)] == [axis["name"] for axis in found["axes"]]
+    assert len(table) == found["counts"]["front"] == len(found["front"])
+    for row, point in zip(table, found["front"], strict=True):
+        assert {name: row[name] for name in AXES} == {name: point["config"][name] for name in AXES}
+        assert float(row["speedup"]) == point["speedup"]
+        assert float(row["capital"]) == point["capital"]
+        assert row["extrapolated"] in ("true", "false")
+    speedups, costs = ([float(row[name]) for row in table] for name in ("speedup", "capital"))
+    assert speedups == sorted(set(speedups))
+    assert costs == sorted(set(costs))
+
+
+def test_the_page_opens_without_a_network(ran: tuple[Path, str]) -> None:
+    page = (ran[0] / "report.html").read_text()
+    loaded = re.findall(
+        r"""<(?:script|link|img|iframe)\b[^>]*?\b(?:src|href)=["'](?!data:)""", page
+    )
+    assert loaded == []
+    assert document(ran[0])["recommended"]["config"]["accelerator"] in page
+
+
+def test_a_report_is_rebuilt_the_same(ran: tuple[Path, str]) -> None:
+    folder = ran[0]
+    before = files(folder)
+    (folder / "report.html").unlink()
+    (folder / "front.csv").write_text("lost")
+    done = dse("report", folder, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"{folder}/report.html" in done.stdout
+    assert files(folder) == before
+
+
+def test_the_same_again_gives_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("run", "study.yaml", "--out", "here/or there", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    printed = json.loads(done.stdout)
+    again = tmp_path / "here" / "or there"
+    assert printed == document(again)
+    assert printed["command"] == "dse run study.yaml --out 'here/or there' --json"
+    assert (again / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
+    assert not (tmp_path / "reports").exists()
+
+
+def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("run", "study.yaml", "--engine", "guided", "--budget", "1e9", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "which are all there are, so the front is exact" in done.stdout
+    guided = document(tmp_path / "reports" / "small")
+    assert guided["engine"] == "guided"
+    assert guided["counts"]["budget"] == 10**9
+    assert guided["counts"]["space"] == guided["counts"]["points"]
+
+    def shape(found: dict[str, Any]) -> list[tuple[float, float, int]]:
+        return [(p["speedup"], p["capital"], p["ties"]) for p in found["front"]]
+
+    assert shape(guided) == shape(document(ran[0]))
+
+
+@pytest.mark.slow
+def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("run", "study.yaml", "--executor", "ray", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "reports" / "small"
+    assert document(folder)["executor"] == "ray"
+    assert (folder / "front.csv").read_bytes() == (ran[0] / "front.csv").read_bytes()
+
+
+def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    written(tmp_path, SMALL.replace("200 kUSD", "50 kUSD"))
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    folder = tmp_path / "reports" / "small"
+    assert set(files(folder)) == REPORT
+    assert max(float(row["capital"]) for row in rows(folder)) <= 50_000
+
+
+def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) -> None:
+    """Of its name in another file, or of another version; of the same it is replaced."""
+    written(tmp_path)
+    folder, kept = tmp_path / "reports" / "small", tmp_path / "reports" / "small.1"
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    assert "is kept" not in dse("run", "study.yaml", "--seed", "3", cwd=tmp_path).stdout
+    assert not kept.exists()
+    before = files(folder)
+    (tmp_path / "other.yaml").write_text(SMALL.replace("200 kUSD", "50 kUSD"))
+    done = dse("run", "other.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "it is kept in reports/small.1." in done.stdout
+    assert files(kept) == before
+    assert document(folder)["study"]["path"] == "other.yaml"
+    assert dse("report", kept, cwd=tmp_path).returncode == 0
+    assert files(kept) == before
+    assert dse("run", "study.yaml", "--json", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "reports" / "small.2" / "front.csv").exists()
+    assert set(files(tmp_path / "reports")) == {
+        name + file for name in ("small", "small.1", "small.2")
+        for file in ("", *(f"/{report}" for report in REPORT))}  # fmt: skip
+
+
+def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
+    written(tmp_path)
+    first = dse("run", "study.yaml", cwd=tmp_path)
+    report = tmp_path / "reports" / "small"
+    before = files(report)
+    again = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "this search is finished" in again.stdout
+    assert again.stdout.endswith(first.stdout[first.stdout.index("Recommended") :])
+    assert files(report) == before
+    (report / "front.csv").unlink()
+    once_more = dse("run", "study.yaml", "--resume", cwd=tmp_path)
+    assert "nothing to resume: starting afresh" in once_more.stdout
+    assert files(report)["front.csv"] == before["front.csv"]
+
+
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
+    engine: str, tmp_path: Path
+) -> None:
+    written(tmp_path, IMPOSSIBLE.replace("budget: 6000", "budget: 300"))
+    line = refused(dse("run", "study.yaml", "--engine", engine, cwd=tmp_path), status=3)
+    assert "none of" in line
+    assert "'capital <= 1 USD' rejects most" in line
+    assert "nearest is" in line
+    assert "gpus=1," in line + ","  # the cheapest is one accelerator
+    assert "p100-sxm2-16gb" in line
+    assert not any(path.is_file() for path in (tmp_path / "reports").rglob("*"))
+
+
+def test_nothing_feasible_leaves_the_previous_report(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
+    before = files(tmp_path / "reports")
+    written(tmp_path, SMALL.replace("200 kUSD", "1 USD"))
+    assert dse("run", "study.yaml", cwd=tmp_path).returncode == 3
+    assert files(tmp_path / "reports") == before
+
+
+def test_there_are_studies_to_start_from() -> None:
+    assert {
+        "example",
+        "ethernet-upgrade",
+        "ps-vs-allreduce",
+        "gpu-generations",
+        "speed-price-power",
+    } <= {path.stem for path in SHIPPED}
+
+
+@pytest.mark.parametrize(
+    "study",
+    [pytest.param(p, marks=pytest.mark.slow) if p.stem == "billion" else p for p in SHIPPED],
+    ids=[path.stem for path in SHIPPED],
+)
+def test_shipped_studies_run_as_they_are(study: Path, calibrated: Path) -> None:
+    checked = dse("check", study.stem, cwd=calibrated)
+    assert checked.returncode == 0, checked.stderr
+    done = dse("run", study.stem, cwd=calibrated)
+    assert done.returncode == 0, done.stderr
+    folder = calibrated / "reports" / study.stem
+    found = document(folder)
+    assert set(files(folder)) == REPORT
+    assert found["counts"]["front"] == len(rows(folder)) >= 3
+    assert found["recommended"]["speedup"] > 1
+
+
+def test_a_calibrated_study_says_so(calibrated: Path) -> None:
+    renamed = calibrated / "calibrations" / "other-name.yaml"
+    (calibrated / "calibrations" / "this-machine.yaml").rename(renamed)
+    measured = SMALL.replace("ps-grpc", "ps-mpi")  # the baseline's transport too
+    written(calibrated, measured + "calibration: [other-name]\n")
+    done = dse("run", "study.yaml", "--json", cwd=calibrated)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (profile,) = found["calibration"]
+    assert profile["path"] == "calibrations/other-name.yaml"
+    assert profile["hash"] == found["hashes"]["calibration"]
+    assert set(profile["algorithms"]) >= {"ring", "recursive-doubling", "halving-doubling"}
+    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=4", "--set", "bucket=4 MiB", "--set"]
+    for per_node, outside in ("4", False), ("2", True):  # it was measured in one node
+        chosen = [*at, f"gpus_per_node={per_node}"]
+        point = json.loads(dse("explain", "study.yaml", *chosen, "--json", cwd=calibrated).stdout)
+        assert point["extrapolated"] is outside
+        low, high = point["interval"]["step_s"]
+        assert low <= point["step_s"] <= high
+
+
+def test_an_example_without_its_profile_says_how_to_make_it(tmp_path: Path) -> None:
+    line = refused(dse("run", "example", cwd=tmp_path))
+    assert "example.yaml:" in line
+    assert "dse calibrate run" in line
+    assert files(tmp_path) == {}

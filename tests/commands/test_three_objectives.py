@@ -1,0 +1,120 @@
+"""A study that minimises two quantities, from its file to its report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.commands.command import DEADLINE_S, dse, refused, start
+from tests.pricing.studies import LARGE, SMALL, written
+from tests.processes import text, until
+
+TWO = "minimize: [capital, power]"
+THREE = SMALL.replace("minimize: capital", TWO)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with study.yaml and its finished report, runners-up included."""
+    folder = tmp_path_factory.mktemp("three")
+    written(folder, THREE)
+    done = dse("run", "study.yaml", "--out", "out", "--within", "5%", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "it draws" in done.stdout
+    return folder
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_front_has_a_column_for_each_objective(ran: Path) -> None:
+    rows = table(ran / "out" / "front.csv")
+    document = json.loads((ran / "out" / "run.json").read_text())
+    assert document["objectives"] == {
+        "maximize": "speedup", "minimize": "capital", "minimize_also": "power"
+    }  # fmt: skip
+    assert len(rows) == len(document["front"]) == document["counts"]["front"] > 5
+    losses = [(-float(r["speedup"]), float(r["capital"]), float(r["power"])) for r in rows]
+    assert [row[1:] for row in losses] == sorted(row[1:] for row in losses)
+    for mine in losses:
+        better = [its for its in losses if all(a <= b for a, b in zip(its, mine, strict=True))]
+        assert better == [mine]
+    assert float(rows[-1]["speedup"]) <= document["fastest"]["speedup"]
+    assert document["fastest"]["speedup"] == max(float(row["speedup"]) for row in rows)
+
+
+def test_two_of_its_objectives_have_no_better_front(ran: Path, tmp_path: Path) -> None:
+    """Whatever is on the front of speedup and one cost is as good on that of all three."""
+    three = table(ran / "out" / "front.csv")
+    for least in ("capital", "power"):
+        written(tmp_path, SMALL.replace("minimize: capital", f"minimize: {least}"))
+        assert dse("run", "study.yaml", "--out", least, cwd=tmp_path).returncode == 0
+        known = {(row["speedup"], row[least]) for row in three}
+        rows = table(tmp_path / least / "front.csv")
+        assert {(row["speedup"], row[least]) for row in rows} <= known
+
+
+def test_runners_up_fall_short_by_little_in_all_three(ran: Path) -> None:
+    front, rows = table(ran / "out" / "front.csv"), table(ran / "out" / "near.csv")
+    assert rows
+    for row in rows:
+        best, behind = front[int(row["front_row"]) - 1], float(row["behind"])
+        assert 0 < behind <= 0.05
+        short = [1 - float(row["speedup"]) / float(best["speedup"])]
+        short += [float(row[name]) / float(best[name]) - 1 for name in ("capital", "power")]
+        assert max(short) == pytest.approx(behind, abs=1e-12)
+
+
+def test_the_report_is_rebuilt_the_same(ran: Path) -> None:
+    out = ran / "out"
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert {"report.html", "report.md", "front.csv", "near.csv"} <= set(before)
+    assert dse("report", "out", cwd=ran).returncode == 0
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_check_names_the_objectives(tmp_path: Path) -> None:
+    written(tmp_path, THREE)
+    done = dse("check", "study.yaml", cwd=tmp_path)
+    assert "maximize speedup, minimize capital and power" in done.stdout
+
+
+def test_a_third_to_minimise_is_one_line(tmp_path: Path) -> None:
+    written(tmp_path, SMALL.replace("minimize: capital", "minimize: [capital, power, tco]"))
+    line = refused(dse("run", "study.yaml", cwd=tmp_path))
+    assert "study.yaml:19:43: " in line
+    assert "minimize: 3 objectives" in line
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    written(tmp_path, LARGE.replace("minimize: capital", TWO))
+    assert dse("run", "study.yaml", "--out", "whole", cwd=tmp_path).returncode == 0
+    log = tmp_path / "out" / "run.log.jsonl"
+    running = start("run", "study.yaml", "--out", "out", cwd=tmp_path)
+
+    def logged() -> bool:
+        assert running.poll() is None, running.communicate()
+        return text(log).count("\n") >= 3
+
+    until(logged, DEADLINE_S)
+    running.send_signal(signal.SIGKILL)
+    running.communicate(timeout=DEADLINE_S)
+    done = dse("run", "study.yaml", "--out", "out", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resuming: " in done.stdout
+    whole, resumed = (tmp_path / name / "front.csv" for name in ("whole", "out"))
+    assert resumed.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+def test_ray_finds_the_same_front(ran: Path) -> None:
+    done = dse("run", "study.yaml", "--out", "ray", "--executor", "ray", cwd=ran)
+    assert done.returncode == 0, done.stderr
+    fronts = [(ran / name / "front.csv").read_bytes() for name in ("out", "ray")]
+    assert fronts[0] == fronts[1]
