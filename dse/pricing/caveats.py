@@ -171,7 +171,9 @@ def folded_ranks(points: Points) -> int:
     model = points.aggregation
     taken = {choice.algorithm for choice in model.choices(points.gradients, points)}
     names = taken or set(model.algorithms)
-    if points.problem.closed or not any(ALGORITHMS[name].folds for name in names):
+    if not points.problem.step_model.measurable or not any(
+        ALGORITHMS[name].folds for name in names
+    ):
         return 0
     return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))
 

@@ -88,7 +88,7 @@ def _chosen(points: Points) -> dict[str, Any] | None:
     rising size. Empty where one accelerator sends nothing.
     """
     authority = points.aggregation.authority
-    if authority is None or points.problem.closed:
+    if authority is None or not points.problem.step_model.measurable:
         return None
     entries = [
         {
@@ -119,7 +119,11 @@ def _approach(points: Points) -> dict[str, Any] | None:
     unverified: names of the parameters that nobody checked.
     """
     facts, model = points.summing.approach, points.aggregation
-    if facts is None or points.problem.closed or not isinstance(model, Tensorwise):
+    if (
+        facts is None
+        or not points.problem.step_model.measurable
+        or not isinstance(model, Tensorwise)
+    ):
         return None
     unasked = replace(model, queries=PointerQueries())
     unsummed = replace(model, sum_s_per_byte=None, sum_start_s=0.0)
