@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.prediction import octaves_outside
@@ -52,6 +53,10 @@ class Surroundings(Layout, Protocol):
         """Whether the network is of no other kind than one that a log names."""
         ...
 
+    def on_fabric(self, fabric: str) -> Mask:
+        """Whether the network is that of the catalogue."""
+        ...
+
 
 class Evidence(Protocol):
     """What speaks for the price of an aggregation.
@@ -70,6 +75,11 @@ class Evidence(Protocol):
 
     def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
         """Whether profiles price all these points, inside of what they measured or not."""
+        ...
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """How much the hardware of a point is like that measured: larger where more is the same,
+        first the accelerator, then the link between nodes, then one node or several."""
         ...
 
     def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
@@ -98,6 +108,11 @@ class Unmeasured:
         """Not at all."""
         del gradients, layout
         return False
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """None."""
+        del layout
+        return np.zeros(())
 
     def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
         """Only where nothing is summed."""
@@ -128,6 +143,11 @@ class Formula:
         """Not at all."""
         del gradients, layout
         return False
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """None."""
+        del layout
+        return np.zeros(())
 
     def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
         """Nowhere."""
@@ -185,10 +205,20 @@ class _Checked:
 
 @dataclass(frozen=True)
 class OfAlgorithm(_Checked):
-    """A named algorithm by a profile that measured forced algorithms on one node."""
+    """A named algorithm by a profile that measured forced algorithms on one node.
+
+    reaches_device: whether messages start in accelerator memory.
+    """
 
     profile: Profile
     algorithm: str
+    reaches_device: bool = False
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """See :class:`Evidence`."""
+        nodes = node_count(layout.gpus, layout.gpus_per_node)
+        device = np.asarray(not self.reaches_device) | layout.has_device(self.profile.device)
+        return _likeness(device, nodes <= 1, nodes <= self.profile.max_nodes)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, nodes, ranks with a core each, and the algorithm itself."""
@@ -216,6 +246,15 @@ class BetweenNodes(_Checked):
     profile: Profile
     fit: NetworkFit
     software: Software
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """See :class:`Evidence`."""
+        several = node_count(layout.gpus, layout.gpus_per_node) > 1
+        device = np.asarray(not self.software.reaches_device) | layout.has_device(
+            self.profile.device
+        )
+        same = _within_speeds(self.software, layout, self.fit.link_bytes_per_s)
+        return _likeness(device, ~several | (same & layout.has_link(self.profile.link)), several)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, ranks, ranks per node, and a link as fast."""
@@ -249,6 +288,18 @@ class OfLibraryChoice(_Checked):
 
     profile: Profile
     aggregation: LibraryChoice
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """See :class:`Evidence`."""
+        assert self.profile.auto is not None
+        one = node_count(layout.gpus, layout.gpus_per_node) <= 1
+        device = np.asarray(not self.aggregation.reaches_device) | layout.has_device(
+            self.profile.device
+        )
+        alone = any(anchor.nodes <= 1 for anchor in self.profile.auto.anchors)
+        apart = any(anchor.nodes > 1 for anchor in self.profile.auto.anchors)
+        tier = np.where(one, alone, apart)
+        return _likeness(device, one | self._same_network(layout), tier)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, nodes, ranks, ranks per node, links and device."""
@@ -325,6 +376,11 @@ class OfServers(_Checked):
     fit: ServersFit
     software: Software
 
+    def likeness(self, layout: Surroundings) -> Array:
+        """See :class:`Evidence`."""
+        same = _within_speeds(self.software, layout, self.fit.link_bytes_per_s)
+        return _likeness(np.asarray(True), same & layout.has_link(self.fit.link), same)
+
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, workers, servers, machines and link."""
         yield _same_element(gradients)
@@ -397,6 +453,11 @@ class OfRules:
         return tuple(one for name in self.aggregation.algorithms
                      for one in self.by_name[name].profiles)  # fmt: skip
 
+    def likeness(self, layout: Surroundings) -> Array:
+        """None: rules are no measurement."""
+        del layout
+        return np.zeros(())
+
     @property
     def parts_measured(self) -> tuple[bool, ...]:
         """Of all that may be chosen."""
@@ -434,6 +495,66 @@ class OfRules:
         return found
 
 
+@dataclass(frozen=True)
+class ByLayoutEvidence:
+    """Of an aggregation whose costs are known from several profiles, each for layouts of its own.
+
+    which: position in ``parts`` for every point of a layout.
+    """
+
+    parts: tuple[Evidence, ...]
+    which: Callable[[Surroundings], NDArray[np.intp]]
+
+    @property
+    def profile(self) -> Profile | None:
+        """The first; None where some points have none."""
+        return self.parts[0].profile if all(part.profile for part in self.parts) else None
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Of all parts."""
+        return tuple(profile for part in self.parts for profile in part.profiles)
+
+    @property
+    def parts_measured(self) -> tuple[bool, ...]:
+        """Of all parts."""
+        return tuple(known for part in self.parts for known in part.parts_measured)
+
+    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
+        """Whether profiles price all these points."""
+        return all(part.measured(gradients, layout) for part in self.taken(layout))
+
+    def taken(self, layout: Surroundings) -> tuple[Evidence, ...]:
+        """The parts that these points take."""
+        return tuple(self.parts[at] for at in np.unique(self.which(layout)))
+
+    def likeness(self, layout: Surroundings) -> Array:
+        """Of the part that a point takes."""
+        return self._joined(layout, lambda part: part.likeness(layout))
+
+    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
+        """Of the part that a point takes."""
+        inside = self._joined(layout, lambda part: part.inside(gradients, layout))
+        return np.asarray(inside > 0)
+
+    def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
+        """Of the part that a single point takes."""
+        (part,) = self.taken(layout)
+        return part.why_outside(gradients, layout)
+
+    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
+        """Of the part that a point takes."""
+        return self._joined(layout, lambda part: part.log_spread(gradients, layout))
+
+    def _joined(self, layout: Surroundings, read: Callable[[Evidence], Any]) -> Array:
+        which = self.which(layout)
+        first, *others = np.unique(which)
+        found = np.asarray(read(self.parts[first]), dtype=np.float64)
+        for at in others:
+            found = np.where(which == at, read(self.parts[at]), found)
+        return found
+
+
 def held_out_spread(error: float, error_p90: float) -> float:
     """Standard deviation of a logarithm from relative errors on what was held out.
 
@@ -443,6 +564,18 @@ def held_out_spread(error: float, error_p90: float) -> float:
     """
     median, p90 = np.arcsinh((error, error_p90))
     return float(max(median / NORMAL_MEDIAN, p90 / NORMAL_P90))
+
+
+def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:
+    """4 for the same accelerator, 2 for the same link between nodes, 1 for as many nodes."""
+    return np.asarray(4.0 * device + 2.0 * link + 1.0 * tier)
+
+
+def _within_speeds(software: Software, layout: Layout, limits: tuple[float, float]) -> Mask:
+    """Whether the link between nodes is as fast as one of those measured."""
+    slow, fast = limits
+    speed = 1.0 / software.network(layout).wire_s_per_byte()
+    return np.asarray((speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED))
 
 
 def _same_element(gradients: Gradients) -> Check:

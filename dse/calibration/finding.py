@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse.errors import StudyError
 from dse.spelling import meant
-from dse.yaml_source import Source
+from dse.yaml_source import Loc, Source
 
 CALIBRATIONS = Path("calibrations")  # where `dse calibrate run` puts its profiles
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -44,8 +44,11 @@ def profile_of_study(source: Source, name: str, position: int, shipped: Path) ->
     try:
         return find_profile(name, shipped)
     except StudyError as cause:
-        listed = isinstance(source.data["calibration"], list)
-        where = ("calibration", position) if listed else ("calibration",)
+        given = source.data["calibration"]
+        where: Loc = ("calibration", position) if isinstance(given, list) else ("calibration",)
+        if isinstance(given, dict):  # profiles by fabric
+            where = ("calibration", next(key for key, value in given.items()
+                                         if value == name or name in value))  # fmt: skip
         raise source.error(where, cause.problem, cause.remedy) from None
 
 

@@ -65,9 +65,12 @@ class Fit:
         """The fitted step cost."""
         return step_cost(self.coefficients[:-1], self.edges_bytes)
 
-    def step_draws(self) -> StepCost:
+    def step_draws(self, count: int | None = None) -> StepCost:
         """Bootstrap replicas: every coefficient of shape (draws, 1)."""
-        return step_cost(np.array(self.draws, dtype=np.float64)[:, :-1], self.edges_bytes)
+        draws = np.array(self.draws, dtype=np.float64)[:, :-1]
+        if count is not None:
+            draws = np.resize(draws, (count, draws.shape[1]))
+        return step_cost(draws, self.edges_bytes)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""
@@ -168,9 +171,12 @@ class Profile:
         """Seconds of software for one message of the algorithm."""
         return self.fit(algorithm).step()
 
-    def draws(self, algorithm: str) -> StepCost:
-        """The same with coefficients of shape (draws, 1), to carry the uncertainty through."""
-        return self.fit(algorithm).step_draws()
+    def draws(self, algorithm: str, count: int | None = None) -> StepCost:
+        """The same with coefficients of shape (draws, 1), to carry the uncertainty through.
+
+        count: so many draws, again and again if need be; all that there are by default.
+        """
+        return self.fit(algorithm).step_draws(count)
 
     def error(self, algorithm: str) -> float:
         """Median absolute relative error on what was held out."""

@@ -21,7 +21,7 @@ from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.table import ENDINGS
 from dse.fleet.whatif import FIELDS, Upgrade
 from dse.study.cursor import Cursor, clipped
-from dse.study.inline import is_path, read_calibration
+from dse.study.inline import is_path, read_profiles
 from dse.study.links import is_bandwidth
 from dse.yaml_source import read_yaml
 
@@ -226,7 +226,7 @@ def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     """Every profile, with its path; one that has nothing for a fleet is a mistake."""
     shipped = catalog.models_dir() / "calibrations"
     places, found = _some(at), NOTHING
-    for position, name in enumerate(read_calibration(at)):
+    for position, name in enumerate(read_profiles(at)):
         path = profile_of_study(at.source, name, position, shipped)
         profile = read_profile(path)
         if parts(profile) == NOTHING:

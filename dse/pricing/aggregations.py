@@ -7,16 +7,18 @@ Here alone it is decided of what kind an aggregation is; all else asks the inter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import (
     BetweenNodes,
+    ByLayoutEvidence,
     Evidence,
     Formula,
     OfAlgorithm,
@@ -29,6 +31,7 @@ from dse.calibration.evidence import (
 from dse.calibration.rules import mpi_library
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
+from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import (
@@ -106,12 +109,14 @@ def serving(name: AggregationName) -> bool:
 class Factory:
     """Makes the aggregations of a study.
 
-    profiles: by name, in the order of the study. measurable: whether measurements have a part in
+    profiles: by name, in the order of the study. fabrics: by name of a profile, the networks that
+    it is for alone. measurable: whether measurements have a part in
     the step model. draws: how many draws of measured costs are priced, along a first axis before
     one of points; 0 for the best fit. remember: keeps prices that several grids share.
     """
 
     profiles: Mapping[str, Profile]
+    fabrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     measurable: bool = True
     draws: int = 0
     remember: Remember | None = None
@@ -143,60 +148,92 @@ class Factory:
         return PricedAggregation(name, transport, model, judged, approach)
 
     def _made(self, algorithm: str, transport: Transport) -> tuple[Bucketed, Evidence]:
-        profile = self.profile(algorithm, transport.name)
+        """An aggregation over a transport by all profiles that price it, or by none."""
         library = ruling(algorithm, transport.name, self.profiles.values())
         if library is not None:
-            rules = RULES[library]
-            parts = {
-                known.priced_as: self._made(known.priced_as, transport)
-                for known in rules.algorithms
-            }
-            leading = 1 if self.draws else 0
-            model = LibraryRules(
-                rules, {name: part[0] for name, part in parts.items()}, leading_axes=leading
+            return self._ruled(library, algorithm, transport)
+        candidates = self.candidates(algorithm, transport.name)
+        parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
+        if not parts or all(self._fabrics(profile) for profile in candidates):
+            parts.append(self._without_profile(algorithm, transport))
+        if len(parts) == 1:
+            model, evidence = parts[0]
+        else:
+            choice = Choice(
+                tuple(part[0] for part in parts),
+                tuple(part[1] for part in parts),
+                tuple(self._fabrics(profile) for profile in candidates),
             )
-            evidence = OfRules(model, {name: part[1] for name, part in parts.items()})
-            return self._kept(model, algorithm, transport), evidence
+            model, evidence = (
+                ByLayout(choice.models, choice),
+                ByLayoutEvidence(choice.evidence, choice),
+            )
+        return self._kept(model, algorithm, transport), evidence
+
+    def _ruled(
+        self, library: str, algorithm: str, transport: Transport
+    ) -> tuple[Bucketed, Evidence]:
+        """By the rules of a library, whatever prices the algorithms that they choose."""
+        rules = RULES[library]
+        parts = {
+            known.priced_as: self._made(known.priced_as, transport) for known in rules.algorithms
+        }
+        model = LibraryRules(
+            rules,
+            {name: part[0] for name, part in parts.items()},
+            leading_axes=1 if self.draws else 0,
+        )
+        evidence = OfRules(model, {name: part[1] for name, part in parts.items()})
+        return self._kept(model, algorithm, transport), evidence
+
+    def _without_profile(self, algorithm: str, transport: Transport) -> tuple[Bucketed, Evidence]:
+        """By the catalogue alone."""
+        evidence = Unmeasured(unmeasured(algorithm, transport.name))
         if algorithm == AUTO or algorithm in BY_NAME:
-            if profile is None or profile.auto is None:
-                name = AggregationName(algorithm, transport.name)
-                return Unknown(name), Unmeasured(unmeasured(algorithm, transport.name))
+            return Unknown(AggregationName(algorithm, transport.name)), evidence
+        software = self._software(algorithm, transport, None)
+        if algorithm == PARAMETER_SERVER:
+            return ParameterServer(software), evidence
+        return Composed(ALGORITHMS[algorithm], software), evidence
+
+    def _by_profile(
+        self, algorithm: str, transport: Transport, profile: Profile
+    ) -> tuple[Bucketed, Evidence]:
+        """As one profile measured it; with its held-out error where draws are priced."""
+        model, evidence = self._measured(algorithm, transport, profile)
+        return (Drawn(model, evidence, self.draws, algorithm) if self.draws else model), evidence
+
+    def _measured(
+        self, algorithm: str, transport: Transport, profile: Profile
+    ) -> tuple[Bucketed, Evidence]:
+        if algorithm == AUTO:
+            assert profile.auto is not None
             choice = LibraryChoice(
                 profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
                 transport.reaches_device,
             )  # fmt: skip
-            return self._drawn(choice, OfLibraryChoice(profile, choice), algorithm, transport)
+            return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
+        leading = 1 if self.draws else 0
+        named = OfAlgorithm(profile, algorithm, transport.reaches_device)
         if algorithm == PARAMETER_SERVER:
-            return self._servers(software, transport, profile)
-        drawn = 1 if self.draws and profile is not None else 0
-        composed = Composed(ALGORITHMS[algorithm], software, leading_axes=drawn)
-        if profile is None:
-            return self._kept(composed, algorithm, transport), (
-                Unmeasured(unmeasured(algorithm, transport.name))
-            )
-        fit = profile.network.get(algorithm)
-        found: Evidence = OfAlgorithm(profile, algorithm)
-        if fit is not None:
-            found = BetweenNodes(profile, fit, software)
-        return self._drawn(composed, found, algorithm, transport)
-
-    def _servers(
-        self, software: Software, transport: Transport, profile: Profile | None
-    ) -> tuple[Bucketed, Evidence]:
-        algorithm = PARAMETER_SERVER
-        fit = profile.ps.get(transport.name) if profile is not None else None
-        drawn = 1 if self.draws and profile is not None else 0
-        if fit is not None and profile is not None:
+            fit = profile.ps.get(transport.name)
+            if fit is None:
+                return ParameterServer(software, leading_axes=leading), named
             cost = fit.drawn(self.draws, 1, apart=True) if self.draws else fit.cost(apart=True)
-            model = ParameterServer(software, cost, leading_axes=drawn)
-            return self._drawn(model, OfServers(profile, fit, software), algorithm, transport)
-        model = ParameterServer(software, leading_axes=drawn)
-        if profile is None:
-            return self._kept(model, algorithm, transport), (
-                Unmeasured(unmeasured(algorithm, transport.name))
-            )
-        return self._drawn(model, OfAlgorithm(profile, algorithm), algorithm, transport)
+            servers = ParameterServer(software, cost, leading_axes=leading)
+            return servers, OfServers(profile, fit, software)
+        composed = Composed(ALGORITHMS[algorithm], software, leading_axes=leading)
+        between = profile.network.get(algorithm)
+        return composed, BetweenNodes(profile, between, software) if between else named
+
+    def _fabrics(self, profile: Profile) -> frozenset[str]:
+        """Those that the study has a profile for alone; empty for any."""
+        return next(
+            (self.fabrics.get(name, frozenset()) for name, own in self.profiles.items()
+             if own is profile),
+            frozenset(),
+        )  # fmt: skip
 
     def _software(self, algorithm: str, transport: Transport, profile: Profile | None) -> Software:
         """What a message costs besides the wire: as measured, else as the catalogue has it."""
@@ -208,8 +245,7 @@ class Factory:
         if profile is not None and not served:
             gamma = profile.gamma_s_per_byte
             if profile.fits:
-                read = profile.draws if self.draws else profile.software
-                within = across = read(algorithm)
+                within = across = self._step_cost(algorithm, profile)
             if between is not None:
                 across = between.host
                 within = within if profile.fits else across
@@ -238,13 +274,11 @@ class Factory:
             crossing,
         )
 
-    def _drawn(
-        self, model: Bucketed, evidence: Evidence, algorithm: str, transport: Transport
-    ) -> tuple[Bucketed, Evidence]:
-        """With the held-out error where draws are priced."""
-        if self.draws:
-            model = Drawn(model, evidence, self.draws, algorithm)
-        return self._kept(model, algorithm, transport), evidence
+    def _step_cost(self, algorithm: str, profile: Profile) -> StepCost:
+        """The software's part as it was fitted, or as many draws of it as are priced."""
+        if not self.draws:
+            return profile.software(algorithm)
+        return profile.draws(algorithm, self.draws)
 
     def _kept(self, model: Bucketed, algorithm: str, transport: Transport) -> Bucketed:
         if self.remember is None:
@@ -256,25 +290,62 @@ class Factory:
         """Whether anybody knows how the aggregation is done."""
         return not isinstance(_innermost(self(name).model), Unknown)
 
-    def profile(self, algorithm: str, transport: str) -> Profile | None:
-        """The first profile that prices the algorithm over the transport; None if none does.
+    def candidates(self, algorithm: str, transport: str) -> tuple[Profile, ...]:
+        """The profiles that price the algorithm over the transport, in the order of the study.
 
         One with fits prices every named algorithm, one with ``network`` fits those that it was
         measured with between nodes, one with an ``auto`` part the library's choice. Parameter
         servers that were measured come before what fits of allreduce say of them.
         """
         if algorithm in BY_NAME:
-            return None  # rules choose, whatever was measured
+            return ()  # rules choose, whatever was measured
+        profiles = self.profiles.values()
         if algorithm == PARAMETER_SERVER:
-            for profile in self.profiles.values():
-                if transport in profile.ps:
-                    return profile
-        for profile in self.profiles.values():
-            named = bool(profile.fits) or algorithm in profile.network
-            serves = profile.auto is not None if algorithm == AUTO else named
-            if profile.transport == transport and serves:
-                return profile
-        return None
+            served = tuple(profile for profile in profiles if transport in profile.ps)
+            if served:
+                return served
+        return tuple(
+            profile
+            for profile in profiles
+            if profile.transport == transport
+            and (
+                profile.auto is not None
+                if algorithm == AUTO
+                else bool(profile.fits) or algorithm in profile.network
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which of several profiles prices a point: a function of its layout.
+
+    Of those that have a price there, the one whose hardware is most like the point's (see
+    :meth:`~dse.calibration.evidence.Evidence.likeness`), of equals the first of the study. fabrics:
+    of each profile the networks that it is for alone, empty for any; the catalogue, if it comes
+    last, prices what no profile is for.
+    """
+
+    models: tuple[Bucketed, ...]
+    evidence: tuple[Evidence, ...]
+    fabrics: tuple[frozenset[str], ...]
+
+    def __call__(self, layout: Any) -> NDArray[np.intp]:
+        """Position of the profile, for every point."""
+        scores: list[Array] = []
+        for model, evidence, fabrics in zip(self.models, self.evidence, self.fabrics, strict=False):
+            score = np.where(model.priced(layout), evidence.likeness(layout), _UNPRICED)
+            if fabrics:
+                on = np.asarray(False)
+                for fabric in fabrics:
+                    on = on | layout.on_fabric(fabric)
+                score = np.where(on, score, _NOT_FOR)
+            scores.append(score)
+        scores += [np.asarray(_CATALOGUE)] * (len(self.models) - len(scores))
+        return np.asarray(np.argmax(np.stack(np.broadcast_arrays(*scores)), axis=0))
+
+
+_UNPRICED, _CATALOGUE, _NOT_FOR = -1.0, -2.0, -3.0
 
 
 def _innermost(model: Aggregation) -> Aggregation:

@@ -9,16 +9,19 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.evidence import OfLibraryChoice
+from dse.calibration.evidence import ByLayoutEvidence
+from dse.model.aggregation.base import HARDWARE_AXES
+from dse.model.aggregation.library_rules import AUTO
 from dse.model.collectives import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware
-from dse.pricing.points import Points
+from dse.pricing.points import Coordinate, Points
 from dse.pricing.problem import Problem
 from dse.study import AggregationName, Value, Wire
 
 MOST_LISTED = 6
+MOST_COUNTS = 16  # of accelerators, that are tried to learn which profiles price anything
 # Axes that the closed model does not contain.
 UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement")
 
@@ -28,10 +31,10 @@ def cautions(problem: Problem) -> list[str]:
     if problem.closed:
         return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
     found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
-    for name, profile in _chosen(problem):
-        found += unpriced_layouts(problem, name, profile)
-        if _networks_alike(problem, profile):
-            found.append(unknown_speed(name, profile))
+    for name, profiles in chosen(problem):
+        found += unpriced_layouts(problem, name, profiles)
+        found += [unknown_speed(name, profile) for profile in profiles
+                  if _networks_alike(problem, profile)]  # fmt: skip
     return found + _hosts(problem) + _tables(problem)
 
 
@@ -119,14 +122,33 @@ def unused(name: str) -> str:
 def _unused(problem: Problem) -> list[str]:
     """Names of profiles that serve no aggregation of the study and know none of its devices."""
     using = {
-        id(profile)
-        for name in problem.study.aggregations
-        for profile in problem.aggregation(name).evidence.profiles
+        id(profile) for name in problem.study.aggregations for profile in _taken(problem, name)
     }
     return [
         name for name, profile in problem.profiles.items()
         if id(profile) not in using and not profile.compute
     ]  # fmt: skip
+
+
+def _taken(problem: Problem, name: AggregationName) -> Iterator[Profile]:
+    """The profiles that price some point of the study; of a choice among several those that win
+    anywhere in a thinned grid of its hardware."""
+    evidence = problem.aggregation(name).evidence
+    if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
+        yield from evidence.profiles
+        return
+    slab = next(slab for slab in problem.space.slabs if slab.fixed["aggregation"] == name)
+    rank = len(slab.axes)
+    coordinates = {}
+    for number, axis in enumerate(slab.axes):
+        count = len(axis.values)
+        kept = np.arange(count) if axis.name in HARDWARE_AXES else np.zeros(1, dtype=np.int64)
+        if axis.name == "gpus":
+            kept = np.unique(np.linspace(0, count - 1, min(count, MOST_COUNTS)).astype(np.int64))
+        shape = tuple(-1 if other == number else 1 for other in range(rank))
+        coordinates[axis.name] = Coordinate(axis.values, kept.reshape(shape))
+    for part in evidence.taken(Points(problem, slab.fixed, coordinates, rank)):
+        yield from part.profiles
 
 
 def unknown_speed(name: str, profile: Profile) -> str:
@@ -138,32 +160,31 @@ def unknown_speed(name: str, profile: Profile) -> str:
     )
 
 
-def unpriced_layouts(problem: Problem, name: str, profile: Profile) -> list[str]:
-    """The layouts of the study that the profile cannot price, and why; nothing where it can."""
-    assert profile.auto is not None
-    cost = profile.auto.cost()
+def unpriced_layouts(problem: Problem, name: str, profiles: Sequence[Profile]) -> list[str]:
+    """The layouts of the study that no profile can price, and why; nothing where one can."""
+    costs = [profile.auto.cost() for profile in profiles if profile.auto is not None]
     layouts = [
         (local, ranks)
         for local in problem.ranks_per_node
         for ranks in problem.study.numbers("gpus", 1.0)
-        if not cost.priced(ranks, local)
+        if not any(cost.priced(ranks, local) for cost in costs)
     ]
     found = []
     for between in (True, False):
         mine = [(g, n) for g, n in layouts if bool(node_count(n, g) > 1) is between]
         if mine:
-            found.append(f"{_no_price(name, profile, between)}; rejected: {_layouts(mine)}.")
+            found.append(f"{_no_price(name, profiles, between)}; rejected: {_layouts(mine)}.")
     return found
 
 
 def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
     """Why the aggregation of a point has no price, in a clause; '' where that is not why."""
     points = problem.points_at(values)
-    profile = points.summing.profile
-    if profile is None or np.all(points.priced):
+    profiles = points.summing.evidence.profiles
+    if not profiles or np.all(points.priced):
         return ""
     between = bool(np.all(node_count(points.gpus, points.gpus_per_node) > 1))
-    return _no_price(points.summing.name, profile, between)
+    return _no_price(points.summing.name, profiles, between)
 
 
 def folded_ranks(points: Points) -> int:
@@ -178,18 +199,21 @@ def folded_ranks(points: Points) -> int:
     return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))
 
 
-def _no_price(name: str, profile: Profile, between: bool) -> str:
+def _no_price(name: str, profiles: Sequence[Profile], between: bool) -> str:
     tier = "between nodes" if between else "inside one node"
     where = "inside one node only" if between else "on several nodes only"
-    return f"{name} has no price {tier}, since profile {profile.name} was measured {where}"
+    names = ", ".join(profile.name for profile in profiles)
+    who = f"profile {names} was" if len(profiles) == 1 else f"profiles {names} were"
+    return f"{name} has no price {tier}, since {who} measured {where}"
 
 
-def _chosen(problem: Problem) -> Iterator[tuple[AggregationName, Profile]]:
-    """What of the study the library chooses as a profile measured it, and that profile."""
+def chosen(problem: Problem) -> Iterator[tuple[AggregationName, tuple[Profile, ...]]]:
+    """What of the study the library chooses as profiles measured it, and these."""
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
-        evidence = problem.aggregation(name).evidence
-        if isinstance(evidence, OfLibraryChoice):
-            yield name, evidence.profile
+        if name.algorithm == AUTO:
+            profiles = problem.aggregation(name).evidence.profiles
+            if profiles and all(profile.auto is not None for profile in profiles):
+                yield name, profiles
 
 
 def _other_fabrics(problem: Problem) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +12,6 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.finding import profile_of_study
 from dse.errors import DseError, StudyError
-from dse.model.aggregation.library_rules import AUTO
-from dse.model.step import PARAMETER_SERVER
 from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.axes import check_axes
@@ -166,32 +164,13 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> cata
 
 
 def _profiles(study: Study) -> Mapping[str, Profile]:
-    """The study's profiles by name; of two that price the same the first counts.
-
-    One profile of a transport may price the named algorithms, another the library's own choice or
-    parameter servers; one of no transport may tell how fast a device computes.
-    """
-    found: dict[str, Profile] = {}
-    served: set[tuple[str, str]] = set()
-    for position, name in enumerate(study.calibration):
-        profile = read_profile(profile_path(study, name, position))
-        serves = set(_served_by(profile))
-        if serves - served:
-            found[name] = profile
-        served |= serves
+    """The study's profiles by name. Which of them prices a point is decided for each."""
+    found = {
+        name: read_profile(profile_path(study, name, position))
+        for position, name in enumerate(study.calibration)
+    }
     check_choices(study, Factory(found))
     return found
-
-
-def _served_by(profile: Profile) -> Iterator[tuple[str, str]]:
-    """What a profile prices: (transport, part), or (device, precision)."""
-    if profile.fits:
-        yield profile.transport, "any"
-    if profile.auto:
-        yield profile.transport, AUTO
-    yield from ((profile.transport, algorithm) for algorithm in profile.network)
-    yield from ((transport, PARAMETER_SERVER) for transport in profile.ps)
-    yield from ((part.device, part.precision) for part in profile.compute)
 
 
 def profile_path(study: Study, name: str, position: int) -> Path:

@@ -339,6 +339,11 @@ class Points:
         kind = np.array([same_kind(measured, name) for name in names])
         return np.asarray(kind[self.coordinates[axis].at])
 
+    def on_fabric(self, fabric: str) -> Mask:
+        """Whether the network is that of the catalogue."""
+        axis, names = self._network_names
+        return np.array([name == fabric for name in names])[self.coordinates[axis].at]
+
     @property
     def link_name(self) -> str:
         """Of the network of the first point."""

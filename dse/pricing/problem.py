@@ -99,7 +99,9 @@ class Problem:
     def factory(self) -> Factory:
         """Makes the study's aggregations."""
         draws = self.draw_count if self.draws else 0
-        return Factory(self.profiles, self.step_model.measurable, draws, self.remember)
+        return Factory(
+            self.profiles, self.study.fabrics, self.step_model.measurable, draws, self.remember
+        )
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dse import catalog
-from dse.calibration.evidence import OfLibraryChoice
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
@@ -90,20 +89,20 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
     """What prices of the library's own choice rest on, one or two sentences per profile in use."""
     lines = []
     for name in problem.study.named_aggregations:
-        evidence = problem.aggregation(name).evidence
-        if not isinstance(evidence, OfLibraryChoice):
+        if name.algorithm != AUTO:
             continue
-        profile = evidence.profile
-        lines += caveats.unpriced_layouts(problem, name, profile)
-        speed = profile.link_bytes_per_s
-        if speed is None and profile.max_nodes > 1:
-            lines.append(caveats.unknown_speed(name, profile))
-        elif speed is not None:
-            lines.append(
-                f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
-                f"(profile {profile.name}). On other networks its time per byte is scaled by the "
-                "speed, its latency is left."
-            )
+        profiles = problem.aggregation(name).evidence.profiles
+        lines += caveats.unpriced_layouts(problem, name, profiles) if profiles else []
+        for profile in profiles:
+            speed = profile.link_bytes_per_s
+            if speed is None and profile.max_nodes > 1:
+                lines.append(caveats.unknown_speed(name, profile))
+            elif speed is not None:
+                lines.append(
+                    f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
+                    f"(profile {profile.name}). On other networks its time per byte is scaled by "
+                    "the speed, its latency is left."
+                )
     return lines
 
 

@@ -13,29 +13,35 @@ from dse.pricing.problem import Problem
 
 def server_note(problem: Problem, transport: str) -> str:
     """Where the price of parameter servers over a transport comes from; empty if not measured."""
-    profile = problem.factory.profile(PARAMETER_SERVER, transport)
-    if profile is None or transport not in profile.ps:
+    known = problem.factory.candidates(PARAMETER_SERVER, transport)
+    names = [profile.name for profile in known if transport in profile.ps]
+    if not names:
         return ""
-    return f"parameter servers as measured by profile {profile.name}, wire from the catalogue"
+    return f"parameter servers as measured by {_profiles(names)}, wire from the catalogue"
+
+
+def _profiles(names: list[str]) -> str:
+    return f"profile{'s' * (len(names) > 1)} {', '.join(names)}"
 
 
 def server_assumptions(problem: Problem, transports: list[str]) -> Iterator[str]:
     """What the price of measured parameter servers rests on, a sentence or two per profile."""
     for transport in transports:
-        profile = problem.factory.profile(PARAMETER_SERVER, transport)
-        part = profile.ps.get(transport) if profile is not None else None
-        if profile is None or part is None:
-            continue
-        where = (
-            "with a machine for each worker and server"
-            if part.cores is None
-            else f"with all processes on one machine of {part.cores:g} cores"
-        )
-        yield (
-            f"Parameter servers over {transport} were measured {where} (profile {profile.name}). "
-            "Here each has a machine of its own, of the speed measured; assumed is that a process "
-            "does half of the work of its messages, on one core of it."
-        )
+        for profile in problem.factory.candidates(PARAMETER_SERVER, transport):
+            part = profile.ps.get(transport)
+            if part is None:
+                continue
+            where = (
+                "with a machine for each worker and server"
+                if part.cores is None
+                else f"with all processes on one machine of {part.cores:g} cores"
+            )
+            yield (
+                f"Parameter servers over {transport} were measured {where} (profile "
+                f"{profile.name}). Here each has a machine of its own, of the speed measured; "
+                "assumed is that a process does half of the work of its messages, on one core of "
+                "it."
+            )
 
 
 def efficiency_lines(problem: Problem) -> Iterator[str]:

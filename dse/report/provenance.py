@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dse import catalog
+from dse.calibration import Profile
 from dse.catalog import Fact
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing.aggregations import PricedAggregation, serving
@@ -59,16 +60,21 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
 
 def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> str:
     """Where the prices of the named algorithms come from."""
-    profile = problem.factory.profile(algorithms[0], transport)
-    if profile is not None:
-        return f"software costs from profile {profile.name}, wire from the catalogue"
-    chosen = problem.factory.profile(AUTO, transport)
-    if chosen is None:
+    known = problem.factory.candidates(algorithms[0], transport)
+    if known:
+        return f"software costs from {_profiles(known)}, wire from the catalogue"
+    chosen = problem.factory.candidates(AUTO, transport)
+    if not chosen:
         return "software costs from the catalogue, not measured"
+    holds = "holds" if len(chosen) == 1 else "hold"
     return (
-        f"{', '.join(algorithms)}: software costs from the catalogue, not measured, since profile "
-        f"{chosen.name} holds only what the library chose"
+        f"{', '.join(algorithms)}: software costs from the catalogue, not measured, since "
+        f"{_profiles(chosen)} {holds} only what the library chose"
     )
+
+
+def _profiles(known: Sequence[Profile]) -> str:
+    return f"profile{'s' * (len(known) > 1)} {', '.join(profile.name for profile in known)}"
 
 
 def _chosen_note(problem: Problem, one: PricedAggregation) -> str:
@@ -76,11 +82,11 @@ def _chosen_note(problem: Problem, one: PricedAggregation) -> str:
     if authority is not None:
         by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"
         return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms)}"
-    profile = one.profile
-    if profile is None:
+    if not one.evidence.profiles:
         return "auto: the library's own choice, not measured"
-    where = profile.source or profile.system
-    return f"auto: the library's own choice, fitted on {where} (profile {profile.name})"
+    fitted = [f"{profile.source or profile.system} (profile {profile.name})"
+              for profile in one.evidence.profiles]  # fmt: skip
+    return f"auto: the library's own choice, fitted on {' and on '.join(fitted)}"
 
 
 def devices(problem: Problem) -> list[str]:

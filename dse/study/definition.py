@@ -229,6 +229,7 @@ class Study:
     """Everything a study file says. ``axes`` are in the order of the file.
 
     ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
+    ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -246,6 +247,7 @@ class Study:
     content_hash: str
     description: str = ""
     calibration: tuple[str, ...] = ()
+    fabrics: Mapping[str, frozenset[str]] = field(default_factory=dict)
     target: Target | None = None
     search: SearchOptions = SearchOptions()
     executor: ExecutorOptions = ExecutorOptions()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import InlinePrices, InlineWorkload
@@ -50,7 +51,21 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
     )
 
 
-def read_calibration(cursor: Cursor) -> tuple[str, ...]:
+def read_calibration(
+    cursor: Cursor, names: Names
+) -> tuple[tuple[str, ...], Mapping[str, frozenset[str]]]:
+    """Names of profiles as they are, paths from the working folder; and of each the fabrics that it
+    is for alone, where the study says so: ``{ib-hdr: mine, 200gbe: vendor-b}``."""
+    if not isinstance(cursor.value, dict):
+        return read_profiles(cursor), {}
+    fabrics: dict[str, frozenset[str]] = {}
+    for fabric in cursor.keys(names.fabrics):
+        for profile in read_profiles(cursor.at(fabric)):
+            fabrics[profile] = fabrics.get(profile, frozenset()) | {fabric}
+    return tuple(fabrics), fabrics
+
+
+def read_profiles(cursor: Cursor) -> tuple[str, ...]:
     """Names of profiles as they are, paths from the working folder."""
     found: list[str] = []
     for place in cursor.each():

@@ -81,6 +81,9 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
     constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
+    profiles, fabrics = (
+        ((), {}) if not top.has("calibration") else read_calibration(top.at("calibration"), names)
+    )
     target = read_target(top)
     if target is None:
         check_target(top, objectives, constraints)
@@ -89,7 +92,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         description=file.description,
         path=source.path,
         workload=workload,
-        calibration=read_calibration(top.at("calibration")) if top.has("calibration") else (),
+        calibration=profiles,
+        fabrics=fabrics,
         axes=axes,
         defaults=defaults,
         conditions=conditions,

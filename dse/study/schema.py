@@ -35,6 +35,7 @@ def _one_or_list(item: dict[str, Any]) -> dict[str, Any]:
 
 Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 _TEXTS = _one_or_list({"type": "string"})
+_PROFILES = {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "additionalProperties": _TEXTS}]}
 _QUANTITY = {"type": ["string", "number"]}
 _RANGE: dict[str, Any] = {
     "type": "object",
@@ -163,8 +164,9 @@ class StudyFile(_Section):
         description="a name of the catalogue, a path, or {params, forward_flops, "
         "activation_bytes, input_bytes, layers}"
     )
-    calibration: Annotated[Any, _json(_TEXTS)] = Field(
-        default=None, description="names or paths of calibration profiles"
+    calibration: Annotated[Any, _json(_PROFILES)] = Field(
+        default=None,
+        description="names or paths of calibration profiles, also by fabric",
     )
     space: Space = Field(description="the axes")  # type: ignore[valid-type]
     when: list[When] = Field(default=[], description="axes that apply only under others' values")

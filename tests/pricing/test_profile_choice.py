@@ -1,0 +1,145 @@
+"""dse.pricing.aggregations.Choice: which of several profiles prices a point."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.calibration.evidence import ByLayoutEvidence
+from dse.errors import StudyError
+from dse.pricing.caveats import cautions
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from tests.pricing import studies
+
+STUDY = """\
+study: two
+workload: bert-large-s128
+calibration: {calibration}
+space:
+  accelerator: [a100-sxm4-40gb, h100-sxm]
+  gpus: [1, 8, 16, 64]
+  gpus_per_node: [8]
+  nics_per_node: [8]
+  inter_node: [ib-hdr, 200gbe]
+  batch_per_gpu: [16]
+  aggregation: [{aggregation}]
+baseline: {{accelerator: h100-sxm, gpus: 1}}
+objectives: {{maximize: speedup, minimize: capital}}
+"""
+
+
+def problem(folder: Path, calibration: str, aggregation: str = "auto-nccl") -> Problem:
+    text = STUDY.format(calibration=calibration, aggregation=aggregation)
+    return load(studies.written(folder, text))
+
+
+def priced_by(problem: Problem, **values: Any) -> str | None:
+    """Name of the profile that prices the baseline with other values."""
+    points = problem.points_at({**problem.study.baseline.values, **values})
+    evidence = points.summing.evidence
+    if isinstance(evidence, ByLayoutEvidence):
+        (part,) = evidence.taken(points)
+        return part.profile.name if part.profile else None
+    return evidence.profile.name if evidence.profile else None
+
+
+def comm_s(problem: Problem, **values: Any) -> float:
+    points = problem.points_at({**problem.study.baseline.values, **values})
+    return float(np.ravel(points.step_time().comm_s)[0])
+
+
+def test_each_layout_has_the_half_that_was_measured_there(tmp_path: Path) -> None:
+    """One profile of a node and one of several nodes of the same machines are a whole."""
+    both = problem(tmp_path, "[aws-p5-efa, aws-p5-node]")
+    assert priced_by(both, gpus=8) == "aws-p5-node"
+    assert priced_by(both, gpus=64) == "aws-p5-efa"
+    alone = problem(tmp_path, "[aws-p5-node]")
+    assert comm_s(both, gpus=8) == comm_s(alone, gpus=8)
+    assert np.isfinite(comm_s(both, gpus=64))
+    assert np.isnan(comm_s(alone, gpus=64))
+    assert not any("no price" in line for line in cautions(both))
+
+
+def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
+    for order in ("[h100-node, a100-node]", "[a100-node, h100-node]"):
+        both = problem(tmp_path, order)
+        assert priced_by(both, gpus=8, accelerator="a100-sxm4-40gb") == "a100-node"
+        assert priced_by(both, gpus=8, accelerator="h100-sxm") == "h100-node"
+        assert comm_s(both, gpus=8, accelerator="a100-sxm4-40gb") > comm_s(both, gpus=8)
+
+
+def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> None:
+    both = problem(tmp_path, "[h100-node, h100-node-snellius]")
+    assert priced_by(both, gpus=8) == "h100-node"
+    (line,) = [line for line in cautions(both) if "prices nothing" in line]
+    assert "h100-node-snellius" in line
+
+
+def test_networks_by_name_tell_two_vendors_apart(tmp_path: Path) -> None:
+    by_name = problem(
+        tmp_path, "{ib-hdr: [polaris-ofi, h100-node], 200gbe: [polaris-tcp, h100-node]}"
+    )
+    assert priced_by(by_name, gpus=64, inter_node="ib-hdr") == "polaris-ofi"
+    assert priced_by(by_name, gpus=64, inter_node="200gbe") == "polaris-tcp"
+    assert comm_s(by_name, gpus=64, inter_node="ib-hdr") < comm_s(
+        by_name, gpus=64, inter_node="200gbe"
+    )
+    assert priced_by(by_name, gpus=8) == "h100-node"
+
+
+def test_the_catalogue_prices_networks_that_no_profile_is_for(tmp_path: Path) -> None:
+    profile = Path(__file__).parents[1] / "golden/calibrations/this-machine.yaml"
+    only = problem(tmp_path, f'{{ib-hdr: "{profile}"}}', "ring-mpi")
+    assert priced_by(only, gpus=64, inter_node="ib-hdr") == "this-machine"
+    assert priced_by(only, gpus=64, inter_node="200gbe") is None
+    bare = problem(tmp_path, "[]", "ring-mpi")
+    assert comm_s(only, gpus=64, inter_node="200gbe") == comm_s(
+        bare, gpus=64, inter_node="200gbe"
+    )
+
+
+def test_a_grid_and_a_company_have_the_prices_of_each_point(tmp_path: Path) -> None:
+    both = problem(tmp_path, "[aws-p5-efa, aws-p5-node, a100-node]")
+    points = [both.space.point(index) for index in range(both.space.size)]
+    alone = [float(both.point(point)["step"][0]) for point in points]
+    ((where, together),) = both.rows(points)
+    np.testing.assert_array_equal(np.broadcast_to(together["step"], where.shape), alone)
+    (box,) = both.space.boxes(1 << 20)
+    grid = np.broadcast_to(both.box(box)["step"], box.shape).ravel()
+    np.testing.assert_array_equal(grid, alone)
+
+
+def test_draws_of_several_profiles_go_together(tmp_path: Path) -> None:
+    """As many of each, whatever its file holds."""
+    both = problem(tmp_path, "[h100-node, a100-node]")
+    point = {**both.study.baseline.values, "gpus": 8}
+    drawn = both.sampled.point(point, speedup=False)["step"]
+    assert drawn.shape == (both.draw_count, 1)
+    assert np.isfinite(drawn).all()
+
+
+@pytest.mark.parametrize(
+    ("calibration", "said"),
+    [
+        ("{ib-hdrr: h100-node}", "ib-hdr"),
+        ("{ib-hdr: h100-nod}", "no calibration profile 'h100-nod'"),
+        ("{ib-hdr: [h100-node, h100-node]}", "duplicate"),
+    ],
+)
+def test_mistakes_are_told_where_they_are(tmp_path: Path, calibration: str, said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        problem(tmp_path, calibration)
+    assert said in str(caught.value)
+    assert caught.value.line == 3
+
+
+def test_the_study_keeps_what_a_profile_is_for(tmp_path: Path) -> None:
+    found = problem(tmp_path, "{ib-hdr: h100-node, 200gbe: h100-node}").study
+    assert found.calibration == ("h100-node",)
+    assert found.fabrics == {"h100-node": {"ib-hdr", "200gbe"}}
+    assert json.dumps(found.calibration)
