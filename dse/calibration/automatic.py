@@ -12,7 +12,8 @@ from dse.calibration.experiment import Measurement
 from dse.calibration.files import rounded
 from dse.calibration.fit import relative_error
 from dse.calibration.library_fit import Fitted, fit_library
-from dse.calibration.library_part import NORMAL_90, PER_OCTAVE, LibraryFit
+from dse.calibration.library_part import LibraryFit
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE
 from dse.errors import MeasurementError
 from dse.model.arrays import Array
 

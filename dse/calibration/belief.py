@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.calibration.design import on_cores_s
-from dse.calibration.library_part import AUTO, NORMAL_90
+from dse.calibration.library_part import AUTO
 from dse.calibration.prediction import Prediction, predict
 from dse.calibration.profile import Profile
+from dse.calibration.spread import NORMAL_90
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array, ArrayLike, Mask
 

@@ -6,17 +6,19 @@ the points' shape S, see :class:`~dse.model.aggregation.base.Layout`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.network_part import NetworkFit
-from dse.calibration.prediction import octaves_outside
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
+from dse.calibration.spread import UNLIKE, octaves_outside
 from dse.calibration.words import short, size_text, span_text
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.composed import Software
@@ -25,13 +27,39 @@ from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 
-NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
-NORMAL_P90 = 1.645  # its 90th percentile
-OUTSIDE_WIDENING = 2.0  # of the held-out error where nothing like the point was measured
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
+# Messages of fewer bytes are bound by what is done per element, not per byte. Assumed.
+SMALL_BYTES = 64 * 1024.0
 SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
+NEAR_OCTAVES = 1.0  # doublings beyond the measured range that still count as near
 
-Check: TypeAlias = tuple[Mask, Callable[[], str]]  # which points pass, and what to say of one else
+
+class Grade(IntEnum):
+    """How far a point lies from what was measured.
+
+    NEAR: nothing is of another kind, and every count, size and speed is within one doubling.
+    """
+
+    INSIDE = 0
+    NEAR = 1
+    FAR = 2
+
+
+class Check(NamedTuple):
+    """One thing that a point has in common with what was measured, or not.
+
+    octaves: doublings beyond the measured range. unlike: it is of another kind. Both broadcast to
+    the points' shape. text: what to say of a single point that is not inside.
+    """
+
+    octaves: Array
+    unlike: Mask
+    text: Callable[[], str]
+
+    @property
+    def passed(self) -> Mask:
+        """Whether it is as measured."""
+        return np.asarray((self.octaves == 0) & ~self.unlike)
 
 
 class Surroundings(Layout, Protocol):
@@ -82,8 +110,8 @@ class Evidence(Protocol):
         first the accelerator, then the link between nodes, then one node or several."""
         ...
 
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Whether it was measured like this; one accelerator sums nothing."""
+    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
+        """How far from what was measured, a :class:`Grade`; one accelerator sums nothing."""
         ...
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
@@ -97,9 +125,11 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Unmeasured:
-    """Nobody measured it, and ``why``."""
+    """Nobody measured it, and ``why``. everywhere: also on one accelerator, which sums nothing:
+    a closed formula prices whole steps, in which measurements have no part."""
 
     why: str
+    everywhere: bool = False
     profile: None = None
     profiles: tuple[()] = ()
     parts_measured: tuple[bool, ...] = (False,)
@@ -114,15 +144,14 @@ class Unmeasured:
         del layout
         return np.zeros(())
 
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Only where nothing is summed."""
+    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
+        """See :class:`Evidence`."""
         del gradients
-        return np.asarray(layout.gpus <= 1)
+        return np.where((layout.gpus <= 1) & (not self.everywhere), Grade.INSIDE, Grade.FAR)
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """See :class:`Evidence`."""
-        del gradients
-        return [] if np.all(layout.gpus <= 1) else [self.why]
+        return [] if np.all(self.grade(gradients, layout) == Grade.INSIDE) else [self.why]
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """None that is known."""
@@ -130,43 +159,8 @@ class Unmeasured:
         return np.zeros(())
 
 
-@dataclass(frozen=True)
-class Formula:
-    """A closed formula prices whole steps, and measurements have no part in it."""
-
-    why: str
-    profile: None = None
-    profiles: tuple[()] = ()
-    parts_measured: tuple[bool, ...] = (False,)
-
-    def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
-        """Not at all."""
-        del gradients, layout
-        return False
-
-    def likeness(self, layout: Surroundings) -> Array:
-        """None."""
-        del layout
-        return np.zeros(())
-
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Nowhere."""
-        del gradients, layout
-        return np.asarray(False)
-
-    def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
-        """See :class:`Evidence`."""
-        del gradients, layout
-        return [self.why]
-
-    def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """None that is known."""
-        del gradients, layout
-        return np.zeros(())
-
-
-class _Checked:
-    """Evidence that consists of checks, each of which a point inside passes."""
+class Checked(ABC):
+    """Evidence of one profile, that consists of checks each of which a point inside passes."""
 
     profile: Profile
 
@@ -180,31 +174,40 @@ class _Checked:
         """The whole is."""
         return (True,)
 
+    @abstractmethod
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Everything that a point must have in common with what was measured."""
-        raise NotImplementedError
 
     def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
         """By its one profile."""
         del gradients, layout
         return True
 
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
+    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """See :class:`Evidence`."""
-        inside = np.asarray(True)
-        for mask, _ in self.checks(gradients, layout):
-            inside = inside & mask
-        return np.asarray((layout.gpus <= 1) | inside)
+        inside, near = np.asarray(True), np.asarray(True)
+        for check in self.checks(gradients, layout):
+            inside = inside & check.passed
+            near = near & (check.octaves <= NEAR_OCTAVES) & ~check.unlike
+        inside = inside | (layout.gpus <= 1)
+        return np.where(inside, Grade.INSIDE, np.where(near, Grade.NEAR, Grade.FAR))
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """See :class:`Evidence`."""
         if np.all(layout.gpus <= 1):
             return []
-        return [text() for mask, text in self.checks(gradients, layout) if not np.all(mask)]
+        return [c.text() for c in self.checks(gradients, layout) if not np.all(c.passed)]
+
+    def wider(self, gradients: Gradients, layout: Surroundings) -> Array:
+        """By what factor the spread is wider: where something is of another kind."""
+        unlike = np.asarray(False)
+        for check in self.checks(gradients, layout):
+            unlike = unlike | check.unlike
+        return np.where(unlike, UNLIKE, 1.0)
 
 
 @dataclass(frozen=True)
-class OfAlgorithm(_Checked):
+class OfAlgorithm(Checked):
     """A named algorithm by a profile that measured forced algorithms on one node.
 
     reaches_device: whether messages start in accelerator memory.
@@ -223,24 +226,25 @@ class OfAlgorithm(_Checked):
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, nodes, ranks with a core each, and the algorithm itself."""
         profile = self.profile
-        yield _same_element(gradients)
+        yield _elements(gradients, profile)
         yield _sizes(gradients, profile.message_bytes)
         yield _nodes(layout, profile)
         # Beyond, ranks shared cores: no cluster does that.
         yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
         known = ", ".join(profile.measured_algorithms)
         what = f"{self.algorithm} was not measured; its steps cost as those of {known}"
-        yield np.asarray(self.algorithm in profile.measured_algorithms), lambda: what
+        yield _kind(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """That of errors on what was held out, twice as wide outside."""
-        fit = self.profile.fit(self.algorithm)
-        width = held_out_spread(fit.error, fit.error_p90)
-        return width * np.where(self.inside(gradients, layout), 1.0, OUTSIDE_WIDENING)
+        """See :class:`Evidence`."""
+        sizes = _sizes(gradients, self.profile.message_bytes)
+        octaves = octaves_outside(layout.gpus, self.profile.ranks) + sizes.octaves
+        spread = self.profile.fit(self.algorithm).log_spread(octaves)
+        return np.asarray(spread * self.wider(gradients, layout))
 
 
 @dataclass(frozen=True)
-class BetweenNodes(_Checked):
+class BetweenNodes(Checked):
     """A named algorithm by a profile that measured it between nodes."""
 
     profile: Profile
@@ -250,40 +254,41 @@ class BetweenNodes(_Checked):
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
         several = node_count(layout.gpus, layout.gpus_per_node) > 1
-        device = np.asarray(not self.software.reaches_device) | layout.has_device(
-            self.profile.device
-        )
-        same = _within_speeds(self.software, layout, self.fit.link_bytes_per_s)
+        reaches = self.software.reaches_device
+        device = np.asarray(not reaches) | layout.has_device(self.profile.device)
+        same = _speed(self.software, layout, self.fit.link_bytes_per_s).passed
         return _likeness(device, ~several | (same & layout.has_link(self.profile.link)), several)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, ranks, ranks per node, and a link as fast."""
-        yield _same_element(gradients)
+        yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.profile.message_bytes)
         yield _ranks(layout, self.profile, self.profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = self.fit.ranks_per_node
-        yield (
-            np.asarray((local >= few) & (local <= most)),
+        yield Check(
+            octaves_outside(local, (few, most)),
+            np.asarray(False),
             lambda: (
                 f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)} between nodes"
             ),
         )
-        slow, fast = self.fit.link_bytes_per_s
-        speed = 1.0 / self.software.network(layout).wire_s_per_byte()
-        yield (
-            np.asarray((speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED)),
-            lambda: f"a link of {_gbps(_one(speed))} Gbps; measured {_span_gbps(slow, fast)}",
-        )
+        yield _speed(self.software, layout, self.fit.link_bytes_per_s)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """That of errors on what was held out, twice as wide outside."""
-        width = held_out_spread(self.fit.error, self.fit.error_p90)
-        return width * np.where(self.inside(gradients, layout), 1.0, OUTSIDE_WIDENING)
+        """See :class:`Evidence`."""
+        local = np.minimum(layout.gpus, layout.gpus_per_node)
+        octaves = (
+            octaves_outside(layout.gpus, self.profile.ranks)
+            + _sizes(gradients, self.profile.message_bytes).octaves
+            + octaves_outside(local, self.fit.ranks_per_node)
+            + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
+        )
+        return np.asarray(self.fit.log_spread(octaves) * self.wider(gradients, layout))
 
 
 @dataclass(frozen=True)
-class OfLibraryChoice(_Checked):
+class OfLibraryChoice(Checked):
     """What a library chose by itself, as a profile measured it."""
 
     profile: Profile
@@ -296,48 +301,51 @@ class OfLibraryChoice(_Checked):
         device = np.asarray(not self.aggregation.reaches_device) | layout.has_device(
             self.profile.device
         )
-        alone = any(anchor.nodes <= 1 for anchor in self.profile.auto.anchors)
-        apart = any(anchor.nodes > 1 for anchor in self.profile.auto.anchors)
-        tier = np.where(one, alone, apart)
-        return _likeness(device, one | self._same_network(layout), tier)
+        anchors = self.profile.auto.anchors
+        alone = any(anchor.nodes <= 1 for anchor in anchors)
+        apart = any(anchor.nodes > 1 for anchor in anchors)
+        return _likeness(device, self._link(layout).passed, np.where(one, alone, apart))
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, nodes, ranks, ranks per node, links and device."""
-        yield _same_element(gradients)
-        yield _sizes(gradients, self.profile.message_bytes)
-        yield _nodes(layout, self.profile)
-        yield _ranks(layout, self.profile, self.profile.ranks[1])
-        yield from self._likeness(layout)
-
-    def _likeness(self, layout: Surroundings) -> Iterator[Check]:
-        """Ranks per node, links and device."""
         profile, auto = self.profile, self.profile.auto
         assert auto is not None
+        yield _elements(gradients, profile)
+        yield _sizes(gradients, profile.message_bytes)
+        yield _nodes(layout, profile)
+        yield _ranks(layout, profile, profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = auto.ranks_per_node
         most = min(most, profile.cores)
-        yield (
-            np.asarray((local >= few) & (local <= most)),
+        yield Check(
+            octaves_outside(local, (few, most)),
+            np.asarray(False),
             lambda: f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)}",
         )
-        one = node_count(layout.gpus, layout.gpus_per_node) <= 1
-        yield np.asarray(one | self._same_network(layout)), lambda: self._other_link(layout)
-        device = self.aggregation.reaches_device  # else host memory is measured, whatever is beside
-        yield (
-            np.asarray(not device) | layout.own_inside_link,
+        yield self._link(layout)
+        yield from self._machine(layout)
+
+    def _machine(self, layout: Surroundings) -> Iterator[Check]:
+        """The link inside a node, and the device; of host memory neither matters."""
+        hosts = np.asarray(not self.aggregation.reaches_device)
+        yield _kind(
+            hosts | layout.own_inside_link,
             lambda: "another link inside the node than the accelerator comes with",
         )
-        yield (
-            np.asarray(not device) | layout.has_device(profile.device),
-            lambda: f"another accelerator; measured on {profile.device}",
+        yield _kind(
+            hosts | layout.has_device(self.profile.device),
+            lambda: f"another accelerator; measured on {self.profile.device}",
         )
 
-    def _same_network(self, layout: Surroundings) -> Mask:
-        """Whether the link between nodes is as fast as the one measured, and of no other kind."""
+    def _link(self, layout: Surroundings) -> Check:
+        """The link between nodes, where there are several: its speed and its kind."""
+        several = node_count(layout.gpus, layout.gpus_per_node) > 1
         if self.profile.link_bytes_per_s is None:
-            return np.asarray(False)
-        speed = np.abs(np.log(self.aggregation.slower(layout))) <= np.log(SAME_SPEED)
-        return np.asarray(speed & layout.has_link(self.profile.link))
+            return Check(np.zeros(()), np.asarray(several), lambda: self._other_link(layout))
+        apart = np.abs(np.log2(self.aggregation.slower(layout)))
+        octaves = np.where(several & (apart > np.log2(SAME_SPEED)), apart, 0.0)
+        unlike = several & ~layout.has_link(self.profile.link)
+        return Check(octaves, np.asarray(unlike), lambda: self._other_link(layout))
 
     def _other_link(self, layout: Surroundings) -> str:
         measured, link = self.profile.link_bytes_per_s, self.profile.link
@@ -350,26 +358,23 @@ class OfLibraryChoice(_Checked):
             f"measured {_gbps(measured)} Gbps a node ({link})"
         )
 
-    def alike(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Whether device, element, ranks per node and links are those measured."""
-        same = _same_element(gradients)[0]
-        for mask, _ in self._likeness(layout):
-            same = same & mask
-        return np.asarray(same)
-
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """As the profile says, with every doubling of ranks and bytes beyond what was measured;
-        twice as wide where something else is not alike."""
+        """As the profile says for every layout, and wider with every doubling of bytes and of the
+        link's speed."""
         assert self.profile.auto is not None
-        octaves = np.asarray(_octaves(gradients, self.profile.message_bytes))
+        sizes, link = _sizes(gradients, self.profile.message_bytes), self._link(layout)
+        unlike = link.unlike
+        for check in self._machine(layout):
+            unlike = unlike | check.unlike
         largest = float(gradients.message_bytes.max(initial=0.0))
-        spread = self.profile.auto.log_spread(layout.gpus, layout.gpus_per_node, octaves, largest)
-        unlike = ~(self.alike(gradients, layout) | (layout.gpus <= 1))
-        return np.asarray(spread * np.where(unlike, OUTSIDE_WIDENING, 1.0))
+        spread = self.profile.auto.log_spread(
+            layout.gpus, layout.gpus_per_node, sizes.octaves + link.octaves, largest
+        )
+        return np.asarray(spread * np.where(unlike & (layout.gpus > 1), UNLIKE, 1.0))
 
 
 @dataclass(frozen=True)
-class OfServers(_Checked):
+class OfServers(Checked):
     """Parameter servers as a profile measured them, a machine of its own for every process."""
 
     profile: Profile
@@ -378,60 +383,45 @@ class OfServers(_Checked):
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        same = _within_speeds(self.software, layout, self.fit.link_bytes_per_s)
+        same = _speed(self.software, layout, self.fit.link_bytes_per_s).passed
         return _likeness(np.asarray(True), same & layout.has_link(self.fit.link), same)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, workers, servers, machines and link."""
-        yield _same_element(gradients)
+        yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.fit.message_bytes)
         workers = node_count(layout.gpus, layout.gpus_per_node)
         for what, counts, limits in (
             ("workers", workers, self.fit.workers), ("servers", layout.servers, self.fit.servers),
         ):  # fmt: skip
-            yield _within(what, counts, limits)
-        yield from self._likeness(layout)
-
-    def _likeness(self, layout: Surroundings) -> Iterator[Check]:
-        """Machines and link as measured."""
+            yield _count(what, counts, limits)
         shared = self.fit.cores
         together = f"all processes on one machine of {shared or 0:g} cores"
-        yield (
+        yield _kind(
             np.asarray(shared is None),
             lambda: f"a machine for every worker and server; measured {together}",
         )
-        yield (
+        yield _kind(
             np.asarray(~layout.colocated),
             lambda: "servers on the workers' machines; measured beside them",
         )
         local = np.minimum(layout.gpus, layout.gpus_per_node)
-        yield (
-            np.asarray(local <= 1),
+        yield Check(
+            octaves_outside(local, (1, 1)),
+            np.asarray(False),
             lambda: f"{_one(local):,.0f} accelerators a worker; measured 1",
         )
-        slow, fast = self.fit.link_bytes_per_s
-        speed = 1.0 / self.software.network(layout).wire_s_per_byte()
-        ends = " to ".join(dict.fromkeys(short(8e-9 * end) for end in (slow, fast)))
-        measured = f"at {ends} Gbps" if fast > 0 else "over no link of known speed"
-        yield (
-            np.asarray((speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED)),
-            lambda: f"a link of {short(8e-9 * _one(speed))} Gbps; measured {measured}",
-        )
+        yield _speed(self.software, layout, self.fit.link_bytes_per_s)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """It grows with every doubling of workers, servers and bytes beyond what was measured, and
-        is twice that where machines or link are not alike."""
-        workers = node_count(layout.gpus, layout.gpus_per_node)
-        sizes = gradients.message_bytes if gradients.buckets else np.ones(1)
+        """See :class:`Evidence`."""
         octaves = (
-            octaves_outside(workers, self.fit.workers)
+            octaves_outside(node_count(layout.gpus, layout.gpus_per_node), self.fit.workers)
             + octaves_outside(layout.servers, self.fit.servers)
-            + float(octaves_outside(sizes, self.fit.message_bytes).max())
+            + _sizes(gradients, self.fit.message_bytes).octaves
+            + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
         )
-        alike = np.asarray(True)
-        for mask, _ in self._likeness(layout):
-            alike = alike & mask
-        return np.asarray(self.fit.log_spread(octaves) * np.where(alike, 1.0, OUTSIDE_WIDENING))
+        return np.asarray(self.fit.log_spread(octaves) * self.wider(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -453,32 +443,33 @@ class OfRules:
         return tuple(one for name in self.aggregation.algorithms
                      for one in self.by_name[name].profiles)  # fmt: skip
 
-    def likeness(self, layout: Surroundings) -> Array:
-        """None: rules are no measurement."""
-        del layout
-        return np.zeros(())
-
     @property
     def parts_measured(self) -> tuple[bool, ...]:
         """Of all that may be chosen."""
         return tuple(known for name in self.aggregation.algorithms
                      for known in self.by_name[name].parts_measured)  # fmt: skip
 
+    def likeness(self, layout: Surroundings) -> Array:
+        """None: rules are no measurement."""
+        del layout
+        return np.zeros(())
+
     def measured(self, gradients: Gradients, layout: Surroundings) -> bool:
         """Whether profiles price all that is chosen."""
         names = self.aggregation.names(gradients, layout)
         return all(self.by_name[name].measured(gradients, layout) for name in names)
 
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Whether every algorithm that is chosen at a point was measured like this."""
+    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
+        """The farthest of all that are chosen at a point."""
         algorithms = self.aggregation.rules.algorithms
         _, chosen = self.aggregation.chosen(gradients, layout)
-        inside: Mask = np.asarray((layout.gpus <= 1) | bool(len(chosen)))
+        found = np.where((layout.gpus <= 1) | bool(len(chosen)), Grade.INSIDE, Grade.FAR)
         for name in self.aggregation.names(gradients, layout):
             mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
             used = np.any(np.isin(chosen, mine), axis=0)
-            inside = inside & (~used | self.by_name[name].inside(gradients, layout))
-        return np.asarray(inside)
+            grade = self.by_name[name].grade(gradients, layout)
+            found = np.where(used, np.maximum(found, grade), found)
+        return found
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """What any of the chosen lacks."""
@@ -532,10 +523,10 @@ class ByLayoutEvidence:
         """Of the part that a point takes."""
         return self._joined(layout, lambda part: part.likeness(layout))
 
-    def inside(self, gradients: Gradients, layout: Surroundings) -> Mask:
+    def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """Of the part that a point takes."""
-        inside = self._joined(layout, lambda part: part.inside(gradients, layout))
-        return np.asarray(inside > 0)
+        found = self._joined(layout, lambda part: part.grade(gradients, layout))
+        return found.astype(np.int64)
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """Of the part that a single point takes."""
@@ -555,37 +546,28 @@ class ByLayoutEvidence:
         return found
 
 
-def held_out_spread(error: float, error_p90: float) -> float:
-    """Standard deviation of a logarithm from relative errors on what was held out.
-
-    The wider reading of their median and their 90th percentile. A relative error e is read as the
-    factor x of which (x - 1/x) / 2 = e, the mean of x - 1 for a time that is too long and 1 - 1/x
-    for one that is too short; so ln x = arcsinh(e).
-    """
-    median, p90 = np.arcsinh((error, error_p90))
-    return float(max(median / NORMAL_MEDIAN, p90 / NORMAL_P90))
-
-
 def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:
     """4 for the same accelerator, 2 for the same link between nodes, 1 for as many nodes."""
     return np.asarray(4.0 * device + 2.0 * link + 1.0 * tier)
 
 
-def _within_speeds(software: Software, layout: Layout, limits: tuple[float, float]) -> Mask:
-    """Whether the link between nodes is as fast as one of those measured."""
-    slow, fast = limits
-    speed = 1.0 / software.network(layout).wire_s_per_byte()
-    return np.asarray((speed * SAME_SPEED >= slow) & (speed <= fast * SAME_SPEED))
+def _kind(same: Mask, text: Callable[[], str]) -> Check:
+    """Something that is of the kind measured, or of another."""
+    return Check(np.zeros(()), ~np.asarray(same), text)
 
 
-def _same_element(gradients: Gradients) -> Check:
+def _elements(gradients: Gradients, profile: Profile) -> Check:
+    """Bytes of an element: they matter where the host adds the elements, and to small messages."""
     width = gradients.element_bytes
+    small = float(gradients.message_bytes.min(initial=np.inf)) < SMALL_BYTES
+    matters = profile.gamma_s_per_byte > 0 or small
+    octaves = abs(np.log2(width / MEASURED_ELEMENT_BYTES)) if matters else 0.0
     what = f"gradients of {width:g} bytes an element; measured {MEASURED_ELEMENT_BYTES}"
-    return np.asarray(width == MEASURED_ELEMENT_BYTES), lambda: what
+    return Check(np.asarray(octaves), np.asarray(False), lambda: what)
 
 
 def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
-    """Whether every message is as large as measured."""
+    """Whether every message is as large as measured; doublings of the one farthest from that."""
     sizes = list(gradients.message_bytes) or [0.0]
     low, high = limits
 
@@ -593,40 +575,48 @@ def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
         ends = dict.fromkeys(size_text(size) for size in (min(sizes), max(sizes)))
         return f"messages of {' to '.join(ends)}; measured {size_text(low)} to {size_text(high)}"
 
-    return np.asarray(min(sizes) >= low and max(sizes) <= high), text
+    return Check(octaves_outside(np.array(sizes), limits).max(), np.asarray(False), text)
 
 
 def _nodes(layout: Surroundings, profile: Profile) -> Check:
+    """As many nodes; several are another thing than one."""
     nodes, most = node_count(layout.gpus, layout.gpus_per_node), profile.max_nodes
-    return (
-        np.asarray(nodes <= most),
+    return Check(
+        octaves_outside(nodes, (1, most)),
+        np.asarray((nodes > 1) & (most <= 1)),
         lambda: f"{_one(nodes):,.0f} nodes; measured {span_text(1, most)}",
     )
 
 
 def _ranks(layout: Surroundings, profile: Profile, many: int) -> Check:
     """As many ranks; of those measured with forced algorithms a core for each."""
-    n, few = layout.gpus, profile.ranks[0]
-    own_core = " with a core each" * (many < profile.ranks[1])
-    return (
-        np.asarray((n >= few) & (n <= many)),
-        lambda: f"{_one(n):,.0f} ranks; measured {span_text(few, many)}{own_core}",
+    few, own_core = profile.ranks[0], " with a core each" * (many < profile.ranks[1])
+    return Check(
+        octaves_outside(layout.gpus, (few, many)),
+        np.asarray(False),
+        lambda: f"{_one(layout.gpus):,.0f} ranks; measured {span_text(few, many)}{own_core}",
     )
 
 
-def _within(what: str, counts: Array, limits: tuple[int, int]) -> Check:
+def _count(what: str, counts: Array, limits: tuple[int, int]) -> Check:
     few, many = limits
-    return (
-        np.asarray((counts >= few) & (counts <= many)),
+    return Check(
+        octaves_outside(counts, limits),
+        np.asarray(False),
         lambda: f"{_one(counts):,.0f} {what}; measured {span_text(few, many)}",
     )
 
 
-def _octaves(gradients: Gradients, limits: tuple[float, float]) -> float:
-    """Doublings between the measured sizes and the message farthest from them."""
-    low, high = limits
-    sizes = [max(float(size), 1.0) for size in gradients.message_bytes]
-    return max((max(np.log2(low / size), np.log2(size / high), 0.0) for size in sizes), default=0.0)
+def _speed(software: Software, layout: Layout, limits: tuple[float, float]) -> Check:
+    """A link between nodes as fast as one of those measured; unlike where no speed is known."""
+    slow, fast = limits
+    speed = 1.0 / software.network(layout).wire_s_per_byte()
+    octaves = octaves_outside(speed, (slow / SAME_SPEED, fast * SAME_SPEED)) if fast > 0 else 0.0
+    return Check(
+        np.asarray(octaves),
+        np.asarray(fast <= 0),
+        lambda: f"a link of {_gbps(_one(speed))} Gbps; measured {_span_gbps(slow, fast)}",
+    )
 
 
 def _one(values: Array) -> float:

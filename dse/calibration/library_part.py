@@ -9,15 +9,12 @@ import numpy as np
 from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE
 from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import node_count
 
 AUTO = "auto"
-NORMAL_90 = 1.645  # half of a normal's 90 % interval, in standard deviations
-# Per doubling beyond the measured ranks where no rank count could be held out, and per doubling
-# beyond the measured sizes: standard deviation of the logarithm. Assumed.
-PER_OCTAVE = 0.15
 
 
 @dataclass(frozen=True)
@@ -77,9 +74,11 @@ class LibraryFit:
         )
 
     def log_spread(
-        self, ranks: Array, ranks_per_node: Array, octaves_bytes: Array, message_bytes: ArrayLike
+        self, ranks: Array, ranks_per_node: Array, octaves: Array, message_bytes: ArrayLike
     ) -> Array:
-        """Standard deviation of the logarithm of a prediction, so far beyond the measured sizes.
+        """Standard deviation of the logarithm of a prediction.
+
+        octaves: doublings beyond the measured sizes and from the measured speed of the link.
 
         The error on held-out sizes contains that of the coefficients, so it stands for both. Away
         from every measured layout come on top: per doubling of nodes and of ranks per node between
@@ -96,7 +95,7 @@ class LibraryFit:
         fewest = min((a.ranks_per_node for a in self.anchors if a.nodes > 1), default=1.0)
         missing = np.where(nodes > 1, np.maximum(fewest / local, 1.0), 1.0)
         cards = np.log(missing) / NORMAL_90
-        outside = np.hypot(away, PER_OCTAVE * octaves_bytes)
+        outside = np.hypot(away, PER_OCTAVE * octaves)
         return np.asarray(np.hypot(np.hypot(inside, cards), outside))
 
     def _from_nearest(

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative
-from dse.calibration.library_part import NORMAL_90, PER_OCTAVE
 from dse.model.arrays import Array, ArrayLike
 from dse.model.collectives import ALGORITHMS
 from dse.model.links import Link, Network, StepCost
@@ -105,8 +105,7 @@ class NetworkFit:
 
     def log_spread(self, octaves: Array) -> Array:
         """Standard deviation of the logarithm, so many doublings beyond what was measured."""
-        held_out = np.log1p(self.error_p90) / NORMAL_90
-        return np.asarray(np.hypot(held_out, PER_OCTAVE * octaves))
+        return spread.log_spread(self.error, self.error_p90, octaves)
 
 
 def host_contention(ranks: ArrayLike, shared_cores: int | None) -> Array:

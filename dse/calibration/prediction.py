@@ -7,16 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.calibration.design import on_cores_s
-from dse.calibration.library_part import AUTO, NORMAL_90, PER_OCTAVE, LibraryFit
+from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.rules import rules_of
+from dse.calibration.spread import NORMAL_90, octaves_outside
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.library_rules import Rules, by_choice, priced_names
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import ALGORITHMS, node_count
-
-OCTAVE_WIDENING = 0.25  # an interval widens by this share per doubling beyond the measured range
 
 
 class Prediction(NamedTuple):
@@ -59,12 +58,10 @@ def predict(
     broadcast. 'auto' is what the library itself chooses; where that was not measured, each point
     is that of the algorithm which the library's rules choose there (:func:`rules.rules_of`).
 
-    On one node the interval is ``t / (1 + w) .. t (1 + w)``; w joins, in quadrature, half of the
-    5-95 % width of the bootstrap draws and the held-out 90 % error, and grows by OCTAVE_WIDENING
-    per doubling beyond the range. 'ps', or 'ps-grpc', is a push to and a pull from ``servers``
-    parameter servers by ``ranks`` workers, with equal shards; their intervals join the spread of
-    the draws and ``ServersFit.log_spread``. Else see ``LibraryFit.log_spread``,
-    ``NetworkFit.log_spread``.
+    The interval is ``t / x .. t x`` with ``ln x = 1.645 sd``; sd joins, in quadrature, that of the
+    bootstrap draws, where a fit has them, and the formula of :mod:`dse.calibration.spread`, by
+    which studies are priced, too. 'ps', or 'ps-grpc', is a push to and a pull from ``servers``
+    parameter servers by ``ranks`` workers, with equal shards.
     Raises OutsideCalibration for an algorithm the model or the profile lacks.
     """
     part = profile.servers(algorithm)
@@ -141,8 +138,9 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Pre
 
 def _chosen_interval(auto: LibraryFit, at: _Points, slower: Array) -> tuple[Array, Array, Array]:
     seconds = auto.cost()(at.ranks, at.ranks_per_node, at.message_bytes, slower)
-    spread = auto.log_spread(at.ranks, at.ranks_per_node, at.octaves_bytes, at.message_bytes)
-    factor = np.exp(NORMAL_90 * np.hypot(spread, PER_OCTAVE * np.abs(np.log2(slower))))
+    octaves = at.octaves_bytes + np.abs(np.log2(slower))
+    spread = auto.log_spread(at.ranks, at.ranks_per_node, octaves, at.message_bytes)
+    factor = np.exp(NORMAL_90 * spread)
     return seconds, seconds / factor, seconds * factor
 
 
@@ -240,16 +238,7 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
     drawn = on_cores_s(
         algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
     )
-    low, high = (q.reshape(n.shape) for q in np.quantile(drawn, [0.05, 0.95], axis=0))
-    parameters = (high - low) / 2 / np.maximum(seconds, 1e-30)
-    width = np.hypot(parameters, fit.error_p90) * (1.0 + OCTAVE_WIDENING * at.octaves)
+    of_draws = np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)
+    spread = np.hypot(of_draws, fit.log_spread(at.octaves))
     in_range = in_range & (algorithm in profile.measured_algorithms)
-    return Prediction(seconds, seconds / (1.0 + width), seconds * (1.0 + width), in_range)
-
-
-def octaves_outside(value: Array, limits: tuple[float, float]) -> Array:
-    """Doublings that a value (at least 1) lies below the first or above the second limit."""
-    low, high = limits
-    safe = np.maximum(value, 1.0)
-    below, above = np.log2(low / safe), np.log2(safe / high)
-    return np.asarray(np.maximum(0.0, np.maximum(below, above)))
+    return _with_spread(seconds, spread, np.asarray(in_range))

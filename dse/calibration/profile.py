@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
 from dse.calibration.design import step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
@@ -19,7 +20,7 @@ from dse.calibration.files import read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.ps_part import PS, ServersFit
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
@@ -71,6 +72,10 @@ class Fit:
         if count is not None:
             draws = np.resize(draws, (count, draws.shape[1]))
         return step_cost(draws, self.edges_bytes)
+
+    def log_spread(self, octaves: ArrayLike) -> Array:
+        """Standard deviation of the logarithm besides the draws', so many doublings beyond."""
+        return spread.log_spread(self.error, self.error_p90, octaves)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
-from dse.calibration.library_part import NORMAL_90, PER_OCTAVE
 from dse.model.aggregation.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
 from dse.model.arrays import Array, ArrayLike
 
@@ -118,8 +118,7 @@ class ServersFit:
 
     def log_spread(self, octaves: ArrayLike) -> Array:
         """Standard deviation of the logarithm besides the draws', so many doublings beyond."""
-        held_out = np.log1p(self.error_p90) / NORMAL_90
-        return np.asarray(np.hypot(held_out, PER_OCTAVE * np.asarray(octaves)))
+        return spread.log_spread(self.error, self.error_p90, octaves)
 
 
 def _of(

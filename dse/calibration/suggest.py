@@ -13,10 +13,11 @@ from enum import Enum
 import numpy as np
 
 from dse.calibration.belief import NOISE, Points, conditioned, covariance, predicted, priced_by
-from dse.calibration.library_part import AUTO, NORMAL_90
+from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
 from dse.calibration.reach import Reach, candidates_of, reach_of
 from dse.calibration.runners.plan import MIN_REPETITIONS, start_s
+from dse.calibration.spread import NORMAL_90
 from dse.errors import MeasurementError
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import ALGORITHMS, node_count

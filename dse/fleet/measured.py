@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from dse.calibration.library_part import LibraryFit
-from dse.calibration.prediction import octaves_outside
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
+from dse.calibration.spread import octaves_outside
 from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE, Link, Network

@@ -20,7 +20,7 @@ from dse.calibration.evidence import (
     BetweenNodes,
     ByLayoutEvidence,
     Evidence,
-    Formula,
+    Grade,
     OfAlgorithm,
     OfLibraryChoice,
     OfRules,
@@ -144,7 +144,7 @@ class Factory:
         evidence: Evidence,
         approach: Approach | None = None,
     ) -> PricedAggregation:
-        judged = evidence if self.measurable else Formula(FORMULA)
+        judged = evidence if self.measurable else Unmeasured(FORMULA, everywhere=True)
         return PricedAggregation(name, transport, model, judged, approach)
 
     def _made(self, algorithm: str, transport: Transport) -> tuple[Bucketed, Evidence]:
@@ -433,7 +433,7 @@ class Drawn(Bucketed):
     def error(self, gradients: Gradients, layout: Layout) -> Array:
         """One factor per draw, (draws, *S)."""
         known: Surroundings = layout  # type: ignore[assignment]
-        measured = self.evidence.inside(gradients, known)
+        measured = self.evidence.grade(gradients, known) == Grade.INSIDE
         width = self.evidence.log_spread(gradients, known)
         inside, outside = (
             np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))

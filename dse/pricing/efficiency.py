@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device
-from dse.calibration.library_part import NORMAL_90
+from dse.calibration.spread import NORMAL_90
 from dse.catalog import Accelerator
 
 # Share of an accelerator's peaks that training reaches, unless the study says otherwise: what Wang

@@ -485,9 +485,9 @@ class Points:
             ),
         )
 
-    def in_range(self) -> Mask:
-        """Whether the aggregation was measured like this."""
-        return self.summing.evidence.inside(self.gradients, self)
+    def grade(self) -> NDArray[np.int64]:
+        """How far the aggregation is from what was measured, a Grade."""
+        return self.summing.evidence.grade(self.gradients, self)
 
     def why_outside(self) -> list[str]:
         """What of a single point was not measured; empty where all of it was."""
@@ -522,5 +522,5 @@ class Points:
             priced=self.priced,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
-            measured_here=self.in_range,
+            graded=self.grade,
         )

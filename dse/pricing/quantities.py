@@ -8,7 +8,9 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.money import Cost
@@ -23,8 +25,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of :data:`QUANTITIES`.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
-    the profile that prices the aggregation knows what it costs on as many nodes. measured_here:
-    computes :attr:`in_range`.
+    the profile that prices the aggregation knows what it costs on as many nodes. graded: computes
+    :attr:`grade`.
     """
 
     step: StepTime
@@ -39,7 +41,7 @@ class Evaluation(Mapping[str, Array]):
     priced: Mask
     target_samples: float
     baseline_samples_per_s: float
-    measured_here: Callable[[], Mask]
+    graded: Callable[[], NDArray[np.int64]]
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -54,9 +56,14 @@ class Evaluation(Mapping[str, Array]):
         return len(QUANTITIES)
 
     @cached_property
+    def grade(self) -> NDArray[np.int64]:
+        """How far the aggregation is from what was measured."""
+        return self.graded()
+
+    @property
     def in_range(self) -> Mask:
         """Whether the aggregation was measured like this."""
-        return self.measured_here()
+        return np.asarray(self.grade == Grade.INSIDE)
 
     def whole_nodes(self) -> Mask:
         """All nodes are full, or there is only one."""

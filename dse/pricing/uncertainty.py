@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from dse.calibration.evidence import NORMAL_MEDIAN
+from dse.calibration.spread import NORMAL_MEDIAN
 from dse.model.arrays import Array
 
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is

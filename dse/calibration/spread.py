@@ -1,0 +1,47 @@
+"""How wide a fitted price is: one formula for studies, `calibrate predict` and fleets.
+
+The logarithm of a predicted time is taken as normal. Its standard deviation joins in quadrature
+what the fit was off on what it had not seen, and PER_OCTAVE for every doubling between the point
+and what was measured::
+
+    sd = hypot(held_out, PER_OCTAVE * octaves),   times UNLIKE where something is of another kind
+
+The bootstrap draws of fitted costs come on top, where a fit has them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+
+NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
+NORMAL_90 = 1.645  # its 90th percentile, and half of a normal's 90 % interval
+# Per doubling beyond the measured ranks where no rank count could be held out, and per doubling
+# beyond the measured sizes: standard deviation of the logarithm. Assumed.
+PER_OCTAVE = 0.15
+UNLIKE = 2.0  # of the spread where the accelerator, the kind of link or the algorithm is another
+
+
+def held_out_spread(error: float, error_p90: float) -> float:
+    """Standard deviation of a logarithm from relative errors on what was held out.
+
+    The wider reading of their median and their 90th percentile. A relative error e is read as the
+    factor x of which (x - 1/x) / 2 = e, the mean of x - 1 for a time that is too long and 1 - 1/x
+    for one that is too short; so ln x = arcsinh(e).
+    """
+    median, p90 = np.arcsinh((error, error_p90))
+    return float(max(median / NORMAL_MEDIAN, p90 / NORMAL_90))
+
+
+def log_spread(error: float, error_p90: float, octaves: ArrayLike) -> Array:
+    """The module's sd of a fit with these held-out errors, so many doublings beyond its range."""
+    return np.asarray(np.hypot(held_out_spread(error, error_p90), PER_OCTAVE * np.asarray(octaves)))
+
+
+def octaves_outside(value: ArrayLike, limits: tuple[float, float]) -> Array:
+    """Doublings that a value (at least 1) lies below the first or above the second limit."""
+    low, high = limits
+    safe = np.maximum(value, 1.0)
+    below, above = np.log2(low / safe), np.log2(safe / high)
+    return np.asarray(np.maximum(0.0, np.maximum(below, above)))
