@@ -58,13 +58,13 @@ def calibrate_run(
     On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
     that those started.
     """
-    from dse.calibration import asked
+    from dse.calibration import arguments
     from dse.calibration.session import whereabouts
     from dse.session_calibrate import calibrate_machine
 
     where = whereabouts(
         mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
-        None if servers is None else asked.counts(servers, "--servers"), device,
+        None if servers is None else arguments.counts(servers, "--servers"), device,
     )  # fmt: skip
     calibrate_machine(out, name, budget, ranks, where)
 
@@ -128,30 +128,32 @@ def calibrate_predict(
     json: Json = False,
 ) -> None:
     """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
-    from dse.calibration import asked, ps_command
-    from dse.calibration.predict_command import (
+    from dse.calibration import arguments
+    from dse.calibration.prediction_table import (
         prediction_records,
         prediction_table,
+        server_records,
+        server_table,
         unpriced_reasons,
     )
     from dse.session_calibrate import named_profile
 
-    counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
-    local = asked.count(ranks_per_node, "--ranks-per-node")
-    speed = asked.link_speed(link_bandwidth)
+    counts, sizes = arguments.counts(ranks, "--ranks"), arguments.sizes(bytes)
+    local = arguments.count(ranks_per_node, "--ranks-per-node")
+    speed = arguments.link_speed(link_bandwidth)
     found = named_profile(profile)
-    counted = None if servers is None else asked.counts(servers, "--servers")
-    if name := ps_command.asked_of_servers(found, algorithm, counted):
+    counted = None if servers is None else arguments.counts(servers, "--servers")
+    if name := arguments.server_algorithm(found, algorithm, counted):
         if local is not None:
             problem, remedy = "says nothing of parameter servers", "leave it out"
             raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
-        served = ps_command.server_records(found, name, counts, counted or (1,), sizes, speed)
+        served = server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:
             print_json(served)
         else:
-            console().print(ps_command.server_table(found, served))
+            console().print(server_table(found, served))
         return
-    chosen = asked.algorithms(found, algorithm)
+    chosen = arguments.algorithms(found, algorithm)
     records = prediction_records(found, chosen, counts, local, sizes, speed)
     if json:
         print_json(records)
@@ -177,13 +179,13 @@ def calibrate_compare(
     json: Json = False,
 ) -> None:
     """Say which of two profiles is faster where, and by how much."""
-    from dse.calibration import asked
-    from dse.calibration.compare import compare, show_comparison
+    from dse.calibration import arguments
+    from dse.calibration.comparison import compare, show_comparison
     from dse.session_calibrate import named_profile
 
-    counts = None if ranks is None else asked.counts(ranks, "--ranks")
-    sizes = None if bytes is None else asked.sizes(bytes)
-    local = asked.count(ranks_per_node, "--ranks-per-node")
+    counts = None if ranks is None else arguments.counts(ranks, "--ranks")
+    sizes = None if bytes is None else arguments.sizes(bytes)
+    local = arguments.count(ranks_per_node, "--ranks-per-node")
     found = compare(named_profile(a), named_profile(b), counts, local, sizes, algorithm)
     if json:
         print_json(found.data())
@@ -208,13 +210,14 @@ def calibrate_suggest(
     json: Json = False,
 ) -> None:
     """Name the next runs that would narrow the intervals of a study the most."""
-    from dse.calibration import asked
-    from dse.calibration.advice import advice_data, show_advice
+    from dse.calibration import arguments
+    from dse.calibration.planning.advice import advice_data, show_advice
     from dse.session_calibrate import suggest_runs
 
-    most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
-    local = asked.count(max_ranks_per_node, "--max-ranks-per-node")
-    asked.check_budget(budget)
+    most = arguments.count(max_ranks, "--max-ranks")
+    nodes = arguments.count(max_nodes, "--max-nodes")
+    local = arguments.count(max_ranks_per_node, "--max-ranks-per-node")
+    arguments.check_budget(budget)
     found, advice = suggest_runs(profile, study, budget, most, nodes, local)
     if json:
         print_json(advice_data(advice))
@@ -247,7 +250,7 @@ def calibrate_import(
     ] = None,
 ) -> None:
     """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
-    from dse.calibration.importing import import_to_file
+    from dse.calibration.importers.logs import import_to_file
     from dse.session_calibrate import fabric_names
 
     import_to_file(

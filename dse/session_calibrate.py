@@ -11,8 +11,8 @@ from dse.errors import DseError, StudyError
 
 if TYPE_CHECKING:
     from dse.calibration import Profile
+    from dse.calibration.planning.advice import Advice
     from dse.calibration.session import Where
-    from dse.calibration.suggest import Advice
 
 # What a runner measures, where that is no allreduce.
 MEASURED = {
@@ -97,10 +97,10 @@ def _say_others(profile: Profile) -> None:
 
 def fit_profile(measurements: Sequence[Path], out: Path) -> None:
     """Fit measurement files into one profile."""
-    from dse.calibration import asked, fit_measurements, write_profile
+    from dse.calibration import arguments, fit_measurements, write_profile
     from dse.calibration.files import PROFILE, check_replaces
 
-    asked.check_once(measurements)
+    arguments.check_once(measurements)
     check_replaces(out, PROFILE)
     if any(path.resolve() == out.resolve() for path in measurements):
         problem = f"'{out}' is one of the measurement files"
@@ -126,7 +126,7 @@ def named_profile(given: str) -> Profile:
     """A profile by its path, or by its name in ./calibrations or among those that come with dse."""
     from dse import catalog
     from dse.calibration import read_profile
-    from dse.calibration.finding import find_profile
+    from dse.calibration.profile_files import find_profile
 
     return read_profile(find_profile(given, catalog.models_dir() / "calibrations"))
 

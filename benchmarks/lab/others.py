@@ -25,7 +25,7 @@ from dse import __version__
 from dse.calibration.experiment import Experiment, this_machine, today
 from dse.calibration.runners import grpc_ps, torch_gloo
 from dse.calibration.runners.mpi import MeasurePlan
-from dse.calibration.runners.shards import PsPlan
+from dse.calibration.runners.ps_plan import PsPlan
 
 GLOO = "gloo"  # of the names of its files
 # Every run is given at least 4 s: what it cannot hold, from 4 MiB on below 400 Mbps, is left out.

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.calibration import asked
+from dse.calibration import arguments
 from dse.calibration.experiment import Experiment, write_experiment
-from dse.calibration.own_runs import (
+from dse.calibration.runners.compute_speed import measure_speed
+from dse.calibration.runners.hosts import Hosts, read_hosts
+from dse.calibration.runners.launchers import TORCHRUN, Started
+from dse.calibration.runners.mpi import Progress, measure
+from dse.calibration.runners.parameter_servers import (
     GRPC,
     MPI_PS,
     SERVER_RUNNERS,
     measure_servers,
-    measure_speed,
     server_plan,
 )
-from dse.calibration.runners.hosts import Hosts, read_hosts
-from dse.calibration.runners.launchers import TORCHRUN, Started
-from dse.calibration.runners.mpi import Progress, measure
 from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePlan, counts_up_to
 from dse.errors import MeasurementError, OutputError, StudyError
 
@@ -85,7 +85,7 @@ def whereabouts(
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
-    name, speed = asked.link_name(link), asked.link_speed(link_bandwidth)
+    name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     return Where(mpi, hosts, name, speed, runner, address, servers, device or "cpu")
 
 
@@ -218,7 +218,7 @@ def _plan(ranks: Sequence[int], sizes: Sequence[int] | None) -> MeasurePlan:
 
 def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]:
     # Imported here: what fits is needed once, and not on every rank.
-    from dse.calibration.build import fit_measurements
+    from dse.calibration.fitting.profile import fit_measurements
     from dse.calibration.profile import write_profile
 
     measurements, profile = folder / f"{name}.measurements.json", folder / f"{name}.yaml"

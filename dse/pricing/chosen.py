@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
-from dse.calibration.finding import CALIBRATIONS, profiles
+from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.rules import mpi_library
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.selection import BY_NAME, MPICH, NCCL, OPENMPI

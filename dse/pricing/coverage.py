@@ -11,8 +11,8 @@ import numpy as np
 from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.network_part import NetworkFit
+from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.words import short, size_text, span_text
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.step import AUTO

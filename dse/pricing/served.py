@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from dse.calibration.number_text import short, span_text
 from dse.calibration.prediction import octaves_outside
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.words import short, span_text
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import node_count
 from dse.model.parameter_server import MeasuredServers

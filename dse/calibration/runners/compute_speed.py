@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from dse.calibration.experiment import ComputeSpeed
+from dse.calibration.experiment import (
+    ComputeSpeed,
+    Experiment,
+    busy_core_seconds,
+    this_machine,
+)
 from dse.calibration.runners.processes import run_processes, worker_command
+from dse.calibration.runners.records import experiment
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
@@ -24,6 +31,16 @@ def measure_compute(budget_s: float, device: str = "cpu") -> list[ComputeSpeed]:
     on the CPU. Raises MeasurementError; the process is gone whatever happens.
     """
     return speeds_of(measure_records(budget_s, device))
+
+
+def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:
+    """Matrix products and training steps on a device, and how fast one thread sums and copies."""
+    began, busy = time.monotonic(), busy_core_seconds()
+    records = measure_records(budget_s, device)
+    speeds = speeds_of(records)
+    if not speeds:
+        raise MeasurementError("nothing was measured; give a larger --budget")
+    return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
 
 
 def measure_records(budget_s: float, device: str = "cpu") -> list[dict[str, Any]]:

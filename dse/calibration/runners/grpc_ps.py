@@ -12,7 +12,7 @@ from typing import Any
 from dse.calibration.experiment import Measurement
 from dse.calibration.runners.launch import GRACE_S
 from dse.calibration.runners.processes import run_processes, worker_command
-from dse.calibration.runners.shards import (
+from dse.calibration.runners.ps_plan import (
     Budget,
     Message,
     Progress,

@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 
 HEADER = struct.Struct("<qq")  # the number of the message in its step, and padding for alignment
 EMPTY = b""
@@ -70,11 +70,11 @@ class Server:
         self.registered, self.stopped = asyncio.Event(), asyncio.Event()
         self.gates = {name: Gate(self.workers) for name in ("order", "meet")}
         sizes = [sum(size for _, size in cell) for cell in task["cells"]]
-        self.cells = [repeat.Cell(task["kind"], 0, size) for size in sizes]
+        self.cells = [timing.Cell(task["kind"], 0, size) for size in sizes]
         least, seconds = task["min_repetitions"], task["seconds"]
-        self.plan = repeat.schedule(self.cells, seconds, least, MAX_BATCH, self.clock)
+        self.plan = timing.schedule(self.cells, seconds, least, MAX_BATCH, self.clock)
         self.began: float | None = None
-        self.index = repeat.STOP
+        self.index = timing.STOP
 
     async def push(self, request: bytes, _: Any) -> bytes:
         """Add one worker's message; the first of a step starts the sum anew."""
@@ -125,10 +125,10 @@ class Server:
         return time.perf_counter() - self.began
 
     def _next(self, payloads: list[bytes]) -> bytes:
-        if self.index != repeat.STOP:
+        if self.index != timing.STOP:
             times = np.array([np.frombuffer(one) for one in payloads])
             self.cells[self.index].add(times.max(axis=0).tolist())
-        self.index, repetitions = next(self.plan, (repeat.STOP, 0))
+        self.index, repetitions = next(self.plan, (timing.STOP, 0))
         return HEADER.pack(self.index, repetitions)
 
     async def register(self, request: bytes, _: Any) -> bytes:

@@ -36,7 +36,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 from dse.calibration.runners.grpc_server import (
     EMPTY,
     HEADER,
@@ -63,8 +63,8 @@ async def serve(task: dict[str, Any]) -> None:
     await server.start()
     mine = json.dumps([task["index"], address]).encode()
     if task["index"] == 0:
-        repeat.emit({"kind": "pass-on", "address": address})
-        repeat.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
+        timing.emit({"kind": "pass-on", "address": address})
+        timing.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
         await state.register(mine, None)
     else:
         await calls_of(line()["address"])["register"](mine)
@@ -73,9 +73,9 @@ async def serve(task: dict[str, Any]) -> None:
     await server.stop(LEAVE_S)
     for index, cell in enumerate(state.cells if task["index"] == 0 else ()):
         if cell.times:
-            repeat.emit({"kind": "sample", "index": index, **repeat.summary(cell.times)})
+            timing.emit({"kind": "sample", "index": index, **timing.summary(cell.times)})
     if task["index"] == 0:
-        repeat.emit({"kind": "end", "seconds": state.clock()})
+        timing.emit({"kind": "end", "seconds": state.clock()})
 
 
 class Worker:
@@ -85,12 +85,12 @@ class Worker:
         self.servers, self.kind, self.workers = servers, task["kind"], task["workers"]
         self.adding = 1 if self.kind == "ping-pong" else task["workers"]  # whose data is summed
         self.cells = [
-            [(server, size // repeat.FLOAT_BYTES) for server, size in cell]
+            [(server, size // timing.FLOAT_BYTES) for server, size in cell]
             for cell in task["cells"]
         ]
         largest = max(sum(floats for _, floats in cell) for cell in self.cells)
-        self.own = np.resize(repeat.pattern(task["index"]), largest)
-        self.expected = np.resize(repeat.pattern_sum(self.adding), largest)
+        self.own = np.resize(timing.pattern(task["index"]), largest)
+        self.expected = np.resize(timing.pattern_sum(self.adding), largest)
         self.weights = np.zeros(largest, dtype=np.float32)
         self.step, self.warm = 0, set[int]()
 
@@ -119,9 +119,9 @@ class Worker:
         seconds = time.perf_counter() - begin
         await self.servers[0]["meet"](EMPTY)
         if not np.array_equal(self.weights[: ends[-1]], self.expected[: ends[-1]]):
-            size = ends[-1] * repeat.FLOAT_BYTES
+            size = ends[-1] * timing.FLOAT_BYTES
             problem = f"wrong sum: {self.kind}, {size} bytes, {self.workers} workers"
-            raise repeat.WrongSum(problem)
+            raise timing.WrongSum(problem)
         self.own[ends[:-1]] -= self.step
         self.expected[ends[:-1]] -= self.adding * self.step
         return seconds / 2 if self.kind == "ping-pong" else seconds
@@ -148,7 +148,7 @@ async def work(task: dict[str, Any]) -> None:
     while True:
         reply = await first["order"](np.array(seconds).tobytes())
         cell, repetitions = HEADER.unpack(reply)
-        if cell == repeat.STOP:
+        if cell == timing.STOP:
             break
         seconds = await worker.batch(cell, repetitions)
     for server in reversed(servers if task["index"] == 0 else []):
@@ -182,9 +182,9 @@ def main() -> None:
     task, status = line(), 0
     try:
         asyncio.run(serve(task) if task["role"] == "server" else work(task))
-    except repeat.WrongSum as wrong:
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr)
-        status = repeat.WRONG_SUM_STATUS
+        status = timing.WRONG_SUM_STATUS
     except OSError as error:
         print(error, file=sys.stderr)
         status = 1

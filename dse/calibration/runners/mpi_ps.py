@@ -11,7 +11,7 @@ from dse.calibration.experiment import Measurement
 from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.launch import run_ranks, terminable
 from dse.calibration.runners.mpi_library import find_launcher, library_of
-from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples
+from dse.calibration.runners.ps_plan import Budget, Progress, PsPlan, ps_samples
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 MIN_REPETITIONS = 5

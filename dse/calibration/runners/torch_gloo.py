@@ -158,7 +158,7 @@ def measure_as_rank(
     if me is None:
         raise MeasurementError("no launcher started this; start it with torchrun or srun")
     need_torch()
-    from dse.calibration.runners import repeat, torch_worker
+    from dse.calibration.runners import timing, torch_worker
 
     nodes = -(-me.ranks // me.ranks_per_node)
     link = link or ("network" if nodes > 1 else None)
@@ -182,7 +182,7 @@ def measure_as_rank(
                 left_s = max(left_s, LEAST_GROUP_S * len(counts))
             share = {"seconds": left_s, "local_seconds": LOCAL_SHARE * left_s * (run == 1)}
             records += torch_worker.measure({**task, **share, "run": run}, store)
-    except (repeat.WrongSum, RuntimeError, OSError) as cause:
+    except (timing.WrongSum, RuntimeError, OSError) as cause:
         said = (str(cause).splitlines() or [type(cause).__name__])[0]
         raise MeasurementError(f"rank {me.rank} of {me.ranks}: {said}") from None
     if me.rank:

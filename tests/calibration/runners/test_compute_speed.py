@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dse.calibration.runners import compute_speed, compute_worker, repeat
+from dse.calibration.runners import compute_speed, compute_worker, timing
 from dse.calibration.runners.compute_speed import ComputeSpeed, measure_compute
 from dse.calibration.runners.compute_work import (
     SHAPES,
@@ -32,7 +32,7 @@ def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]
 
 def test_speed_is_work_over_the_median_time() -> None:
     record = {"kind": "matmul", "name": "matmul", "library": "numpy", "version": "2", "threads": 1}
-    times = repeat.summary([1.0, 2.0, 4.0])
+    times = timing.summary([1.0, 2.0, 4.0])
     shape = {"device": "cpu", "precision": "fp32", "shape": (1, 2, 3), "batch": 1, "flops": 12}
     assert ComputeSpeed(**{**record, **times, **shape, "error": 0.0}).flop_per_s == 6.0
 
@@ -43,9 +43,9 @@ def test_a_product_is_counted_and_checked() -> None:
     out = left @ right
     assert matmul_about((64, 32, 16), "fp32")["flops"] == 2 * 64 * 32 * 16
     assert 0 < matmul_error(left, right, out, "fp32") < TOLERANCE["fp32"]
-    with pytest.raises(repeat.WrongSum, match="matmul 64x32x16 in fp32 is off by"):
+    with pytest.raises(timing.WrongSum, match="matmul 64x32x16 in fp32 is off by"):
         matmul_error(left, right, out * np.float32(1.001), "fp32")
-    with pytest.raises(repeat.WrongSum):
+    with pytest.raises(timing.WrongSum):
         matmul_error(left, right, out * np.float32(np.nan), "fp32")
 
 
@@ -79,9 +79,9 @@ def test_what_does_not_fit_the_time_is_left_out_the_largest_first() -> None:
 
 def test_a_result_that_goes_wrong_later_is_found() -> None:
     def wrong() -> None:
-        raise repeat.WrongSum("wrong result: late")
+        raise timing.WrongSum("wrong result: late")
 
-    with pytest.raises(repeat.WrongSum, match="late"):
+    with pytest.raises(timing.WrongSum, match="late"):
         compute_worker.time_all([work(1, 0.0, wrong)], 0.01, 5)
 
 

@@ -28,14 +28,14 @@ SHORT = {**LONG, "cells": [["ring", 4, 64], ["exchange", 0, 64]], "seconds": 0.2
 # A worker with a fault: it patches a module in place of the running machine, then does its work.
 FAULTY = """
 from mpi4py import MPI
-from dse.calibration.runners import clock, mpi_worker, repeat
+from dse.calibration.runners import clock, mpi_worker, timing
 rank = MPI.COMM_WORLD.Get_rank()
 {fault}
 mpi_worker.main()
 """
 LIE = """
-honest = repeat.pattern
-repeat.pattern = lambda who: honest(who) + (rank == who == 1)
+honest = timing.pattern
+timing.pattern = lambda who: honest(who) + (rank == who == 1)
 """
 # The clock of rank 1 goes wrong at every {every}th reading.
 JUMP = """

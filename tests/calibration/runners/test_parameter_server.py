@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import grpc_ps, launch, mpi_ps, shards
+from dse.calibration.runners import grpc_ps, launch, mpi_ps, ps_plan
 from dse.calibration.runners.grpc_ps import Host
-from dse.calibration.runners.shards import Budget, PsPlan, assign, largest_shard_bytes
+from dse.calibration.runners.ps_plan import Budget, PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
 from dse.model.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, interrupt, left, text, until
@@ -54,8 +54,8 @@ def test_a_message_is_a_shard_or_a_tensor() -> None:
 
 
 def test_equal_tensors_hold_every_float() -> None:
-    assert shards.equal_tensors(40, 4) == (12, 12, 8, 8)
-    assert shards.equal_tensors(8, 12) == (4, 4)
+    assert ps_plan.equal_tensors(40, 4) == (12, 12, 8, 8)
+    assert ps_plan.equal_tensors(8, 12) == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
 def test_the_budget_goes_round_as_often_as_it_can() -> None:
     starts = [(1, 1), (2, 1)]
     turns = [(run, start) for run, start, _ in Budget(starts, 1000.0, None).turns()]
-    assert turns == [(run, one) for run in range(1, shards.MAX_PASSES + 1) for one in starts]
+    assert turns == [(run, one) for run in range(1, ps_plan.MAX_PASSES + 1) for one in starts]
     assert sum(share for _, _, share in Budget(starts, 20.0, None).turns()) < 60.0
 
 
@@ -251,7 +251,7 @@ def test_an_interrupt_leaves_no_process(transport: str) -> None:
 def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
     code = (
         f"from dse.calibration.runners import {transport}_ps as runner\n"
-        "from dse.calibration.runners.shards import PsPlan\n"
+        "from dse.calibration.runners.ps_plan import PsPlan\n"
         f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
         "runner.measure_ps(plan, 60.0)"
     )
