@@ -24,7 +24,7 @@ from benchmarks.lab.network import INTERFACE, Lab, network
 from dse import __version__
 from dse.calibration.experiment import Experiment, this_machine, today
 from dse.calibration.runners import grpc_ps, torch_gloo
-from dse.calibration.runners.mpi import MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ps_plan import PsPlan
 
 GLOO = "gloo"  # of the names of its files

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from typing import Any
 
 from dse.calibration import arguments
 from dse.calibration.experiment import Experiment, write_experiment
+from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.compute_speed import measure_speed
 from dse.calibration.runners.hosts import Hosts, read_hosts
 from dse.calibration.runners.launchers import TORCHRUN, Started
-from dse.calibration.runners.mpi import Progress, measure
+from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.parameter_servers import (
     GRPC,
     MPI_PS,
@@ -202,8 +202,7 @@ def _check_asked(budget_s: float, name: str) -> None:
     """StudyError unless the name is one of a file and the budget some time."""
     if not name or name != Path(name).name or name.startswith("."):
         raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
-    if not 0 < budget_s < math.inf:
-        raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+    arguments.check_budget(budget_s)
 
 
 def _plan(ranks: Sequence[int], sizes: Sequence[int] | None) -> MeasurePlan:

@@ -25,7 +25,8 @@ from dse.calibration.planning.covariance import (
     priced_by,
 )
 from dse.calibration.profile import Profile
-from dse.calibration.runners.plan import MIN_REPETITIONS, start_s
+from dse.calibration.runners.budget import start_s
+from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.errors import MeasurementError
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import ALGORITHMS, node_count

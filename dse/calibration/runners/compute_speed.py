@@ -13,13 +13,14 @@ from dse.calibration.experiment import (
     busy_core_seconds,
     this_machine,
 )
+from dse.calibration.runners.budget import limit_s
+from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.records import experiment
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
 GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
-MIN_REPETITIONS = 5
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
@@ -67,5 +68,5 @@ def speeds_of(records: Sequence[dict[str, Any]]) -> list[ComputeSpeed]:
 
 def _run(task: dict[str, Any]) -> list[dict[str, Any]]:
     command = worker_command(WORKER, threads=None)
-    limit_s = 3 * (task["seconds"] + task["local_seconds"]) + GRACE_S
-    return run_processes([command], [{**task, "min_repetitions": MIN_REPETITIONS}], limit_s)
+    seconds = limit_s(task["seconds"] + task["local_seconds"], GRACE_S)
+    return run_processes([command], [{**task, "min_repetitions": MIN_REPETITIONS}], seconds)

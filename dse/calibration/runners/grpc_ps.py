@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dse.calibration.experiment import Measurement
-from dse.calibration.runners.launch import GRACE_S
+from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.runners.budget import Progress, limit_s, server_budget
+from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.ps_plan import (
-    Budget,
     Message,
-    Progress,
     PsPlan,
     check_sizes,
     ps_samples,
@@ -23,7 +22,6 @@ from dse.calibration.runners.ps_plan import (
 from dse.errors import MeasurementError
 
 MODULE = "dse.calibration.runners.grpc_worker"
-MIN_REPETITIONS = 5
 LOOPBACK = "loopback"
 PING_PONG = "ping-pong"
 
@@ -63,7 +61,7 @@ def measure_ps(
     for hosts in (server_hosts, worker_hosts):
         _require(hosts)
     samples: list[Measurement] = []
-    budget = Budget(plan.starts(), budget_s, progress)
+    budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
     for run, (workers, servers), share_s in budget.turns():
         cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
         at = _places(server_hosts, servers), _places(worker_hosts, workers)
@@ -99,7 +97,7 @@ def measure_ping_pong(
     _require([server_host, worker_host])
     check_sizes(sizes_bytes)
     sizes = sorted(set(sizes_bytes))
-    budget = Budget([(1, 1)], budget_s, None, most_passes=1)
+    budget = server_budget([(1, 1)], budget_s, usable_cores(), most_passes=1)
     _, _, share_s = next(budget.turns())
     records = _start([server_host], [worker_host], PING_PONG, [[(0, s)] for s in sizes], share_s)
     nodes = 1 if server_host == worker_host else 2
@@ -153,7 +151,7 @@ def _start(
         *({**task, "role": "worker", "index": i} for i in range(len(workers))),
     ]
     commands = [[*host.prefix, *command] for host in (*servers, *workers)]
-    return run_processes(commands, inputs, 3 * share_s + GRACE_S)
+    return run_processes(commands, inputs, limit_s(share_s))
 
 
 def _about(

@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.errors import MeasurementError
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
 PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds the package dse
-GRACE_S = 30.0  # the ranks may overrun their share by this before they are taken for hung
 TELLING = ("wrong ", "the clock jumps", "this MPI", " ranks were started")  # says more than frames
 
 
@@ -43,8 +43,8 @@ def run_ranks(
     MeasurementError if it fails or hangs.
     """
     launcher = Mpirun(mpirun) if isinstance(mpirun, str) else mpirun
-    limit_s = 3 * share_s + GRACE_S
-    ultimate_s = math.ceil(limit_s) + 10
+    seconds = limit_s(share_s)
+    ultimate_s = math.ceil(seconds) + 10
     command = [
         *launcher.command(ranks, ultimate_s, extra),
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
@@ -52,9 +52,9 @@ def run_ranks(
     ]
     with terminable(), _session(command, launcher.environment(ultimate_s)) as (process, stderr):
         try:
-            output, _ = process.communicate(timeout=limit_s)
+            output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            problem = f"{ranks} MPI ranks did not finish within {limit_s:.0f} s"
+            problem = f"{ranks} MPI ranks did not finish within {seconds:.0f} s"
             raise MeasurementError(_with_tail(problem, stderr)) from None
         if process.returncode != 0:
             problem = f"mpirun with {ranks} ranks ended with status {process.returncode}"

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
+from dse.calibration.runners.budget import Budget, Progress, affordable_counts, rank_costs
 from dse.calibration.runners.hosts import Hosts, check_reachable
 from dse.calibration.runners.launch import run_ranks
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import (
-    MIN_REPETITIONS,
-    MeasurePlan,
-    affordable,
-    start_s,
-    weight,
-)
+from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 
-__all__ = ["MeasurePlan", "Placement", "Progress", "measure", "task_of"]
-
-Progress: TypeAlias = Callable[[int, int, str], None]
-
-LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_SHARE = 0.25  # of the first start
 
 
@@ -56,7 +46,7 @@ def measure(
     launcher = find_launcher(mpirun)
     machine, used_before = this_machine(), busy_core_seconds()
     cores = machine.cores
-    counts, passes = affordable(plan, budget_s, cores)
+    counts, passes = affordable_counts(plan, budget_s, cores)
     if hosts is not None:
         ranks_per_node, nodes = hosts.ranks_per_node, len(hosts.hosts)
         extra = [*hosts.options(launcher.library), *extra]
@@ -64,26 +54,24 @@ def measure(
     place.nodes_of(max(counts))
     if hosts is not None:
         check_reachable(hosts)
-    starts = [(run, ranks) for run in range(1, passes + 1) for ranks in counts]
-    tell = progress or (lambda *_: None)
-    slowness = 1.0
+    budget = Budget(
+        counts,
+        passes,
+        budget_s,
+        rank_costs(cores),
+        lambda run, ranks: f"{ranks} ranks, run {run} of {passes}",
+        progress,
+        began,
+    )
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []
-    for done, (run, ranks) in enumerate(starts):
-        tell(done, len(starts), f"{ranks} ranks, run {run} of {passes}")
-        left = [r for _, r in starts[done:]]
-        lost = slowness * sum(start_s(r, cores) for r in left)
-        spare = max(0.0, began + budget_s - time.monotonic() - lost)
-        share = spare * weight(ranks, cores) / sum(weight(r, cores) for r in left)
+    for run, ranks, share in budget.turns():
         start_began = time.monotonic()
-        task = task_of(plan, ranks, share, place.stride(ranks), local=done == 0)
+        task = task_of(plan, ranks, share, place.stride(ranks), local=not everything)
         records = run_ranks(launcher, ranks, task, share, extra=extra)
-        inside = next((float(r["seconds"]) for r in records if r["kind"] == "end"), share)
-        spent = (time.monotonic() - start_began - inside) / start_s(ranks, cores)
-        slowness = min(max(0.5 * slowness + 0.5 * spent, 0.5), 10.0)
+        budget.spent(ranks, time.monotonic() - start_began, records)
         everything += records
         samples += samples_of(records, run, ranks, place.about(ranks))
-    tell(len(starts), len(starts), "done")
     busy = used_before if place.nodes_of(max(counts)) == 1 else None
     return experiment(name, machine, budget_s, began, busy, everything, samples)
 

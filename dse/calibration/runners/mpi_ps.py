@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dse.calibration.experiment import Measurement
+from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.runners.budget import Progress, server_budget
 from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.launch import run_ranks, terminable
 from dse.calibration.runners.mpi_library import find_launcher, library_of
-from dse.calibration.runners.ps_plan import Budget, Progress, PsPlan, ps_samples
+from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.ps_plan import PsPlan, ps_samples
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
-MIN_REPETITIONS = 5
 SHARED_MEMORY = "shared-memory"
 
 
@@ -43,7 +44,7 @@ def measure_ps(
         extra = [*hosts.options(launcher.library), *extra]
         workers_per_node = hosts.ranks_per_node
     samples: list[Measurement] = []
-    budget = Budget(plan.starts(), budget_s, progress)
+    budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
     with terminable():
         for run, (workers, servers), share_s in budget.turns():
             cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]

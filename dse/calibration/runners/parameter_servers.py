@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
-from typing import TypeAlias
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
 from dse.calibration.runners import compute_speed, grpc_ps, mpi_ps
+from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.hosts import Hosts, check_reachable, lead_to
 from dse.calibration.runners.ps_plan import DEFAULT_SIZES, PsPlan
 from dse.calibration.runners.records import experiment
@@ -18,8 +18,6 @@ GRPC, MPI_PS = "grpc", "mpi-ps"
 SERVER_RUNNERS = (GRPC, MPI_PS)
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
-
-Progress: TypeAlias = Callable[[int, int, str], None]
 
 
 def server_plan(

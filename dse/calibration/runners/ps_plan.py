@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.experiment import Measurement
 from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.errors import MeasurementError
 
-Progress: TypeAlias = Callable[[int, int, str], None]
 Message: TypeAlias = tuple[int, int]  # the server, and the bytes that one worker sends to it
 
 ALGORITHM = "ps"
 PER_TENSOR = "ps-per-tensor"
 DEFAULT_SIZES = tuple(4**k for k in range(6, 14))  # 4 KiB .. 64 MiB
-PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
-LEAST_SHARE = 0.75  # of the budget that the starts of the only pass may take
-MAX_PASSES = 5
 
 
 @dataclass(frozen=True)
@@ -130,50 +124,3 @@ def ps_samples(
         for record in records
         if record["kind"] == "sample"
     ]
-
-
-class Budget:
-    """Shares the seconds that are left among the starts that are left.
-
-    A start of k processes is guessed to take ``1 s + k/cores s`` besides what is measured in it.
-    """
-
-    def __init__(
-        self,
-        starts: Sequence[tuple[int, int]],
-        budget_s: float,
-        progress: Progress | None,
-        most_passes: int = MAX_PASSES,
-    ) -> None:
-        """MeasurementError if ``budget_s`` does not even hold each of the ``starts`` once."""
-        self.end, self.cores = time.monotonic() + budget_s, usable_cores()
-        self.slowness, self.tell = 1.0, progress or (lambda *_: None)
-        once = sum(self._start_s(start) for start in starts)
-        if not once <= LEAST_SHARE * budget_s < math.inf:
-            problem = f"{budget_s:g} s do not hold {len(starts)} starts of the processes"
-            needed = math.ceil(once / LEAST_SHARE)
-            raise MeasurementError(f"{problem}; give --budget {needed} or more")
-        self.passes = min(max(int(PASSES_SHARE * budget_s / once), 1), most_passes)
-        self.starts = [(run, one) for run in range(1, self.passes + 1) for one in starts]
-
-    def turns(self) -> Iterator[tuple[int, tuple[int, int], float]]:
-        """(run, (workers, servers), seconds to measure), once around before the next run."""
-        for done, (run, start) in enumerate(self.starts):
-            told = f"{start[0]} workers, {start[1]} servers, run {run} of {self.passes}"
-            self.tell(done, len(self.starts), told)
-            left = [one for _, one in self.starts[done:]]
-            lost = self.slowness * sum(map(self._start_s, left))
-            spare = max(0.0, self.end - time.monotonic() - lost)
-            yield run, start, spare * sum(start) / sum(map(sum, left))
-        self.tell(len(self.starts), len(self.starts), "done")
-
-    def spent(
-        self, start: tuple[int, int], wall_s: float, records: Sequence[dict[str, Any]]
-    ) -> None:
-        """Tells how long a start took, so that the next are guessed better."""
-        inside_s = next((float(r["seconds"]) for r in records if r["kind"] == "end"), wall_s)
-        ratio = (wall_s - inside_s) / self._start_s(start)
-        self.slowness = min(max(0.5 * self.slowness + 0.5 * ratio, 0.3), 10.0)
-
-    def _start_s(self, start: tuple[int, int]) -> float:
-        return 1.0 + sum(start) / self.cores

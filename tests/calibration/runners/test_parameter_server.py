@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import grpc_ps, launch, mpi_ps, ps_plan
+from dse.calibration.runners import budget, grpc_ps, launch, mpi_ps, ps_plan
 from dse.calibration.runners.grpc_ps import Host
-from dse.calibration.runners.ps_plan import Budget, PsPlan, assign, largest_shard_bytes
+from dse.calibration.runners.ps_plan import PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
 from dse.model.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, interrupt, left, text, until
@@ -73,13 +73,6 @@ def test_equal_tensors_hold_every_float() -> None:
 def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
     with pytest.raises(MeasurementError):
         PsPlan(**bad)
-
-
-def test_the_budget_goes_round_as_often_as_it_can() -> None:
-    starts = [(1, 1), (2, 1)]
-    turns = [(run, start) for run, start, _ in Budget(starts, 1000.0, None).turns()]
-    assert turns == [(run, one) for run in range(1, ps_plan.MAX_PASSES + 1) for one in starts]
-    assert sum(share for _, _, share in Budget(starts, 20.0, None).turns()) < 60.0
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
@@ -153,9 +146,9 @@ grpc_worker.main()
 """
 LYING_MPI = """
 from dse.calibration.runners import mpi_ps_worker
-honest = mpi_ps_worker.repeat.pattern
-mpi_ps_worker.repeat.pattern = lambda rank: honest(rank) + (rank == 1)
-mpi_ps_worker.repeat.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
+honest = mpi_ps_worker.timing.pattern
+mpi_ps_worker.timing.pattern = lambda rank: honest(rank) + (rank == 1)
+mpi_ps_worker.timing.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
 mpi_ps_worker.main()
 """
 
@@ -268,7 +261,7 @@ def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_a_hung_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc_ps, "GRACE_S", 2.0)
+    monkeypatch.setattr(budget, "GRACE_S", 2.0)
     with (
         disturbed(up, lambda found: os.kill(found[-1], signal.SIGSTOP)),
         pytest.raises(MeasurementError, match="did not finish within"),

@@ -26,7 +26,7 @@ from dse.calibration.runners.torch_gloo import (
     measure_torch,
     ranks_from_environment,
 )
-from dse.calibration.runners.torch_plan import Fleet, affordable
+from dse.calibration.runners.torch_plan import Fleet
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed, interrupt, left, until
 
@@ -53,14 +53,6 @@ torch_worker.main()
 
 
 # Plans and places: nothing is started.
-
-
-def test_small_budgets_lose_the_largest_counts_and_hopeless_ones_are_refused() -> None:
-    plan = MeasurePlan(ranks=(2, 3, 4, 8))
-    assert affordable(plan, 1000.0) == ([2, 3, 4, 8], torch_plan.MAX_RUNS)
-    assert affordable(plan, 12.0) == ([2, 3, 4], 1)
-    with pytest.raises(MeasurementError, match="--budget 6 or more"):
-        affordable(plan, 4.0)
 
 
 def test_a_rank_count_gets_time_by_its_ranks_per_core_and_pings_once() -> None:
