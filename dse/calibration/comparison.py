@@ -14,6 +14,7 @@ from dse.calibration.measured_range import local_ranks, usual_ranks_per_node, wh
 from dse.calibration.number_text import short, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
+from dse.console_table import Columns, console_table, numbers
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.arrays import Array
 
@@ -278,21 +279,22 @@ def show_comparison(found: Comparison, out: Console) -> None:
 
 
 def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
-    from rich.table import Table
-
     n, (mine, other) = rows[0].ranks, rows[0].ranks_per_node
     local = f"{mine:,}" if mine == other else f"{mine:,} and {other:,}"
-    table = Table(title=f"allreduce, {n:,} ranks, {local} per node; * not measured")
-    for column in ("bytes", *found.names, "B / A", "90 % interval"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("faster")
+    columns: Columns = [
+        *numbers("bytes", *found.names, "B / A", "90 % interval", whole=True),
+        "faster",
+    ]
+    cells = []
     unknown = "the same" if found.same else "cannot tell"
     for row in rows:
         mark = ["*" * bool(outside) for outside in (row.outside_a, row.outside_b)]
         faster = found.names["AB".index(row.faster)] if row.faster else unknown
-        table.add_row(
+        cells.append((
             size_text(row.bytes), time_text(row.seconds_a) + mark[0],
             time_text(row.seconds_b) + mark[1], f"{short(row.ratio)}x",
             f"{short(row.low)}x to {short(row.high)}x", faster,
-        )  # fmt: skip
-    return table
+        ))  # fmt: skip
+    return console_table(
+        columns, cells, f"allreduce, {n:,} ranks, {local} per node; * not measured"
+    )

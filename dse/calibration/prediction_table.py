@@ -18,6 +18,7 @@ from dse.calibration.number_text import gbps, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.calibration.rules import rules_of
+from dse.console_table import Column, console_table, numbers
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array
 from dse.model.collectives import node_count
@@ -144,50 +145,55 @@ def server_records(
 
 def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
     """The records with human units, one row each."""
-    from rich.table import Table
-
     several = len({record["algorithm"] for record in records}) > 1
     title = f"allreduce by {profile.name}, 90 % interval{title_of(records)}"
-    table = Table(title=title if several else f"{title}, {records[0]['algorithm']}")
-    if several:
-        table.add_column("algorithm", no_wrap=True)
-    for column in ("ranks", "per node", "bytes", "time", "low", "high"):
-        table.add_column(column, justify="right", no_wrap=True)
     ruled = next((record["rules"] for record in records if record["rules"]), "")
-    if ruled:
-        table.add_column("chosen", no_wrap=True)
-        table.caption = f"which algorithm runs was not measured; chosen by {ruled}"
-    outside = any(not record["in_range"] for record in records)
-    table.add_column("outside of what was measured" if outside else "", style="yellow")
+    columns = [
+        *([Column("algorithm", whole=True)] if several else []),
+        *numbers("ranks", "per node", "bytes", "time", "low", "high", whole=True),
+        *([Column("chosen", whole=True)] if ruled else []),
+        _outside_column(records),
+    ]
+    rows = []
     for record in records:
         cells = [record["algorithm"]] if several else []
         times = ("-" if record[key] is None else time_text(record[key])
                  for key in ("seconds", "low", "high"))  # fmt: skip
-        table.add_row(
+        rows.append((
             *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
             size_text(record["bytes"]), *times, *([record["chosen"]] if ruled else []),
             record["why_outside"],
-        )  # fmt: skip
-    return table
+        ))  # fmt: skip
+    return console_table(
+        columns,
+        rows,
+        title if several else f"{title}, {records[0]['algorithm']}",
+        f"which algorithm runs was not measured; chosen by {ruled}" if ruled else None,
+    )
+
+
+def _outside_column(records: Sequence[Record]) -> Column:
+    """Of why a record lies outside; without a heading where none does."""
+    outside = any(not record["in_range"] for record in records)
+    return Column("outside of what was measured" if outside else "", style="yellow")
 
 
 def server_table(profile: Profile, records: Sequence[Record]) -> Table:
     """The records with human units, one row each."""
-    from rich.table import Table
-
     title = f"push and pull by {profile.name}, 90 % interval{title_of(records)}"
-    table = Table(title=f"{title}, {records[0]['algorithm']}")
-    for column in ("workers", "servers", "bytes", "time", "low", "high"):
-        table.add_column(column, justify="right", no_wrap=True)
-    outside = any(not record["in_range"] for record in records)
-    table.add_column("outside of what was measured" if outside else "", style="yellow")
-    for record in records:
-        times = (time_text(record[key]) for key in ("seconds", "low", "high"))
-        table.add_row(
-            f"{record['ranks']:,}", f"{record['servers']:,}", size_text(record["bytes"]), *times,
+    counts = numbers("workers", "servers", "bytes", "time", "low", "high", whole=True)
+    rows = [
+        (
+            f"{record['ranks']:,}",
+            f"{record['servers']:,}",
+            size_text(record["bytes"]),
+            *(time_text(record[key]) for key in ("seconds", "low", "high")),
             record["why_outside"],
-        )  # fmt: skip
-    return table
+        )
+        for record in records
+    ]
+    columns = [*counts, _outside_column(records)]
+    return console_table(columns, rows, f"{title}, {records[0]['algorithm']}")
 
 
 def unpriced_reasons(records: Sequence[Record]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServerPoint, ServersFit
+from dse.console_table import Column, Columns, console_table, numbers
 from dse.model.arrays import Array
 
 if TYPE_CHECKING:
@@ -130,25 +131,21 @@ def _interval(fit: Fit) -> tuple[Any, Any]:
 
 
 def _parameters(profile: Profile) -> Table:
-    from rich.table import Table
-
-    table = Table(title="one step, per rank with its own core (90 % interval)")
-    for column in ("algorithm", "parameter", "value", "5 %", "95 %", "unit"):
-        left = column in ("algorithm", "parameter", "unit")
-        table.add_column(column, justify="left" if left else "right")
+    rows: list[tuple[str, ...]] = []
     for name, fit in profile.fits.items():
         low, high = _interval(fit)
         shown = name
-        rows = zip(_labels(fit), fit.coefficients, low, high, strict=True)
-        for label, value, a, b in rows:
+        for label, value, a, b in zip(_labels(fit), fit.coefficients, low, high, strict=True):
             if label.startswith("s_per_byte"):
                 text = label.replace("s_per_byte", "bandwidth")
-                table.add_row(shown, text, _rate(value), _rate(b), _rate(a), "GB/s")
+                rows.append((shown, text, _rate(value), _rate(b), _rate(a), "GB/s"))
             else:
                 text = label.replace("_s", "")
-                table.add_row(shown, text, *(f"{x * MICRO:.2f}" for x in (value, a, b)), "us")
+                rows.append((shown, text, *(f"{x * MICRO:.2f}" for x in (value, a, b)), "us"))
             shown = ""
-    return table
+    columns: Columns = ("algorithm", "parameter", *numbers("value", "5 %", "95 %"), "unit")
+    title = "one step, per rank with its own core (90 % interval)"
+    return console_table(columns, rows, title)
 
 
 def _rate(seconds_per_byte: float) -> str:
@@ -156,12 +153,7 @@ def _rate(seconds_per_byte: float) -> str:
 
 
 def _errors(profile: Profile) -> Table:
-    from rich.table import Table
-
-    table = Table(title="absolute relative error on what was left out of the fit")
-    table.add_column("algorithm")
-    for column in ("median", "p90", "textbook median", "textbook p90", "fit itself"):
-        table.add_column(column, justify="right")
+    rows: list[tuple[str, ...]] = []
     for name, fit in profile.fits.items():
         errors = (
             fit.error,
@@ -171,33 +163,34 @@ def _errors(profile: Profile) -> Table:
             fit.residual,
         )
         label = f"{name} ({'algorithm' if name == POOLED else 'rank count'} left out)"
-        table.add_row(label, *(percent(error) for error in errors))
+        rows.append((label, *map(percent, errors)))
     for name, link in profile.network.items():
         errors = (link.error, link.error_p90, link.textbook_error, link.textbook_error_p90,
                   link.residual)  # fmt: skip
-        table.add_row(f"{name} between nodes (rank count left out)", *map(percent, errors))
+        rows.append((f"{name} between nodes (rank count left out)", *map(percent, errors)))
     if profile.auto is not None:
-        table.add_row(*library_errors(profile.auto))
-    return table
+        rows.append(library_errors(profile.auto))
+    errors_of = numbers("median", "p90", "textbook median", "textbook p90", "fit itself")
+    title = "absolute relative error on what was left out of the fit"
+    return console_table((Column("algorithm"), *errors_of), rows, title)
 
 
 def _points(profile: Profile, algorithm: str) -> Table:
     """Measured and predicted microseconds; the prediction never saw that group of measurements."""
-    from rich.table import Table
-
     mine = [point for point in profile.points if point.algorithm == algorithm]
     cells = {(point.bytes, point.ranks, local_ranks(profile, point)): point for point in mine}
     layouts = sorted({(ranks, local) for _, ranks, local in cells})
     by_size = algorithm == AUTO and profile.auto is not None and profile.auto.held_out == "sizes"
     unseen = "those sizes" if by_size else "that rank count"
-    table = Table(title=f"{algorithm}: measured | predicted without {unseen}, us")
-    table.add_column("bytes", justify="right")
-    for ranks, local in layouts:
-        on = f" / {local:,}" if local < ranks else ""
-        table.add_column(f"{ranks:,}{on} ranks", justify="right")
-    for size in sorted({point.bytes for point in mine}):
-        table.add_row(size_text(size), *(_cell(cells.get((size, *layout))) for layout in layouts))
-    return table
+    headings = [
+        f"{ranks:,}{f' / {local:,}' if local < ranks else ''} ranks" for ranks, local in layouts
+    ]
+    rows = [
+        (size_text(size), *(_cell(cells.get((size, *layout))) for layout in layouts))
+        for size in sorted({point.bytes for point in mine})
+    ]
+    title = f"{algorithm}: measured | predicted without {unseen}, us"
+    return console_table(numbers("bytes", *headings), rows, title)
 
 
 def _cell(point: Point | None) -> str:
@@ -249,40 +242,39 @@ def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
 
 def library_parameters(fit: LibraryFit) -> Table:
     """The same as a table, in us and us/MiB."""
-    from rich.table import Table
+    return _costs("what the library's own choice costs", library_data(fit))
 
-    table = Table(title="what the library's own choice costs (90 % interval)")
-    table.add_column("parameter")
-    for column in ("value", "5 %", "95 %"):
-        table.add_column(column, justify="right")
-    table.add_column("unit")
-    for row in library_data(fit):
-        per_byte = row["unit"] == "s/byte"
+
+def _costs(what: str, costs: Iterable[Mapping[str, Any]]) -> Table:
+    """Costs with a name, a value, the ends of its interval and a unit, in us and us/MiB."""
+    rows = []
+    for cost in costs:
+        per_byte = cost["unit"] == "s/byte"
         scale, unit = (MICRO * MIB, "us/MiB") if per_byte else (MICRO, "us")
-        values = (short(scale * row[key]) for key in ("value", "low", "high"))
-        table.add_row(row["name"], *values, unit)
-    return table
+        values = (short(scale * cost[key]) for key in ("value", "low", "high"))
+        rows.append((cost["name"], *values, unit))
+    columns: Columns = ("parameter", *numbers("value", "5 %", "95 %"), "unit")
+    return console_table(columns, rows, f"{what} (90 % interval)")
 
 
 def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
     """What a message between nodes costs host and wire, per algorithm."""
-    from rich.table import Table
-
-    table = Table(title="one message between nodes, fitted per algorithm")
-    for column in ("algorithm", "latency", "from", "host", "jump", "wire per byte", "wait"):
-        left = column == "algorithm"
-        table.add_column(column, justify="left" if left else "right")
+    rows = []
     for name, fit in network.items():
         shown, latency = name, f"{short(MICRO * fit.latency_s)} us"
-        rows = zip((0.0, *fit.edges_bytes), fit.s_per_byte, (0.0, *fit.jump_s), fit.wire_factor,
+        regimes = zip((0.0, *fit.edges_bytes), fit.s_per_byte, (0.0, *fit.jump_s), fit.wire_factor,
                    (0.0, *fit.wire_jump_bytes), strict=True)  # fmt: skip
-        for edge, slope, jump, wire, wait in rows:
+        for edge, slope, jump, wire, wait in regimes:
             host = f"{short(MICRO * MIB * slope)} us/MiB", f"{short(MICRO * jump)} us"
-            table.add_row(
-                shown, latency, size_text(edge), *host, f"{short(wire)} B", size_text(wait)
+            rows.append(
+                (shown, latency, size_text(edge), *host, f"{short(wire)} B", size_text(wait))
             )
             shown = latency = ""
-    return table
+    columns: Columns = (
+        "algorithm",
+        *numbers("latency", "from", "host", "jump", "wire per byte", "wait"),
+    )
+    return console_table(columns, rows, "one message between nodes, fitted per algorithm")
 
 
 def composition_text(fit: LibraryFit) -> str:
@@ -347,19 +339,7 @@ def cost_rows(part: ServersFit) -> list[dict[str, Any]]:
 
 def cost_table(transport: str, part: ServersFit) -> Table:
     """The same as a table, in us and us/MiB."""
-    from rich.table import Table
-
-    table = Table(title=f"what a push and a pull over {transport} cost (90 % interval)")
-    table.add_column("parameter")
-    for column in ("value", "5 %", "95 %"):
-        table.add_column(column, justify="right")
-    table.add_column("unit")
-    for row in cost_rows(part):
-        per_byte = row["unit"] == "s/byte"
-        scale, unit = (MICRO * MIB, "us/MiB") if per_byte else (MICRO, "us")
-        values = (short(scale * row[key]) for key in ("value", "low", "high"))
-        table.add_row(row["name"], *values, unit)
-    return table
+    return _costs(f"what a push and a pull over {transport} cost", cost_rows(part))
 
 
 def errors_text(part: ServersFit) -> str:
@@ -374,22 +354,19 @@ def errors_text(part: ServersFit) -> str:
 
 def point_table(transport: str, part: ServersFit) -> Table:
     """Measured beside predicted times of the points that a fit had not seen."""
-    from rich.table import Table
-
-    table = Table(title=f"ps-{transport}: measured | predicted without them, us")
     layouts = sorted({(p.workers, p.servers, p.link_bytes_per_s or 0.0) for p in part.points})
     several = len({speed for *_, speed in layouts}) > 1
-    table.add_column("bytes", justify="right")
-    for m, p, speed in layouts:
-        link = f" {gbps(speed)} Gbps" if several else ""
-        table.add_column(f"{m} x {p}{link}", justify="right")
+    headings = [f"{m} x {p}{f' {gbps(at)} Gbps' if several else ''}" for m, p, at in layouts]
     cells: dict[tuple[int, tuple[int, int, float]], ServerPoint] = {
         (p.bytes, (p.workers, p.servers, p.link_bytes_per_s or 0.0)): p for p in part.points
     }
+    rows = []
     for size in sorted({point.bytes for point in part.points}):
         found = (cells.get((size, layout)) for layout in layouts)
-        table.add_row(size_text(size), *(
+        times = (
             f"{p.measured_s * MICRO:.4g} | {p.held_out_s * MICRO:.4g}" if p else "" for p in found
-        ))  # fmt: skip
-    table.caption = "columns are workers x servers"
-    return table
+        )
+        rows.append((size_text(size), *times))
+    title = f"ps-{transport}: measured | predicted without them, us"
+    caption = "columns are workers x servers"
+    return console_table(numbers("bytes", *headings), rows, title, caption)

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("dse.errors", "dse.spelling"),
+    ("dse.errors", "dse.spelling", "dse.console_table"),
     ("dse.units", "dse.yaml_source", "dse.ray_session"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
@@ -45,6 +45,7 @@ def below(room: str) -> set[str]:
 # What a room may take from outside the standard library, where that is a matter of design.
 TAKES = {
     "dse.errors": set(),
+    "dse.console_table": {"rich"},
     "dse.units": {"pint"},
     "dse.yaml_source": {"yaml"},
     "dse.catalog": {"numpy", "yaml", "rich"},
@@ -52,7 +53,7 @@ TAKES = {
     "dse.model": {"numpy"},
     "dse.fleet": {"numpy", "scipy", "pyarrow"},
     "dse.session": {"rich"},
-    "dse.batch": {"rich"},
+    "dse.batch": set(),
     "dse.terminal": {"rich"},
     "dse.progress": {"rich"},
     "dse.cli_calibrate": {"typer"},

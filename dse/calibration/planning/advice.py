@@ -27,6 +27,7 @@ from dse.calibration.planning.covariance import (
 from dse.calibration.profile import Profile
 from dse.calibration.runners.budget import start_s
 from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.console_table import Columns, console_table, numbers
 from dse.errors import MeasurementError
 from dse.model.arrays import Array, Mask
 from dse.model.collectives import ALGORITHMS, node_count
@@ -295,8 +296,6 @@ def _greedy(
 
 def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console) -> None:
     """Print what is known, what to run next, and what that would give."""
-    from rich.table import Table
-
     how = f"{advice.good_now} of {advice.demanded} points that the study needs are measured to "
     out.print(f"{how}{percent(TARGET)} or better; the median is {percent(advice.width_now)}, "
               f"the worst {percent(advice.worst_now)}", highlight=False)  # fmt: skip
@@ -304,16 +303,16 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
         out.print("Enough is measured: every point lies inside the range.")
         return
     if advice.runs:
-        table = Table(title=f"next runs of {profile.name}, best first")
-        table.add_column("algorithm")
-        for column in ("ranks", "per node", "bytes", "cost", "narrows by"):
-            table.add_column(column, justify="right")
-        for run in advice.runs:
-            table.add_row(
-                run.algorithm, f"{run.ranks:,}", f"{run.ranks_per_node:,}", size_text(run.bytes),
-                time_text(run.cost_s), percent(run.narrows / advice.demanded),
-            )  # fmt: skip
-        out.print(table)
+        columns: Columns = (
+            "algorithm",
+            *numbers("ranks", "per node", "bytes", "cost", "narrows by"),
+        )
+        rows = [
+            (run.algorithm, f"{run.ranks:,}", f"{run.ranks_per_node:,}", size_text(run.bytes),
+             time_text(run.cost_s), percent(run.narrows / advice.demanded))
+            for run in advice.runs
+        ]  # fmt: skip
+        out.print(console_table(columns, rows, f"next runs of {profile.name}, best first"))
         out.print(
             f"In {time_text(advice.cost_s)} they would give {advice.good_then} of "
             f"{advice.demanded} points to {percent(TARGET)} or better; median "
