@@ -24,7 +24,7 @@ MOST_RANKS = 10**9
 MOST_BYTES = 2**60
 
 
-def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
+def sizes(text: str) -> tuple[int, ...]:
     """'4KiB,1MiB,4096' -> whole bytes; a plain number is bytes. StudyError for what is no size."""
 
     def read(part: str) -> float:
@@ -33,7 +33,7 @@ def sizes(text: str, option: str = "--bytes") -> tuple[int, ...]:
         except UnitError:
             return parse(part, "bytes")
 
-    return _list(text, option, read, MOST_BYTES, "4KiB,1MiB,1GiB")
+    return _list(text, "--bytes", read, MOST_BYTES, "4KiB,1MiB,1GiB")
 
 
 def counts(text: str, option: str) -> tuple[int, ...]:
@@ -59,16 +59,18 @@ def named(given: str | None, known: Sequence[str], option: str) -> str | None:
     raise StudyError(option, 0, 0, f"'{given}' is not known", remedy)
 
 
-def link_speed(text: str | None, option: str = "--link-bandwidth") -> float | None:
+def link_speed(text: str | None) -> float | None:
     """'25 Gbps' -> bytes per second; None stays None. StudyError for what is no speed."""
     if text is None:
         return None
     try:
         speed = parse(text, "bytes_per_s")
     except UnitError as cause:
-        raise StudyError(option, 0, 0, cause.problem, cause.remedy) from None
+        raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
     if speed <= 0:
-        raise StudyError(option, 0, 0, f"{text} carries nothing", "write for example 25 Gbps")
+        raise StudyError(
+            "--link-bandwidth", 0, 0, f"{text} carries nothing", "write for example 25 Gbps"
+        )
     return speed
 
 

@@ -190,7 +190,7 @@ def calibrate_as_rank(
             from dse.calibration.runners.torch_gloo import measure_as_rank
         except ImportError as cause:
             raise MeasurementError(f"cannot measure under torchrun: {cause}") from None
-        found = measure_as_rank(plan, budget_s, name, progress, None, *link)
+        found = measure_as_rank(plan, budget_s, name, progress, *link)
     else:
         from dse.calibration.runners.world import measure_world
 

@@ -225,11 +225,11 @@ def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Arra
     return result
 
 
-def fit_library(rows: Rows, family: str, nvls: bool, seed: int = SEED) -> Fitted:
+def fit_library(rows: Rows, family: str, nvls: bool) -> Fitted:
     """Fit rows of one library on one system; ``rows`` one per (ranks, ranks per node, bytes)."""
     cost = best_cost(rows, family, nvls)
     matrix = design(rows, cost.composition, cost.edges_bytes)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     drawn = []
     for _ in range(DRAWS):
         index = random.choice(rows.ranks.size, rows.ranks.size)

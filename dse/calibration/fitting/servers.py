@@ -68,25 +68,24 @@ class PsFit:
     coefficients: Array
     held_out_s: Array
 
-    def predict_s(self, rows: PsRows, cores: float | None = None) -> Array:
-        """Seconds of each row, (rows,). cores: infinite for a machine of its own for each."""
-        shared = self.cores if cores is None else cores
-        return predict_ps(rows, self.edge_bytes, shared, self.coefficients)
+    def predict_s(self, rows: PsRows) -> Array:
+        """Seconds of each row, (rows,)."""
+        return predict_ps(rows, self.edge_bytes, self.cores, self.coefficients)
 
 
-def ps_rows(samples: Sequence[Measurement], algorithm: str = "ps") -> PsRows:
-    """The verified samples of ``algorithm``: the median over the runs of the same thing.
+def ps_rows(samples: Sequence[Measurement]) -> PsRows:
+    """The verified samples of shards pushed whole: the median over the runs of the same thing.
 
     Raises MeasurementError where there is none.
     """
     runs: dict[tuple[int, int, int, int, float], list[Measurement]] = {}
     for s in samples:
-        if s.algorithm == algorithm and s.verified:
+        if s.algorithm == PS and s.verified:
             inverse = 1.0 / s.link_bytes_per_s if s.link_bytes_per_s else 0.0
             key = (s.ranks, s.servers, s.bytes, s.largest_shard_bytes, inverse)
             runs.setdefault(key, []).append(s)
     if not runs:
-        raise MeasurementError(f"no verified sample of the algorithm {algorithm!r}")
+        raise MeasurementError(f"no verified sample of the algorithm {PS!r}")
     keys = sorted(runs)
     workers, servers, message, shard, wire = np.array(keys, dtype=np.float64).T
     times = [np.array([s.median_s for s in runs[key]]) for key in keys]
@@ -120,14 +119,14 @@ def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Arra
     return cost(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, wire_s(rows))
 
 
-def fit_ps(samples: Sequence[Measurement], cores: float, algorithm: str = "ps") -> PsFit:
+def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
     """Costs by robust relative non-negative least squares, and how well they foretell other counts.
 
     cores: C, shared by all processes of the samples, or infinite. The edge is the one with the
     least error when every (workers, servers) is predicted from the others, none unless it pays.
     Raises MeasurementError where the samples have one number of workers and one of servers.
     """
-    rows = ps_rows(samples, algorithm)
+    rows = ps_rows(samples)
     kinds = counts_of(rows)
     if not kinds:
         raise MeasurementError("a fit needs two numbers of workers or servers at least")
@@ -265,12 +264,12 @@ def _cores(experiment: Experiment, samples: Sequence[Measurement]) -> float | No
     return float(experiment.machine.cores)
 
 
-def bootstrap(fitted: PsFit, seed: int = SEED) -> Array:
+def bootstrap(fitted: PsFit) -> Array:
     """Costs refitted on rows drawn with replacement within (workers, servers), (DRAWS, 10).
 
     Every time is moved by its own noise, which holds the spread between runs.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     rows = fitted.rows
     pairs = rows.workers + 1j * rows.servers
     members = [np.flatnonzero(pairs == pair) for pair in np.unique(pairs)]

@@ -132,9 +132,7 @@ def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> floa
     return float(np.mean(np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))))
 
 
-def fit_step(
-    rows: Rows, gamma_s_per_byte: float, group: str = "ranks", seed: int = SEED
-) -> StepFit:
+def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> StepFit:
     """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows).
 
     The edges are chosen anew for every held-out group, so its error is an honest one.
@@ -152,20 +150,20 @@ def fit_step(
         rows=typical,
         edges_bytes=edges,
         coefficients=coefficients,
-        draws=bootstrap(rows, edges, gamma_s_per_byte, seed),
+        draws=bootstrap(rows, edges, gamma_s_per_byte),
         fitted=predict_rows(typical, coefficients, edges, gamma_s_per_byte),
         held_out=held_out_s(typical, getattr(typical, group), whole),
     )
 
 
-def bootstrap(rows: Rows, edges: Sequence[float], gamma: float, seed: int) -> Array:
+def bootstrap(rows: Rows, edges: Sequence[float], gamma: float) -> Array:
     """Coefficients refitted on resampled runs: (DRAWS, columns).
 
     ``rows`` has one row per run. Per rank count its runs are drawn with replacement and combined
     as in the fit; then rows are drawn with replacement within (algorithm, ranks), and every time is
     moved by its own noise.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     result = np.empty((DRAWS, 3 + 2 * len(edges)))
     for draw in range(DRAWS):
         drawn = over_runs(_resampled_runs(rows, random))

@@ -19,7 +19,6 @@ from dse.errors import StudyError
 FORMAT = "table"
 REQUIRED = ("system", "nodes", "ranks_per_node", "ranks", "library", "transport", "collective",
             "bytes", "time_us")  # fmt: skip
-OPTIONAL = ("device", "runs", "source")
 _MARKS = {"ranks", "bytes", "time_us"}
 _LISTED = 12
 _LIBRARY = re.compile(r"(.+?)-(\d[\w.+]*)")

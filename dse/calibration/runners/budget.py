@@ -123,7 +123,6 @@ def server_budget(
     budget_s: float,
     cores: int,
     progress: Progress | None = None,
-    most_passes: int = MAX_PASSES,
 ) -> Budget[Servers]:
     """Of parameter servers: a start of k processes is guessed to take ``1 s + k/cores s``.
 
@@ -135,7 +134,7 @@ def server_budget(
         problem = f"{budget_s:g} s do not hold {len(turns)} starts of the processes"
         needed = math.ceil(once / LEAST_SHARE)
         raise MeasurementError(f"{problem}; give --budget {needed} or more")
-    passes = min(_passes(budget_s, once), most_passes)
+    passes = _passes(budget_s, once)
     return Budget(
         turns,
         passes,

@@ -24,28 +24,24 @@ GRACE_S = 60.0  # to import torch and to build the networks, before the worker i
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
-def measure_compute(budget_s: float, device: str = "cpu") -> list[ComputeSpeed]:
-    """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds.
+def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:
+    """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds,
+    and how fast one thread sums and copies.
 
     Runs in a process of its own, on all its cores; importing torch comes on top of the budget. What
     does not fit the budget is left out, the largest first. Without torch: matrix products by numpy,
     on the CPU. Raises MeasurementError; the process is gone whatever happens.
     """
-    return speeds_of(measure_records(budget_s, device))
-
-
-def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:
-    """Matrix products and training steps on a device, and how fast one thread sums and copies."""
     began, busy = time.monotonic(), busy_core_seconds()
-    records = measure_records(budget_s, device)
+    records = _records(budget_s, device)
     speeds = speeds_of(records)
     if not speeds:
         raise MeasurementError("nothing was measured; give a larger --budget")
     return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
 
 
-def measure_records(budget_s: float, device: str = "cpu") -> list[dict[str, Any]]:
-    """The same as the worker's records, with those of its reductions and copies."""
+def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
+    """What the worker printed."""
     if device not in ("cpu", "cuda"):
         raise MeasurementError(f"'{device}' is no device; use cpu or cuda")
     if not 0 < budget_s < math.inf:

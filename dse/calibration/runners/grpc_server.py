@@ -26,7 +26,7 @@ OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.so_reuseport", 0),
 )
-METHODS = ("register", "servers", "order", "meet", "push", "pull", "ping", "pong", "stop")
+METHODS = ("register", "servers", "order", "meet", "push", "pull", "stop")
 
 Call = Callable[[bytes], Awaitable[bytes]]
 
@@ -65,12 +65,11 @@ class Server:
         self.workers = int(task["workers"])
         self.sums: dict[tuple[int, int], Sum] = {}
         self.current: dict[int, Sum] = {}
-        self.stored = EMPTY
         self.addresses = [""] * int(task["servers"])
         self.registered, self.stopped = asyncio.Event(), asyncio.Event()
         self.gates = {name: Gate(self.workers) for name in ("order", "meet")}
         sizes = [sum(size for _, size in cell) for cell in task["cells"]]
-        self.cells = [timing.Cell(task["kind"], 0, size) for size in sizes]
+        self.cells = [timing.Cell("ps", 0, size) for size in sizes]
         least, seconds = task["min_repetitions"], task["seconds"]
         self.plan = timing.schedule(self.cells, seconds, least, MAX_BATCH, self.clock)
         self.began: float | None = None
@@ -100,15 +99,6 @@ class Server:
         mine = self.current[HEADER.unpack_from(request)[0]]
         await mine.complete.wait()
         return mine.total.tobytes()
-
-    async def ping(self, request: bytes, _: Any) -> bytes:
-        """Takes a message."""
-        self.stored = request
-        return EMPTY
-
-    async def pong(self, _: bytes, __: Any) -> bytes:
-        """Gives the message back."""
-        return self.stored
 
     async def meet(self, payload: bytes, _: Any) -> bytes:
         """A barrier of the workers."""

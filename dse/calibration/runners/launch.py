@@ -22,11 +22,12 @@ from dse.errors import MeasurementError
 WORKER = Path(__file__).with_name("mpi_worker.py")
 PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds the package dse
 TELLING = ("wrong ", "the clock jumps", "this MPI", " ranks were started")  # says more than frames
+TAIL_LINES = 3
 
 
-def find_mpirun(path: str | None = None) -> str:
+def find_mpirun() -> str:
     """The path of the program that starts ranks; see :func:`find_launcher`."""
-    return find_launcher(path).path
+    return find_launcher().path
 
 
 def run_ranks(
@@ -160,10 +161,10 @@ def _kill(processes: Sequence[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _with_tail(problem: str, stderr: Any, lines: int = 3) -> str:
+def _with_tail(problem: str, stderr: Any) -> str:
     """The problem and what the ranks last said, without the launcher's frames of signs."""
     stderr.seek(0)
     said = [line.strip(" |") for line in stderr.read().splitlines() if line.strip(" -=|\n")]
     telling = [line for line in said if any(words in line for words in TELLING)]
-    tail = " | ".join(telling[:1] or said[-lines:])
+    tail = " | ".join(telling[:1] or said[-TAIL_LINES:])
     return f"{problem}: {tail}" if tail else problem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
@@ -24,9 +23,6 @@ def measure(
     name: str = "this-machine",
     progress: Progress | None = None,
     mpirun: str | None = None,
-    extra: Sequence[str] = (),
-    ranks_per_node: int | None = None,
-    nodes: int | None = None,
     link: str | None = None,
     link_bytes_per_s: float | None = None,
     hosts: Hosts | None = None,
@@ -37,9 +33,8 @@ def measure(
     then again as often as the budget allows, because two starts of the same thing differ more
     than its repetitions do. What is left of the budget is shared out again before each start, in
     proportion to the contention. ``progress(done, total, text)`` is called before each.
-    mpirun: see :func:`find_launcher`. hosts: where to start the ranks, and how many on each; or
-    ``extra``, more options of mpirun, whose effect is told by ``ranks_per_node`` (default: all on
-    one node) and, where fewer are used, ``nodes``. link, link_bytes_per_s: between the nodes.
+    mpirun: see :func:`find_launcher`. hosts: where to start the ranks, and how many on each; None
+    is this machine. link, link_bytes_per_s: between the nodes.
     Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
     """
     began = time.monotonic()
@@ -47,10 +42,10 @@ def measure(
     machine, used_before = this_machine(), busy_core_seconds()
     cores = machine.cores
     counts, passes = affordable_counts(plan, budget_s, cores)
+    place, extra = Placement(None, None, link, link_bytes_per_s), list[str]()
     if hosts is not None:
-        ranks_per_node, nodes = hosts.ranks_per_node, len(hosts.hosts)
-        extra = [*hosts.options(launcher.library), *extra]
-    place = Placement(ranks_per_node, nodes, link, link_bytes_per_s)
+        place = Placement(hosts.ranks_per_node, len(hosts.hosts), link, link_bytes_per_s)
+        extra = hosts.options(launcher.library)
     place.nodes_of(max(counts))
     if hosts is not None:
         check_reachable(hosts)

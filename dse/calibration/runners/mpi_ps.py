@@ -22,10 +22,8 @@ SHARED_MEMORY = "shared-memory"
 def measure_ps(
     plan: PsPlan,
     budget_s: float,
-    workers_per_node: int | None = None,
     link: str = SHARED_MEMORY,
     link_bytes_per_s: float | None = None,
-    extra: Sequence[str] = (),
     mpirun: str | None = None,
     hosts: Hosts | None = None,
     progress: Progress | None = None,
@@ -33,16 +31,12 @@ def measure_ps(
     """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
 
     One mpirun of M + P ranks, the workers first, measures all sizes with one (M, P); all are gone
-    through once, then again as often as ``budget_s`` seconds of wall clock allow. ``extra``: more
-    options of mpirun, which say where the ranks go; ``workers_per_node`` then tells how many
-    workers a node has (all of them if None); or ``hosts``, filled one after the other.
-    ``progress(done, total, text)`` is called before each start. Raises MeasurementError; no process
-    survives an exception, SIGINT or SIGTERM.
+    through once, then again as often as ``budget_s`` seconds of wall clock allow. hosts: filled one
+    after the other; None is this machine. ``progress(done, total, text)`` is called before
+    each start. Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
     """
     launcher = find_launcher(mpirun)
-    if hosts is not None:
-        extra = [*hosts.options(launcher.library), *extra]
-        workers_per_node = hosts.ranks_per_node
+    extra = hosts.options(launcher.library) if hosts else []
     samples: list[Measurement] = []
     budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
     with terminable():
@@ -57,7 +51,7 @@ def measure_ps(
             began = time.monotonic()
             records = run_ranks(launcher, workers + servers, task, share_s, WORKER, extra)
             budget.spent((workers, servers), time.monotonic() - began, records)
-            on_a_node = min(workers, workers_per_node or workers)
+            on_a_node = min(workers, hosts.ranks_per_node if hosts else workers)
             about = {
                 **_library(records),
                 "transport": "mpi",

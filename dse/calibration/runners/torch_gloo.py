@@ -143,7 +143,6 @@ def measure_as_rank(
     budget_s: float,
     name: str = "this-machine",
     progress: Progress | None = None,
-    launched: Launched | None = None,
     link: str | None = None,
     link_bytes_per_s: float | None = None,
     device: str = "auto",
@@ -155,7 +154,7 @@ def measure_as_rank(
     Raises MeasurementError.
     """
     began = time.monotonic()
-    me = launched or ranks_from_environment()
+    me = ranks_from_environment()
     if me is None:
         raise MeasurementError("no launcher started this; start it with torchrun or srun")
     need_torch()

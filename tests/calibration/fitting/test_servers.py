@@ -124,7 +124,7 @@ def test_one_wild_sample_hardly_moves_the_fit() -> None:
 def test_machines_of_their_own_leave_each_process_half_of_its_messages() -> None:
     fitted = fit_ps(samples((1, 2, 3), (1, 2)), CORES)
     rows = fitted.rows
-    apart = fitted.predict_s(rows, cores=math.inf)
+    apart = predict_ps(rows, fitted.edge_bytes, math.inf, fitted.coefficients)
     parts = ps_matrix(rows, fitted.edge_bytes, CORES)[:, :WORK_FROM]
     own = parts @ fitted.coefficients[:WORK_FROM]
     call, per_byte = fitted.coefficients[7:9]

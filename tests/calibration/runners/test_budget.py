@@ -58,11 +58,11 @@ def test_what_is_left_is_shared_by_weight_and_told() -> None:
 
 
 def test_slow_starts_leave_less_to_measure() -> None:
-    budget = server_budget([(1, 1), (2, 1)], 20.0, cores=2, most_passes=1)
+    budget = server_budget([(1, 1), (2, 1)], 20.0, cores=2)
     turns = budget.turns()
     _, first, share_s = next(turns)
     budget.spent(first, share_s + 8.0, [{"kind": "end", "seconds": share_s}])
     _, _, after_s = next(turns)
-    quick = server_budget([(1, 1), (2, 1)], 20.0, cores=2, most_passes=1).turns()
+    quick = server_budget([(1, 1), (2, 1)], 20.0, cores=2).turns()
     next(quick)
     assert after_s == pytest.approx(next(quick)[2] - 3.75, abs=0.5)  # 2.5 s, guessed 2.5x as long

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dse.calibration.runners import compute_speed, compute_worker, timing
-from dse.calibration.runners.compute_speed import ComputeSpeed, measure_compute
+from dse.calibration.runners.compute_speed import ComputeSpeed, measure_speed
 from dse.calibration.runners.compute_work import (
     SHAPES,
     TOLERANCE,
@@ -27,7 +27,7 @@ from tests.processes import children, disturbed
 @pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
 def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]) -> None:
     with pytest.raises(MeasurementError, match=r"give for example 20|use cpu or cuda"):
-        measure_compute(**{"budget_s": 5.0, **bad})
+        measure_speed(**{"budget_s": 5.0, "name": "here", **bad})
 
 
 def test_speed_is_work_over_the_median_time() -> None:
@@ -88,7 +88,7 @@ def test_a_result_that_goes_wrong_later_is_found() -> None:
 @pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")
-    found = measure_compute(3.0)
+    found = measure_speed(3.0, "here").compute
     assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
     assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
     assert all(speed.repetitions >= 5 and speed.min_s <= speed.median_s for speed in found)
@@ -105,7 +105,7 @@ def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # hides those that there are
     with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
-        measure_compute(5.0, "cuda")
+        measure_speed(5.0, "here", "cuda")
 
 
 @pytest.mark.slow
@@ -122,4 +122,4 @@ def test_a_killed_worker_is_an_error_and_leaves_no_process(
         disturbed(fork, lambda found: os.kill(found[1], signal.SIGKILL)),
         pytest.raises(MeasurementError, match="was killed by SIGKILL"),
     ):
-        measure_compute(60.0)
+        measure_speed(60.0, "here")

@@ -120,14 +120,6 @@ def test_tensor_by_tensor_with_an_idle_server(transport: str) -> None:
     assert sample.largest_shard_bytes == 4096
 
 
-@pytest.mark.slow
-@NEEDS_GRPC
-def test_ping_pong_is_one_worker_and_one_server() -> None:
-    found = grpc_ps.measure_ping_pong(SIZES, 4.0, worker_host=Host(("env", "PLACE=elsewhere")))
-    assert {s.bytes for s in found} >= {64, 4096}
-    assert {(s.collective, s.ranks, s.nodes, s.servers) for s in found} == {("ping-pong", 2, 2, 0)}
-
-
 LIAR = """
 import sys
 sys.path.append({root!r})
