@@ -13,7 +13,8 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
-from dse.calibration.runners.mpi import MeasurePlan, measure
+from dse.calibration.runners.mpi import measure
+from dse.calibration.runners.plan import MeasurePlan
 
 TABLE = Path(__file__).parent / "data" / "library_choice.csv"
 COLUMNS = ("library", "version", "ranks", "bytes", "algorithm", "median_s")

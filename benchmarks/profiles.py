@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dse.calibration import write_profile
-from dse.calibration.build import fit_experiments
-from dse.calibration.importing import import_logs
+from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.importers.logs import import_logs
 
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "data" / "allreduce.csv"

@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.accuracy.board import Line
 from benchmarks.lab import compare, training
-from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Experiment, Measurement, read_experiment
-from dse.calibration.fit_ps import ps_rows
+from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.fitting.servers import ps_rows
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.model.collectives import ALGORITHMS

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.board import Line
-from dse.calibration.build import fit_experiments
 from dse.calibration.experiment import Experiment, Measurement
-from dse.calibration.importing import import_logs
+from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.importers.logs import import_logs
 from dse.calibration.prediction import predict
 
 TABLE = Path(__file__).parents[1] / "data" / "allreduce.csv"

@@ -14,8 +14,8 @@ from itertools import product
 import numpy as np
 
 from dse import catalog
-from dse.calibration.runners.repeat import FLOAT_BYTES
-from dse.calibration.runners.shards import Message
+from dse.calibration.runners.ps_plan import Message
+from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.model import overlap
 from dse.model.aggregation.parameter_server import homes
 from dse.model.arrays import Array

@@ -19,8 +19,8 @@ import torch
 import torch.distributed as dist
 
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
-from dse.calibration.runners import forked, repeat
-from dse.calibration.runners.repeat import Floats
+from dse.calibration.runners import forks, timing
+from dse.calibration.runners.timing import Floats
 from dse.calibration.runners.torch_worker import open_store
 
 WARM_UP_FLOATS = 2**16
@@ -53,37 +53,37 @@ def as_rank(task: dict[str, Any], port: int, listener: int | None) -> int:
         "gloo", store=store, rank=task["rank"], world_size=task["ranks"], timeout=wait
     )
     if task["rank"] == 0:
-        repeat.emit({"kind": "start", "library": f"torch {torch.__version__}"})
+        timing.emit({"kind": "start", "library": f"torch {torch.__version__}"})
     dist.all_reduce(torch.zeros(WARM_UP_FLOATS))
     dist.barrier()
     try:
         for approach in task["approaches"]:
             times = run(approach, task["rounds"])
             if task["rank"] == 0:
-                repeat.emit({"kind": "sample", "name": approach["name"], **repeat.summary(times)})
+                timing.emit({"kind": "sample", "name": approach["name"], **timing.summary(times)})
         dist.barrier()
         dist.destroy_process_group()
-    except repeat.WrongSum as wrong:
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)
-        return repeat.WRONG_SUM_STATUS
+        return timing.WRONG_SUM_STATUS
     except RuntimeError as cause:
         print(f"rank {task['rank']}: {str(cause).splitlines()[0]}", file=sys.stderr, flush=True)
-        return forked.FAILED_STATUS
+        return forks.FAILED_STATUS
     return 0
 
 
 def main() -> None:
     """Do what standard input says."""
-    starter = forked.Input()
+    starter = forks.Input()
     task, listener = starter.line(), None
     if task["rank"] == 0:
         listener = socket.create_server((task["address"], 0))
         port = listener.getsockname()[1]
-        repeat.emit({"kind": "pass-on", "port": port})
+        timing.emit({"kind": "pass-on", "port": port})
     else:
         port = starter.line()["port"]
     number = listener.fileno() if listener else None
-    forked.run_forked({task["rank"]: lambda: as_rank(task, port, number)}, task["ranks"], starter)
+    forks.run_forked({task["rank"]: lambda: as_rank(task, port, number)}, task["ranks"], starter)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import numpy as np
 from mpi4py import MPI
 
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
-from dse.calibration.runners import repeat
-from dse.calibration.runners.repeat import Floats
+from dse.calibration.runners import timing
+from dse.calibration.runners.timing import Floats
 
 WARM_UP_FLOATS = 2**16
 
@@ -78,16 +78,16 @@ def main() -> None:
     first = comm.Get_rank() == 0
     if first:
         library = MPI.Get_library_version().strip().split(",")[0]
-        repeat.emit({"kind": "start", "library": library})
+        timing.emit({"kind": "start", "library": library})
     warm_up(comm)
     try:
         for approach in task["approaches"]:
             times = run(comm, approach, task["rounds"])
             if first:
-                repeat.emit({"kind": "sample", "name": approach["name"], **repeat.summary(times)})
-    except repeat.WrongSum as wrong:
+                timing.emit({"kind": "sample", "name": approach["name"], **timing.summary(times)})
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)
-        comm.Abort(repeat.WRONG_SUM_STATUS)
+        comm.Abort(timing.WRONG_SUM_STATUS)
 
 
 if __name__ == "__main__":

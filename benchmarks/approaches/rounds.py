@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dse.calibration.runners import repeat
-from dse.calibration.runners.repeat import Floats
+from dse.calibration.runners import timing
+from dse.calibration.runners.timing import Floats
 
 
 class Gradients:
@@ -20,8 +20,8 @@ class Gradients:
     def __init__(self, messages: Sequence[Sequence[int]], rank: int, ranks: int) -> None:
         ends = np.cumsum([count for message in messages for count in message])
         self.ranks, self.step, self.starts = ranks, 0, np.array([0, *ends[:-1]])
-        self.own = np.resize(repeat.pattern(rank), ends[-1])
-        self.expected = np.resize(repeat.pattern_sum(ranks), ends[-1])
+        self.own = np.resize(timing.pattern(rank), ends[-1])
+        self.expected = np.resize(timing.pattern_sum(ranks), ends[-1])
         self.values = self.own.copy()
         tensors = iter(np.split(self.values, ends[:-1]))
         self.messages: list[list[Floats]] = [[next(tensors) for _ in one] for one in messages]
@@ -35,7 +35,7 @@ class Gradients:
     def check(self, what: str) -> None:
         """Raises WrongSum unless every sum is exact."""
         if not np.array_equal(self.values, self.expected):
-            raise repeat.WrongSum(f"wrong sum: {what}, {self.ranks} ranks")
+            raise timing.WrongSum(f"wrong sum: {what}, {self.ranks} ranks")
 
 
 def timed(

@@ -60,7 +60,7 @@ def _once(workload_messages: Sequence[tuple[int, int]], rounds: int) -> dict[str
 def _grpc(
     sent: Sequence[tuple[int, int]], hosts: int, rounds: int, limit_s: float, lab: Lab | None
 ) -> list[Record]:
-    task = {"workers": hosts, "servers": hosts, "kind": "ps", **_once(sent, rounds)}
+    task = {"workers": hosts, "servers": hosts, **_once(sent, rounds)}
     command = worker_command(grpc_ps.MODULE, {"GRPC_VERBOSITY": "NONE"})
     inputs = [
         {**task, "role": role, "index": index, "address": _address(lab, index)}

@@ -19,8 +19,9 @@ from dse.calibration.experiment import (
     write_experiment,
 )
 from dse.calibration.runners.launch import run_ranks
-from dse.calibration.runners.mpi import MeasurePlan, Placement, task_of
-from dse.calibration.runners.plan import PING_PONG
+from dse.calibration.runners.mpi import task_of
+from dse.calibration.runners.placement import Placement
+from dse.calibration.runners.plan import PING_PONG, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 
 RESULTS = Path(__file__).parent / "results"

@@ -23,8 +23,8 @@ from benchmarks.lab.measure import (
 from benchmarks.lab.network import INTERFACE, Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
 from dse.calibration.runners import grpc_ps, torch_gloo
-from dse.calibration.runners.mpi import MeasurePlan
-from dse.calibration.runners.shards import PsPlan
+from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.ps_plan import PsPlan
 from dse.version import __version__
 
 GLOO = "gloo"  # of the names of its files

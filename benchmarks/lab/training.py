@@ -25,7 +25,7 @@ from dse.calibration.experiment import this_machine, today
 from dse.calibration.files import write_text
 from dse.calibration.runners.launch import run_ranks
 from dse.calibration.runners.plan import OPENMPI_ALGORITHMS
-from dse.calibration.runners.repeat import FLOAT_BYTES
+from dse.calibration.runners.timing import FLOAT_BYTES
 from dse.model import overlap
 
 WORKER = Path(__file__).with_name("training_worker.py")

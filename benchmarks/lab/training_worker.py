@@ -25,7 +25,7 @@ import numpy as np
 from mpi4py import MPI
 
 from dse.calibration.runners.mpi_force import forced
-from dse.calibration.runners.repeat import Cell, Floats
+from dse.calibration.runners.timing import Cell, Floats
 
 WRONG_SUM_STATUS = 3
 PERIOD = 31

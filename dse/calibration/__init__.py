@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dse.calibration.build import fit_measurements
-    from dse.calibration.importing import import_logs
+    from dse.calibration.fitting.profile import fit_measurements
+    from dse.calibration.importers.logs import import_logs
     from dse.calibration.prediction import predict
     from dse.calibration.profile import Profile, read_profile, write_profile
+    from dse.calibration.profile_tables import profile_data, show_profile
     from dse.calibration.session import calibrate_here
-    from dse.calibration.show import profile_data, show_profile
 
 __all__ = [
     "Profile",
@@ -34,12 +34,12 @@ __all__ = [
 _HOMES = {
     "Profile": "profile",
     "calibrate_here": "session",
-    "fit_measurements": "build",
-    "import_logs": "importing",
+    "fit_measurements": "fitting.profile",
+    "import_logs": "importers.logs",
     "predict": "prediction",
-    "profile_data": "show",
+    "profile_data": "profile_tables",
     "read_profile": "profile",
-    "show_profile": "show",
+    "show_profile": "profile_tables",
     "write_profile": "profile",
 }
 

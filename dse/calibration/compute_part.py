@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dse.calibration.experiment import STRICT, ComputeSpeed, Count, Experiment
 from dse.calibration.files import rounded
-from dse.calibration.words import short
+from dse.calibration.number_text import short
 
 GIGA = 1e9
 LARGE_SHARE = 1.0 / 8.0  # of the operations of the largest product: what counts as large

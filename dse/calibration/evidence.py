@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.network_part import NetworkFit
+from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import UNLIKE, octaves_outside
-from dse.calibration.words import short, size_text, span_text
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.library_choice import LibraryChoice

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dse.calibration.asked import local_ranks
 from dse.calibration.files import write_text
 from dse.calibration.library_part import AUTO
+from dse.calibration.measured_range import local_ranks
+from dse.calibration.number_text import percent, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Point, Profile
-from dse.calibration.words import percent, size_text, time_text
 from dse.errors import StudyError
 from dse.model.collectives import ALGORITHMS
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.calibration.design import on_cores_s
 from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.node_cost import on_cores_s
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.rules import rules_of

@@ -14,11 +14,11 @@ from pydantic import Field
 
 from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
-from dse.calibration.design import step_cost
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.calibration.files import read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
+from dse.calibration.node_cost import step_cost
 from dse.calibration.ps_part import PS, ServersFit
 from dse.model.arrays import Array, ArrayLike
 from dse.model.links import StepCost

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.calibration import asked
+from dse.calibration import arguments
 from dse.calibration.experiment import Experiment, write_experiment
-from dse.calibration.own_runs import (
+from dse.calibration.runners.budget import Progress
+from dse.calibration.runners.compute_speed import measure_speed
+from dse.calibration.runners.hosts import Hosts, read_hosts
+from dse.calibration.runners.launchers import TORCHRUN, Started
+from dse.calibration.runners.mpi import measure
+from dse.calibration.runners.parameter_servers import (
     GRPC,
     MPI_PS,
     SERVER_RUNNERS,
     measure_servers,
-    measure_speed,
     server_plan,
 )
-from dse.calibration.runners.hosts import Hosts, read_hosts
-from dse.calibration.runners.launchers import TORCHRUN, Started
-from dse.calibration.runners.mpi import Progress, measure
 from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePlan, counts_up_to
 from dse.errors import MeasurementError, OutputError, StudyError
 
@@ -85,7 +85,7 @@ def whereabouts(
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
         raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
-    name, speed = asked.link_name(link), asked.link_speed(link_bandwidth)
+    name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     return Where(mpi, hosts, name, speed, runner, address, servers, device or "cpu")
 
 
@@ -190,7 +190,7 @@ def calibrate_as_rank(
             from dse.calibration.runners.torch_gloo import measure_as_rank
         except ImportError as cause:
             raise MeasurementError(f"cannot measure under torchrun: {cause}") from None
-        found = measure_as_rank(plan, budget_s, name, progress, None, *link)
+        found = measure_as_rank(plan, budget_s, name, progress, *link)
     else:
         from dse.calibration.runners.world import measure_world
 
@@ -202,8 +202,7 @@ def _check_asked(budget_s: float, name: str) -> None:
     """StudyError unless the name is one of a file and the budget some time."""
     if not name or name != Path(name).name or name.startswith("."):
         raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
-    if not 0 < budget_s < math.inf:
-        raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+    arguments.check_budget(budget_s)
 
 
 def _plan(ranks: Sequence[int], sizes: Sequence[int] | None) -> MeasurePlan:
@@ -218,7 +217,7 @@ def _plan(ranks: Sequence[int], sizes: Sequence[int] | None) -> MeasurePlan:
 
 def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]:
     # Imported here: what fits is needed once, and not on every rank.
-    from dse.calibration.build import fit_measurements
+    from dse.calibration.fitting.profile import fit_measurements
     from dse.calibration.profile import write_profile
 
     measurements, profile = folder / f"{name}.measurements.json", folder / f"{name}.yaml"

@@ -15,6 +15,7 @@ from dse.catalog.prices import PriceList, default_prices, read_prices
 from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
 from dse.catalog.workloads import workload
+from dse.console_table import Cell, Column, Columns, console_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -130,48 +131,40 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
 
 def render_kinds(console: Console) -> None:
     """Print the kinds of entries."""
-    from rich.table import Table
-
-    table = Table("kind", "entries", box=None)
-    for row in kinds_data():
-        table.add_row(row["kind"], str(row["entries"]))
-    console.print(table)
+    rows = [(row["kind"], str(row["entries"])) for row in kinds_data()]
+    console.print(console_table(("kind", "entries"), rows, framed=False))
     console.print("dse catalog KIND lists one kind, dse catalog KIND NAME shows an entry")
 
 
 def render_kind(console: Console, kind: str) -> None:
     """Print the entries of one kind; yellow is recalled and unchecked, blank is not known."""
-    from rich.table import Column, Table
     from rich.text import Text
 
     rows = _rows(kind)
-    table = Table(
-        Column("name", no_wrap=True, min_width=max(len(name) for name, *_ in rows)),
-        *(heading for heading, _ in COLUMNS[kind]),
-        box=None,
-    )
-    for name, _, cells in rows:
-        table.add_row(name, *(Text(*_cell(cells[key])) for _, key in COLUMNS[kind]))
-    console.print(table)
+    name_column = Column("name", whole=True, least_width=max(len(name) for name, *_ in rows))
+    columns: Columns = (name_column, *(heading for heading, _ in COLUMNS[kind]))
+    lines: list[tuple[Cell, ...]] = [
+        (name, *(Text(*_cell(cells[key])) for _, key in COLUMNS[kind])) for name, _, cells in rows
+    ]
+    console.print(console_table(columns, lines, framed=False))
     if any(fact and fact.status == "unverified" for *_, row in rows for fact in row.values()):
         console.print(Text("* recalled, not checked against a document", "yellow"))
 
 
 def render_entry(console: Console, kind: str, name: str) -> None:
     """Print one entry: each value with its unit, source, date and status."""
-    from rich.table import Column, Table
     from rich.text import Text
 
     title, notes, facts = _entry(kind, name)
     console.print(Text(title, "bold"))
     headings = ("", "value", "source", "date", "status", "detail")
-    # fold: in a narrow terminal a name goes on in the next line, it is never cut
-    table = Table(*(Column(heading, overflow="fold") for heading in headings), box=None)
+    columns = [Column(heading, folded=True) for heading in headings]  # a name is never cut
+    rows = []
     for fact in facts:
         when = fact.date or fact.accessed
         cells = (fact.name, _wording(fact), fact.source, when, fact.status, fact.detail)
-        table.add_row(*(Text(cell, _STYLES[fact.status]) for cell in cells))
-    console.print(table)
+        rows.append([Text(cell, _STYLES[fact.status]) for cell in cells])
+    console.print(console_table(columns, rows, framed=False))
     if notes:
         console.print(Text(notes))
     cited = {fact.source for fact in facts}

@@ -16,6 +16,7 @@ from dse.commands.options import Options
 from dse.commands.plan import Done, Plan, finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.terminal import console
+from dse.console_table import Column, console_table, numbers
 from dse.errors import DseError, StudyError
 
 if TYPE_CHECKING:
@@ -184,31 +185,32 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 
 def _print_table(results: Sequence[Result]) -> None:
-    from rich.table import Table
-
     from dse.report import words
 
-    table = Table(box=None, pad_edge=False)
-    for heading in ("study", "recommended", "gain", "cost"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("points", "time"):
-        table.add_column(heading, justify="right")
-    table.add_column("report", overflow="fold")
+    columns = [
+        *(Column(heading, folded=True) for heading in ("study", "recommended", "gain", "cost")),
+        *numbers("points", "time"),
+        Column("report", folded=True),
+    ]
+    rows: list[tuple[str, ...]] = []
     for result in results:
         if result.done is None:
             why = str(result.error).removeprefix(f"{result.study}: ").partition("; ")[0]
-            table.add_row(result.study, f"failed: {why}")
+            rows.append((result.study, f"failed: {why}"))
             continue
         found = result.done.document
         best = found["recommended"]
-        table.add_row(
-            found["study"]["name"],
-            words.describe(best),
-            words.show_gain(found, best),
-            ", ".join(words.show_cost(found, best, sense) for sense in words.minimized(found)),
-            words.count(found["counts"]["points"]),
-            words.duration(result.elapsed_s),
-            str(result.done.page),
+        cost = ", ".join(words.show_cost(found, best, sense) for sense in words.minimized(found))
+        rows.append(
+            (
+                found["study"]["name"],
+                words.describe(best),
+                words.show_gain(found, best),
+                cost,
+                words.count(found["counts"]["points"]),
+                words.duration(result.elapsed_s),
+                str(result.done.page),
+            )
         )
     print()
-    console().print(table)
+    console().print(console_table(columns, rows, framed=False))

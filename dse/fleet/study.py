@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dse import catalog, units
-from dse.calibration.finding import profile_of_study
 from dse.calibration.profile import Profile, read_profile
+from dse.calibration.profile_files import profile_of_study
 from dse.fleet.drawing import MOST_JOBS
 from dse.fleet.measured import NOTHING, joined, parts
 from dse.fleet.ports import TARGETS

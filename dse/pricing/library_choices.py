@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse import catalog
 from dse.calibration import read_profile
-from dse.calibration.finding import CALIBRATIONS, profiles
+from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.errors import StudyError
 from dse.model.aggregation.library_rules import BY_NAME
 from dse.pricing.aggregations import LIBRARIES, Factory, left_to_library

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
-from dse.calibration.finding import profile_of_study
+from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dse.calibration import Profile
-from dse.calibration.belief import Points
+from dse.calibration.planning.advice import Advice, suggest
+from dse.calibration.planning.covariance import Points
 from dse.calibration.rules import mpi_rules
-from dse.calibration.suggest import Advice, suggest
 from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.aggregation.library_rules import NCCL, Rules
@@ -29,7 +29,7 @@ def advise(
     """What to measure next so that ``profile`` narrows the intervals of a study.
 
     Raises StudyError where the study aggregates over other transports than the profile's; else as
-    :func:`dse.calibration.suggest.suggest`, which explains the limits.
+    :func:`dse.calibration.planning.advice.suggest`, which explains the limits.
     """
     problem = load(study)
     used = problem.study.transports

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("dse.version", "dse.errors", "dse.spelling"),
+    ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
     ("dse.units", "dse.yaml_source"),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
@@ -45,6 +45,7 @@ TAKES = {
     "dse.__main__": set(),
     "dse.version": set(),
     "dse.errors": set(),
+    "dse.console_table": {"rich"},
     "dse.units": {"pint"},
     "dse.yaml_source": {"yaml"},
     "dse.catalog": {"numpy", "yaml", "rich"},

@@ -13,7 +13,7 @@ from benchmarks.approaches.cells import APPROACHES, FAST_MBPS, LARGE, SMALL, STA
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
 from benchmarks.approaches.start import WORKER, run_start
 from dse.calibration.runners.launch import find_mpirun, run_ranks
-from dse.calibration.runners.repeat import Floats, WrongSum, pattern
+from dse.calibration.runners.timing import Floats, WrongSum, pattern
 from dse.errors import MeasurementError
 
 DOCS = Path(__file__).parents[2] / "docs" / "tf-aggregation.md"

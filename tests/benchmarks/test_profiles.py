@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.profiles import PROFILES, TABLE, rows_sha256
-from dse.calibration.importing import import_logs
+from dse.calibration.importers.logs import import_logs
 
 HEADER = "system,nodes,ranks_per_node,ranks,library,transport,collective,bytes,time_us"
 MINE = "mine,1,2,2,nccl-2.18,nvlink,all_reduce,{},5.0"

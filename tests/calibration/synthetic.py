@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.calibration.design import on_cores_s
 from dse.calibration.experiment import Experiment, Machine, Measurement
+from dse.calibration.node_cost import on_cores_s
 from dse.model.links import StepCost
 
 ALGORITHMS = ("halving-doubling", "recursive-doubling", "ring")

@@ -10,8 +10,6 @@ import pytest
 from rich.console import Console
 
 from dse.calibration import fit_measurements, read_profile, show_profile, write_profile
-from dse.calibration.bare import NO_TRANSPORT
-from dse.calibration.build import fit_experiments
 from dse.calibration.compute_part import compute_parts
 from dse.calibration.experiment import (
     ComputeSpeed,
@@ -19,6 +17,7 @@ from dse.calibration.experiment import (
     read_experiment,
     write_experiment,
 )
+from dse.calibration.fitting.profile import NO_TRANSPORT, fit_experiments
 from dse.errors import MeasurementError, StudyError
 from tests.calibration import server_profiles, synthetic
 

@@ -19,8 +19,8 @@ from dse.calibration import (
     read_profile,
     show_profile,
 )
-from dse.calibration.design import on_cores_s
 from dse.calibration.experiment import read_experiment, sha256_of, write_experiment
+from dse.calibration.node_cost import on_cores_s
 from dse.errors import MeasurementError, OutputError, OutsideCalibration, StudyError
 from tests.calibration import synthetic
 from tests.calibration.synthetic import GAMMA, PLANTED, SWITCH_S

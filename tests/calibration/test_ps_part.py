@@ -18,12 +18,13 @@ from dse.calibration import (
     show_profile,
     write_profile,
 )
-from dse.calibration.build import fit_experiments, fit_measurements
+from dse.calibration.arguments import server_algorithm
 from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
-from dse.calibration.ps_command import asked_of_servers, server_records, server_table
+from dse.calibration.fitting.profile import fit_experiments, fit_measurements
+from dse.calibration.prediction_table import server_records, server_table
 from dse.errors import MeasurementError, OutsideCalibration, StudyError
 from tests.calibration import server_profiles, synthetic
-from tests.calibration.test_fit_ps import CORES, SIZES, TRUE, samples
+from tests.calibration.fitting.test_servers import CORES, SIZES, TRUE, samples
 
 MACHINE = Machine("a cpu", int(CORES), 2**30, "Linux", (), "3.11")
 
@@ -157,13 +158,13 @@ def test_a_damaged_part_is_named(tmp_path: Path, old: str, new: str, message: st
 
 def test_what_is_asked_is_understood() -> None:
     made = server_profiles.profile()
-    assert asked_of_servers(made, None, None) == "ps"
-    assert asked_of_servers(made, "ps-grpc", (2,)) == "ps-grpc"
-    assert asked_of_servers(made, "ring", None) is None
+    assert server_algorithm(made, None, None) == "ps"
+    assert server_algorithm(made, "ps-grpc", (2,)) == "ps-grpc"
+    assert server_algorithm(made, "ring", None) is None
     with pytest.raises(StudyError, match="'ring' has no servers; give --algorithm ps"):
-        asked_of_servers(made, "ring", (2,))
+        server_algorithm(made, "ring", (2,))
     with pytest.raises(OutsideCalibration, match="did not measure ps-mpi; it knows ps-grpc"):
-        asked_of_servers(made, "ps-mpi", None)
+        server_algorithm(made, "ps-mpi", None)
 
 
 def test_a_record_says_what_was_not_measured() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dse.calibration import Profile, fit_measurements
-from dse.calibration.asked import algorithms
+from dse.calibration.arguments import algorithms
 from dse.calibration.experiment import write_experiment
-from dse.calibration.predict_command import prediction_records, prediction_table
 from dse.calibration.prediction import predict
+from dse.calibration.prediction_table import prediction_records, prediction_table
 from dse.calibration.rules import mpi_library, rules_of
 from dse.errors import OutsideCalibration, StudyError
 from dse.model.aggregation.library_rules import Mpich, OpenMpi

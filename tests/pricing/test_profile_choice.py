@@ -98,9 +98,7 @@ def test_the_catalogue_prices_networks_that_no_profile_is_for(tmp_path: Path) ->
     assert priced_by(only, gpus=64, inter_node="ib-hdr") == "this-machine"
     assert priced_by(only, gpus=64, inter_node="200gbe") is None
     bare = problem(tmp_path, "[]", "ring-mpi")
-    assert comm_s(only, gpus=64, inter_node="200gbe") == comm_s(
-        bare, gpus=64, inter_node="200gbe"
-    )
+    assert comm_s(only, gpus=64, inter_node="200gbe") == comm_s(bare, gpus=64, inter_node="200gbe")
 
 
 def test_a_grid_and_a_company_have_the_prices_of_each_point(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dse.calibration.importers import gloo, imb, nccl_json, nccl_tests, osu, tidy
+from dse.calibration.importers import csv_table, gloo, imb, nccl_json, nccl_tests, osu
 from dse.calibration.importers.records import Log, Row, Table
 from dse.calibration.importers.text import clean_lines, failure_in, read_text
 from dse.errors import MeasurementError, StudyError
@@ -16,7 +16,7 @@ COLLECTIVES = tuple(sorted({
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
 KNOWN = "nccl-tests (also -J), OSU, IMB, gloo benchmark, tables with the columns " + ", ".join(
-    tidy.REQUIRED
+    csv_table.REQUIRED
 )
 
 
@@ -29,8 +29,8 @@ def read_log(
     Raises StudyError for what is none of the formats, MeasurementError for a run that failed.
     """
     text = read_text(path)
-    if tidy.looks_so(text):
-        log = tidy.parse(text, path, select or {})
+    if csv_table.looks_so(text):
+        log = csv_table.parse(text, path, select or {})
     elif nccl_json.looks_so(text):
         log = nccl_json.parse(text, path, collective)
     else:

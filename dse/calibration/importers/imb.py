@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dse.calibration.importers.launch import Launch, launch_of
+from dse.calibration.importers.command_line import Launch, launch_of
 from dse.calibration.importers.records import PAIRS, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 

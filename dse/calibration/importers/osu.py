@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dse.calibration.importers.launch import Launch, launch_of
+from dse.calibration.importers.command_line import Launch, launch_of
 from dse.calibration.importers.records import UNKNOWN, Log, Row, Table
 from dse.calibration.importers.text import Line, decimal, integer
 

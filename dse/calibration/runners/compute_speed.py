@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from dse.calibration.experiment import ComputeSpeed
+from dse.calibration.experiment import (
+    ComputeSpeed,
+    Experiment,
+    busy_core_seconds,
+    this_machine,
+)
+from dse.calibration.runners.budget import limit_s
+from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
+from dse.calibration.runners.records import experiment
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
 GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
-MIN_REPETITIONS = 5
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
-def measure_compute(budget_s: float, device: str = "cpu") -> list[ComputeSpeed]:
-    """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds.
+def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:
+    """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds,
+    and how fast one thread sums and copies.
 
     Runs in a process of its own, on all its cores; importing torch comes on top of the budget. What
     does not fit the budget is left out, the largest first. Without torch: matrix products by numpy,
     on the CPU. Raises MeasurementError; the process is gone whatever happens.
     """
-    return speeds_of(measure_records(budget_s, device))
+    began, busy = time.monotonic(), busy_core_seconds()
+    records = _records(budget_s, device)
+    speeds = speeds_of(records)
+    if not speeds:
+        raise MeasurementError("nothing was measured; give a larger --budget")
+    return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
 
 
-def measure_records(budget_s: float, device: str = "cpu") -> list[dict[str, Any]]:
-    """The same as the worker's records, with those of its reductions and copies."""
+def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
+    """What the worker printed."""
     if device not in ("cpu", "cuda"):
         raise MeasurementError(f"'{device}' is no device; use cpu or cuda")
     if not 0 < budget_s < math.inf:
@@ -50,5 +64,5 @@ def speeds_of(records: Sequence[dict[str, Any]]) -> list[ComputeSpeed]:
 
 def _run(task: dict[str, Any]) -> list[dict[str, Any]]:
     command = worker_command(WORKER, threads=None)
-    limit_s = 3 * (task["seconds"] + task["local_seconds"]) + GRACE_S
-    return run_processes([command], [{**task, "min_repetitions": MIN_REPETITIONS}], limit_s)
+    seconds = limit_s(task["seconds"] + task["local_seconds"], GRACE_S)
+    return run_processes([command], [{**task, "min_repetitions": MIN_REPETITIONS}], seconds)

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 from dse.calibration.runners.compute_work import (
     SHAPES,
     Ready,
@@ -161,7 +161,7 @@ def _training_step(name: str, batch: int, precision: str, device: torch.device) 
 
         def check() -> None:
             if not math.isfinite(float(losses[0])):
-                raise repeat.WrongSum(f"wrong result: the loss of {name}, {precision}, is infinite")
+                raise timing.WrongSum(f"wrong result: the loss of {name}, {precision}, is infinite")
 
         with torch.no_grad():
             exact = build().double()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 
 # (m, k, n): squares, and the layers of a network at small and large batches.
 SHAPES = (
@@ -24,7 +24,7 @@ TOLERANCE = {"fp32": 1e-5, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
 class Ready:
     """Work with its data in place: ``run`` does it once and waits for its end.
 
-    error: of the first time, relative to float64. check: raises repeat.WrongSum if a later result
+    error: of the first time, relative to float64. check: raises timing.WrongSum if a later result
     is none.
     """
 
@@ -37,7 +37,7 @@ class Ready:
 class Work:
     """A piece of work, not begun. about: the fields of its record, ``flops`` among them.
 
-    prepare: places its data and does it a first time; raises repeat.WrongSum if that is wrong.
+    prepare: places its data and does it a first time; raises timing.WrongSum if that is wrong.
     """
 
     about: dict[str, Any]
@@ -62,9 +62,9 @@ def matmul_about(shape: tuple[int, int, int], precision: str) -> dict[str, Any]:
 
 
 def matmul_error(
-    left: repeat.Floats, right: repeat.Floats, out: repeat.Floats, precision: str
+    left: timing.Floats, right: timing.Floats, out: timing.Floats, precision: str
 ) -> float:
-    """How far some rows of ``out`` are from left @ right, relative; raises repeat.WrongSum."""
+    """How far some rows of ``out`` are from left @ right, relative; raises timing.WrongSum."""
     rows = np.linspace(0, len(out) - 1, min(len(out), CHECKED_ROWS)).astype(int)
     true = left[rows].astype(np.float64) @ right.astype(np.float64)
     error = float(np.linalg.norm(out[rows] - true) / np.linalg.norm(true))
@@ -73,6 +73,6 @@ def matmul_error(
 
 
 def wrong_if(error: float, precision: str, what: str) -> None:
-    """Raise repeat.WrongSum unless ``error`` is within the precision's tolerance."""
+    """Raise timing.WrongSum unless ``error`` is within the precision's tolerance."""
     if not error <= TOLERANCE[precision]:
-        raise repeat.WrongSum(f"wrong result: {what} in {precision} is off by {error:.2g}")
+        raise timing.WrongSum(f"wrong result: {what} in {precision} is off by {error:.2g}")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.calibration.runners import forked, repeat
+from dse.calibration.runners import forks, timing
 from dse.calibration.runners.compute_work import SHAPES, Ready, Work, matmul_about, matmul_error
 
 MAX_BATCH = 20
@@ -54,10 +54,10 @@ def _numpy_matmul(shape: tuple[int, int, int]) -> Work:
 def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
     """A record of every piece of work that ``seconds`` can hold, the small ones first."""
     works = sorted(works, key=lambda work: int(work.about["flops"]))
-    cells = [repeat.Cell(work.family, 0, work.about["flops"]) for work in works]
+    cells = [timing.Cell(work.family, 0, work.about["flops"]) for work in works]
     ready: dict[int, Ready] = {}
     began = time.perf_counter()
-    for index, repetitions in repeat.schedule(
+    for index, repetitions in timing.schedule(
         cells, seconds, least, MAX_BATCH, lambda: time.perf_counter() - began
     ):
         if index not in ready:
@@ -71,7 +71,7 @@ def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str
         work.check()
         cells[index].add(times)
     return [
-        {**works[index].about, **repeat.summary(cells[index].times), "error": work.error}
+        {**works[index].about, **timing.summary(cells[index].times), "error": work.error}
         for index, work in sorted(ready.items())
     ]
 
@@ -80,7 +80,7 @@ def time_local(seconds: float) -> list[dict[str, Any]]:
     """How fast one thread adds one array to another, and copies one, per size."""
     records = []
     for size in LOCAL_SIZES:
-        source = np.ones(size // repeat.FLOAT_BYTES, dtype=np.float32)
+        source = np.ones(size // timing.FLOAT_BYTES, dtype=np.float32)
         target = np.zeros_like(source)
         tasks: dict[str, Callable[[], object]] = {
             "reduce": partial(np.add, target, source, out=target),
@@ -94,7 +94,7 @@ def time_local(seconds: float) -> list[dict[str, Any]]:
                 start = time.perf_counter()
                 task()
                 times.append(time.perf_counter() - start)
-            records.append({"kind": kind, "bytes": size, **repeat.summary(times)})
+            records.append({"kind": kind, "bytes": size, **timing.summary(times)})
     return records
 
 
@@ -103,7 +103,7 @@ def _measure(task: dict[str, Any]) -> int:
     try:
         if task["local_seconds"] > 0:
             for record in time_local(task["local_seconds"]):
-                repeat.emit(record)
+                timing.emit(record)
         if not task["seconds"] > 0:
             return 0
         if importlib.util.find_spec("torch"):
@@ -114,23 +114,23 @@ def _measure(task: dict[str, Any]) -> int:
             start, works = numpy_works()
         else:
             raise RuntimeError("measuring a GPU needs torch; run: pip install torch")
-        repeat.emit({"kind": "start", **start})
+        timing.emit({"kind": "start", **start})
         for record in time_all(works, task["seconds"], task["min_repetitions"]):
-            repeat.emit(record)
-    except repeat.WrongSum as wrong:
+            timing.emit(record)
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)
-        return repeat.WRONG_SUM_STATUS
+        return timing.WRONG_SUM_STATUS
     except RuntimeError as cause:
         print((str(cause).splitlines() or ["RuntimeError"])[0], file=sys.stderr, flush=True)
-        return forked.FAILED_STATUS
+        return forks.FAILED_STATUS
     return 0
 
 
 def main() -> None:
     """Do what standard input says, in a fork, so that this process can watch its input."""
-    starter = forked.Input()
+    starter = forks.Input()
     task = starter.line()
-    forked.run_forked({0: lambda: _measure(task)}, 1, starter)
+    forks.run_forked({0: lambda: _measure(task)}, 1, starter)
 
 
 if __name__ == "__main__":

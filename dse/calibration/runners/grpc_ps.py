@@ -9,23 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dse.calibration.experiment import Measurement
-from dse.calibration.runners.launch import GRACE_S
+from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.runners.budget import Progress, limit_s, server_budget
+from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
-from dse.calibration.runners.shards import (
-    Budget,
+from dse.calibration.runners.ps_plan import (
     Message,
-    Progress,
     PsPlan,
-    check_sizes,
     ps_samples,
 )
 from dse.errors import MeasurementError
 
 MODULE = "dse.calibration.runners.grpc_worker"
-MIN_REPETITIONS = 5
 LOOPBACK = "loopback"
-PING_PONG = "ping-pong"
 
 
 @dataclass(frozen=True)
@@ -63,12 +59,12 @@ def measure_ps(
     for hosts in (server_hosts, worker_hosts):
         _require(hosts)
     samples: list[Measurement] = []
-    budget = Budget(plan.starts(), budget_s, progress)
+    budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
     for run, (workers, servers), share_s in budget.turns():
         cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
         at = _places(server_hosts, servers), _places(worker_hosts, workers)
         began = time.monotonic()
-        records = _start(at[0], at[1], "ps", cells, share_s)
+        records = _start(at[0], at[1], cells, share_s)
         budget.spent((workers, servers), time.monotonic() - began, records)
         nodes = len(set(at[1]))
         about = {
@@ -79,38 +75,6 @@ def measure_ps(
         }
         samples += ps_samples(records, cells, plan.algorithm, servers, about)
     return samples
-
-
-def measure_ping_pong(
-    sizes_bytes: Sequence[int],
-    budget_s: float,
-    server_host: Host = HERE,
-    worker_host: Host = HERE,
-    link: str = LOOPBACK,
-    link_bytes_per_s: float | None = None,
-) -> list[Measurement]:
-    """Seconds of one unary gRPC call that carries the bytes one way, per size.
-
-    Timed is a call with the message and an empty reply, then an empty call with the message as
-    its reply; half of both is one call. So it holds a round trip of latency, one crossing of the
-    link, the copy into the message and the copy out of it, but no sum: what a push or a pull costs
-    where nobody else is served. ranks: 2. Raises MeasurementError as :func:`measure_ps` does.
-    """
-    _require([server_host, worker_host])
-    check_sizes(sizes_bytes)
-    sizes = sorted(set(sizes_bytes))
-    budget = Budget([(1, 1)], budget_s, None, most_passes=1)
-    _, _, share_s = next(budget.turns())
-    records = _start([server_host], [worker_host], PING_PONG, [[(0, s)] for s in sizes], share_s)
-    nodes = 1 if server_host == worker_host else 2
-    about = {
-        **_about(records, 1, link, link_bytes_per_s),
-        "collective": PING_PONG,
-        "ranks": 2,
-        "ranks_per_node": 2 // nodes,
-        "nodes": nodes,
-    }
-    return ps_samples(records, [[(0, s)] for s in sizes], PING_PONG, 0, about)
 
 
 def _require(hosts: Sequence[Host]) -> None:
@@ -131,7 +95,6 @@ def _places(hosts: Sequence[Host], count: int) -> list[Host]:
 def _start(
     servers: Sequence[Host],
     workers: Sequence[Host],
-    kind: str,
     cells: Sequence[Sequence[Message]],
     share_s: float,
 ) -> list[dict[str, Any]]:
@@ -139,7 +102,6 @@ def _start(
     task = {
         "workers": len(workers),
         "servers": len(servers),
-        "kind": kind,
         "cells": cells,
         "seconds": share_s,
         "min_repetitions": MIN_REPETITIONS,
@@ -153,7 +115,7 @@ def _start(
         *({**task, "role": "worker", "index": i} for i in range(len(workers))),
     ]
     commands = [[*host.prefix, *command] for host in (*servers, *workers)]
-    return run_processes(commands, inputs, 3 * share_s + GRACE_S)
+    return run_processes(commands, inputs, limit_s(share_s))
 
 
 def _about(

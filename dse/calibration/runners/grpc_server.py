@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 
 HEADER = struct.Struct("<qq")  # the number of the message in its step, and padding for alignment
 EMPTY = b""
@@ -26,7 +26,7 @@ OPTIONS = (
     ("grpc.enable_http_proxy", 0),
     ("grpc.so_reuseport", 0),
 )
-METHODS = ("register", "servers", "order", "meet", "push", "pull", "ping", "pong", "stop")
+METHODS = ("register", "servers", "order", "meet", "push", "pull", "stop")
 
 Call = Callable[[bytes], Awaitable[bytes]]
 
@@ -65,16 +65,15 @@ class Server:
         self.workers = int(task["workers"])
         self.sums: dict[tuple[int, int], Sum] = {}
         self.current: dict[int, Sum] = {}
-        self.stored = EMPTY
         self.addresses = [""] * int(task["servers"])
         self.registered, self.stopped = asyncio.Event(), asyncio.Event()
         self.gates = {name: Gate(self.workers) for name in ("order", "meet")}
         sizes = [sum(size for _, size in cell) for cell in task["cells"]]
-        self.cells = [repeat.Cell(task["kind"], 0, size) for size in sizes]
+        self.cells = [timing.Cell("ps", 0, size) for size in sizes]
         least, seconds = task["min_repetitions"], task["seconds"]
-        self.plan = repeat.schedule(self.cells, seconds, least, MAX_BATCH, self.clock)
+        self.plan = timing.schedule(self.cells, seconds, least, MAX_BATCH, self.clock)
         self.began: float | None = None
-        self.index = repeat.STOP
+        self.index = timing.STOP
 
     async def push(self, request: bytes, _: Any) -> bytes:
         """Add one worker's message; the first of a step starts the sum anew."""
@@ -101,15 +100,6 @@ class Server:
         await mine.complete.wait()
         return mine.total.tobytes()
 
-    async def ping(self, request: bytes, _: Any) -> bytes:
-        """Takes a message."""
-        self.stored = request
-        return EMPTY
-
-    async def pong(self, _: bytes, __: Any) -> bytes:
-        """Gives the message back."""
-        return self.stored
-
     async def meet(self, payload: bytes, _: Any) -> bytes:
         """A barrier of the workers."""
         return await self.gates["meet"].meet(payload, lambda _: EMPTY)
@@ -125,10 +115,10 @@ class Server:
         return time.perf_counter() - self.began
 
     def _next(self, payloads: list[bytes]) -> bytes:
-        if self.index != repeat.STOP:
+        if self.index != timing.STOP:
             times = np.array([np.frombuffer(one) for one in payloads])
             self.cells[self.index].add(times.max(axis=0).tolist())
-        self.index, repetitions = next(self.plan, (repeat.STOP, 0))
+        self.index, repetitions = next(self.plan, (timing.STOP, 0))
         return HEADER.pack(self.index, repetitions)
 
     async def register(self, request: bytes, _: Any) -> bytes:

@@ -6,7 +6,6 @@ input is the task as JSON; it ends when its standard input does. The task holds:
     role      server or worker;  index: its number among its like, from 0
     workers   how many;  servers: how many
     address   (servers) where to listen, at any free port
-    kind      'ps' or 'ping-pong'
     cells     [[[server, bytes], ...], ...]: the messages of each cell, from small to large
     seconds, min_repetitions    of all cells together, of every cell
 
@@ -14,12 +13,10 @@ Server 0 prints its address first, which reaches the others as their second line
 theirs. It also decides what is repeated next and prints the results. Every message is one unary
 call of raw float32 behind a header of 16 bytes.
 
-A repetition of kind 'ps' sends all messages of its cell at once. The sum of a message is pulled as
-soon as its push is acknowledged, and answered once all workers have pushed theirs. The time holds
-what a gradient meets: the copy into a message, gRPC, the server's sums (one after another, on one
-thread), and the copy into the weights. A repetition of kind 'ping-pong' is one call with the
-message and an empty reply, then one empty call with the message as its reply; its time is half of
-both. A wrong sum ends the process with status 3 and one line on stderr.
+A repetition sends all messages of its cell at once. The sum of a message is pulled as soon as its
+push is acknowledged, and answered once all workers have pushed theirs. The time holds what a
+gradient meets: the copy into a message, gRPC, the server's sums (one after another, on one thread),
+and the copy into the weights. A wrong sum ends the process with status 3 and one line on stderr.
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ from typing import Any
 import grpc
 import numpy as np
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 from dse.calibration.runners.grpc_server import (
     EMPTY,
     HEADER,
@@ -63,8 +60,8 @@ async def serve(task: dict[str, Any]) -> None:
     await server.start()
     mine = json.dumps([task["index"], address]).encode()
     if task["index"] == 0:
-        repeat.emit({"kind": "pass-on", "address": address})
-        repeat.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
+        timing.emit({"kind": "pass-on", "address": address})
+        timing.emit({"kind": "start", "library": f"grpcio {grpc.__version__}"})
         await state.register(mine, None)
     else:
         await calls_of(line()["address"])["register"](mine)
@@ -73,24 +70,23 @@ async def serve(task: dict[str, Any]) -> None:
     await server.stop(LEAVE_S)
     for index, cell in enumerate(state.cells if task["index"] == 0 else ()):
         if cell.times:
-            repeat.emit({"kind": "sample", "index": index, **repeat.summary(cell.times)})
+            timing.emit({"kind": "sample", "index": index, **timing.summary(cell.times)})
     if task["index"] == 0:
-        repeat.emit({"kind": "end", "seconds": state.clock()})
+        timing.emit({"kind": "end", "seconds": state.clock()})
 
 
 class Worker:
     """Timed and verified repetitions of the cells."""
 
     def __init__(self, task: dict[str, Any], servers: Sequence[dict[str, Call]]) -> None:
-        self.servers, self.kind, self.workers = servers, task["kind"], task["workers"]
-        self.adding = 1 if self.kind == "ping-pong" else task["workers"]  # whose data is summed
+        self.servers, self.workers = servers, task["workers"]
         self.cells = [
-            [(server, size // repeat.FLOAT_BYTES) for server, size in cell]
+            [(server, size // timing.FLOAT_BYTES) for server, size in cell]
             for cell in task["cells"]
         ]
         largest = max(sum(floats for _, floats in cell) for cell in self.cells)
-        self.own = np.resize(repeat.pattern(task["index"]), largest)
-        self.expected = np.resize(repeat.pattern_sum(self.adding), largest)
+        self.own = np.resize(timing.pattern(task["index"]), largest)
+        self.expected = np.resize(timing.pattern_sum(self.workers), largest)
         self.weights = np.zeros(largest, dtype=np.float32)
         self.step, self.warm = 0, set[int]()
 
@@ -109,33 +105,25 @@ class Worker:
         # Other data every time, so that an old sum does not pass for the new one.
         self.step += 1
         self.own[ends[:-1]] += self.step
-        self.expected[ends[:-1]] += self.adding * self.step
+        self.expected[ends[:-1]] += self.workers * self.step
         await self.servers[0]["meet"](EMPTY)
         begin = time.perf_counter()
-        if self.kind == "ping-pong":
-            await self.ping_pong(calls[0], places[0])
-        else:
-            await asyncio.gather(*map(self.push_and_pull, calls, range(len(places)), places))
+        await asyncio.gather(*map(self.push_and_pull, calls, range(len(places)), places))
         seconds = time.perf_counter() - begin
         await self.servers[0]["meet"](EMPTY)
         if not np.array_equal(self.weights[: ends[-1]], self.expected[: ends[-1]]):
-            size = ends[-1] * repeat.FLOAT_BYTES
-            problem = f"wrong sum: {self.kind}, {size} bytes, {self.workers} workers"
-            raise repeat.WrongSum(problem)
+            size = ends[-1] * timing.FLOAT_BYTES
+            problem = f"wrong sum: ps, {size} bytes, {self.workers} workers"
+            raise timing.WrongSum(problem)
         self.own[ends[:-1]] -= self.step
-        self.expected[ends[:-1]] -= self.adding * self.step
-        return seconds / 2 if self.kind == "ping-pong" else seconds
+        self.expected[ends[:-1]] -= self.workers * self.step
+        return seconds
 
     async def push_and_pull(self, calls: dict[str, Call], number: int, place: slice) -> None:
         """One message there, and its sum back into the weights."""
         header = HEADER.pack(number, 0)
         await calls["push"](b"".join((header, self.own[place].data)))
         self.weights[place] = np.frombuffer(await calls["pull"](header), dtype=np.float32)
-
-    async def ping_pong(self, calls: dict[str, Call], place: slice) -> None:
-        """The message there with an empty reply, then back as the reply of an empty call."""
-        await calls["ping"](self.own[place].tobytes())
-        self.weights[place] = np.frombuffer(await calls["pong"](EMPTY), dtype=np.float32)
 
 
 async def work(task: dict[str, Any]) -> None:
@@ -148,7 +136,7 @@ async def work(task: dict[str, Any]) -> None:
     while True:
         reply = await first["order"](np.array(seconds).tobytes())
         cell, repetitions = HEADER.unpack(reply)
-        if cell == repeat.STOP:
+        if cell == timing.STOP:
             break
         seconds = await worker.batch(cell, repetitions)
     for server in reversed(servers if task["index"] == 0 else []):
@@ -182,9 +170,9 @@ def main() -> None:
     task, status = line(), 0
     try:
         asyncio.run(serve(task) if task["role"] == "server" else work(task))
-    except repeat.WrongSum as wrong:
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr)
-        status = repeat.WRONG_SUM_STATUS
+        status = timing.WRONG_SUM_STATUS
     except OSError as error:
         print(error, file=sys.stderr)
         status = 1

@@ -15,18 +15,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.errors import MeasurementError
 
 WORKER = Path(__file__).with_name("mpi_worker.py")
 PACKAGES = Path(__file__).resolve().parents[3]  # the folder that holds the package dse
-GRACE_S = 30.0  # the ranks may overrun their share by this before they are taken for hung
 TELLING = ("wrong ", "the clock jumps", "this MPI", " ranks were started")  # says more than frames
+TAIL_LINES = 3
 
 
-def find_mpirun(path: str | None = None) -> str:
+def find_mpirun() -> str:
     """The path of the program that starts ranks; see :func:`find_launcher`."""
-    return find_launcher(path).path
+    return find_launcher().path
 
 
 def run_ranks(
@@ -43,8 +44,8 @@ def run_ranks(
     MeasurementError if it fails or hangs.
     """
     launcher = Mpirun(mpirun) if isinstance(mpirun, str) else mpirun
-    limit_s = 3 * share_s + GRACE_S
-    ultimate_s = math.ceil(limit_s) + 10
+    seconds = limit_s(share_s)
+    ultimate_s = math.ceil(seconds) + 10
     command = [
         *launcher.command(ranks, ultimate_s, extra),
         # -P: the folder of the worker must not shadow modules (runners may be named torch, grpc).
@@ -52,9 +53,9 @@ def run_ranks(
     ]
     with terminable(), _session(command, launcher.environment(ultimate_s)) as (process, stderr):
         try:
-            output, _ = process.communicate(timeout=limit_s)
+            output, _ = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
-            problem = f"{ranks} MPI ranks did not finish within {limit_s:.0f} s"
+            problem = f"{ranks} MPI ranks did not finish within {seconds:.0f} s"
             raise MeasurementError(_with_tail(problem, stderr)) from None
         if process.returncode != 0:
             problem = f"mpirun with {ranks} ranks ended with status {process.returncode}"
@@ -160,10 +161,10 @@ def _kill(processes: Sequence[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _with_tail(problem: str, stderr: Any, lines: int = 3) -> str:
+def _with_tail(problem: str, stderr: Any) -> str:
     """The problem and what the ranks last said, without the launcher's frames of signs."""
     stderr.seek(0)
     said = [line.strip(" |") for line in stderr.read().splitlines() if line.strip(" -=|\n")]
     telling = [line for line in said if any(words in line for words in TELLING)]
-    tail = " | ".join(telling[:1] or said[-lines:])
+    tail = " | ".join(telling[:1] or said[-TAIL_LINES:])
     return f"{problem}: {tail}" if tail else problem

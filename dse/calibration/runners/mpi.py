@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
+from dse.calibration.runners.budget import Budget, Progress, affordable_counts, rank_costs
 from dse.calibration.runners.hosts import Hosts, check_reachable
 from dse.calibration.runners.launch import run_ranks
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import (
-    MIN_REPETITIONS,
-    MeasurePlan,
-    affordable,
-    start_s,
-    weight,
-)
+from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 
-__all__ = ["MeasurePlan", "Placement", "Progress", "measure", "task_of"]
-
-Progress: TypeAlias = Callable[[int, int, str], None]
-
-LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_SHARE = 0.25  # of the first start
 
 
@@ -34,9 +23,6 @@ def measure(
     name: str = "this-machine",
     progress: Progress | None = None,
     mpirun: str | None = None,
-    extra: Sequence[str] = (),
-    ranks_per_node: int | None = None,
-    nodes: int | None = None,
     link: str | None = None,
     link_bytes_per_s: float | None = None,
     hosts: Hosts | None = None,
@@ -47,43 +33,40 @@ def measure(
     then again as often as the budget allows, because two starts of the same thing differ more
     than its repetitions do. What is left of the budget is shared out again before each start, in
     proportion to the contention. ``progress(done, total, text)`` is called before each.
-    mpirun: see :func:`find_launcher`. hosts: where to start the ranks, and how many on each; or
-    ``extra``, more options of mpirun, whose effect is told by ``ranks_per_node`` (default: all on
-    one node) and, where fewer are used, ``nodes``. link, link_bytes_per_s: between the nodes.
+    mpirun: see :func:`find_launcher`. hosts: where to start the ranks, and how many on each; None
+    is this machine. link, link_bytes_per_s: between the nodes.
     Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
     """
     began = time.monotonic()
     launcher = find_launcher(mpirun)
     machine, used_before = this_machine(), busy_core_seconds()
     cores = machine.cores
-    counts, passes = affordable(plan, budget_s, cores)
+    counts, passes = affordable_counts(plan, budget_s, cores)
+    place, extra = Placement(None, None, link, link_bytes_per_s), list[str]()
     if hosts is not None:
-        ranks_per_node, nodes = hosts.ranks_per_node, len(hosts.hosts)
-        extra = [*hosts.options(launcher.library), *extra]
-    place = Placement(ranks_per_node, nodes, link, link_bytes_per_s)
+        place = Placement(hosts.ranks_per_node, len(hosts.hosts), link, link_bytes_per_s)
+        extra = hosts.options(launcher.library)
     place.nodes_of(max(counts))
     if hosts is not None:
         check_reachable(hosts)
-    starts = [(run, ranks) for run in range(1, passes + 1) for ranks in counts]
-    tell = progress or (lambda *_: None)
-    slowness = 1.0
+    budget = Budget(
+        counts,
+        passes,
+        budget_s,
+        rank_costs(cores),
+        lambda run, ranks: f"{ranks} ranks, run {run} of {passes}",
+        progress,
+        began,
+    )
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []
-    for done, (run, ranks) in enumerate(starts):
-        tell(done, len(starts), f"{ranks} ranks, run {run} of {passes}")
-        left = [r for _, r in starts[done:]]
-        lost = slowness * sum(start_s(r, cores) for r in left)
-        spare = max(0.0, began + budget_s - time.monotonic() - lost)
-        share = spare * weight(ranks, cores) / sum(weight(r, cores) for r in left)
+    for run, ranks, share in budget.turns():
         start_began = time.monotonic()
-        task = task_of(plan, ranks, share, place.stride(ranks), local=done == 0)
+        task = task_of(plan, ranks, share, place.stride(ranks), local=not everything)
         records = run_ranks(launcher, ranks, task, share, extra=extra)
-        inside = next((float(r["seconds"]) for r in records if r["kind"] == "end"), share)
-        spent = (time.monotonic() - start_began - inside) / start_s(ranks, cores)
-        slowness = min(max(0.5 * slowness + 0.5 * spent, 0.5), 10.0)
+        budget.spent(ranks, time.monotonic() - start_began, records)
         everything += records
         samples += samples_of(records, run, ranks, place.about(ranks))
-    tell(len(starts), len(starts), "done")
     busy = used_before if place.nodes_of(max(counts)) == 1 else None
     return experiment(name, machine, budget_s, began, busy, everything, samples)
 

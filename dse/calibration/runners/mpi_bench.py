@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 from dse.calibration.runners.clock import Clock
 from dse.calibration.runners.mpi_force import forced
 
@@ -26,17 +26,17 @@ class Bench:
     """
 
     def __init__(
-        self, comm: MPI.Comm, cells: Sequence[repeat.Cell], own: Floats, clock: Clock
+        self, comm: MPI.Comm, cells: Sequence[timing.Cell], own: Floats, clock: Clock
     ) -> None:
         self.comm, self.own, self.clock = comm, own, clock
         self.forced = forced(comm, cells) if cells else None
-        self.expected = np.resize(repeat.pattern_sum(comm.Get_size()), own.size)
+        self.expected = np.resize(timing.pattern_sum(comm.Get_size()), own.size)
         self.buffer = np.zeros_like(own)
 
-    def batch(self, cell: repeat.Cell, repetitions: int) -> list[float] | None:
+    def batch(self, cell: timing.Cell, repetitions: int) -> list[float] | None:
         """Seconds of the slowest rank, per repetition; None if any rank holds a wrong sum."""
         assert self.forced is not None
-        comm, count = self.forced.communicator(cell), cell.size_bytes // repeat.FLOAT_BYTES
+        comm, count = self.forced.communicator(cell), cell.size_bytes // timing.FLOAT_BYTES
         buffer, expected = self.buffer[:count], self.expected[:count]
         buffer[:] = self.own[:count]
         comm.Allreduce(MPI.IN_PLACE, buffer)  # warm-up, and the exact check

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from mpi4py import MPI
 
-from dse.calibration.runners.repeat import Cell
+from dse.calibration.runners.timing import Cell
 
 OPENMPI_VARIABLE = b"coll_tuned_allreduce_algorithm"
 MPICH_VARIABLE = b"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM"

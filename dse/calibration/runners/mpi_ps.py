@@ -7,24 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dse.calibration.experiment import Measurement
+from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.runners.budget import Progress, server_budget
 from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.launch import run_ranks, terminable
 from dse.calibration.runners.mpi_library import find_launcher, library_of
-from dse.calibration.runners.shards import Budget, Progress, PsPlan, ps_samples
+from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.runners.ps_plan import PsPlan, ps_samples
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
-MIN_REPETITIONS = 5
 SHARED_MEMORY = "shared-memory"
 
 
 def measure_ps(
     plan: PsPlan,
     budget_s: float,
-    workers_per_node: int | None = None,
     link: str = SHARED_MEMORY,
     link_bytes_per_s: float | None = None,
-    extra: Sequence[str] = (),
     mpirun: str | None = None,
     hosts: Hosts | None = None,
     progress: Progress | None = None,
@@ -32,18 +31,14 @@ def measure_ps(
     """Seconds to send all gradients to P servers and get their sums, of the slowest of M workers.
 
     One mpirun of M + P ranks, the workers first, measures all sizes with one (M, P); all are gone
-    through once, then again as often as ``budget_s`` seconds of wall clock allow. ``extra``: more
-    options of mpirun, which say where the ranks go; ``workers_per_node`` then tells how many
-    workers a node has (all of them if None); or ``hosts``, filled one after the other.
-    ``progress(done, total, text)`` is called before each start. Raises MeasurementError; no process
-    survives an exception, SIGINT or SIGTERM.
+    through once, then again as often as ``budget_s`` seconds of wall clock allow. hosts: filled one
+    after the other; None is this machine. ``progress(done, total, text)`` is called before
+    each start. Raises MeasurementError; no process survives an exception, SIGINT or SIGTERM.
     """
     launcher = find_launcher(mpirun)
-    if hosts is not None:
-        extra = [*hosts.options(launcher.library), *extra]
-        workers_per_node = hosts.ranks_per_node
+    extra = hosts.options(launcher.library) if hosts else []
     samples: list[Measurement] = []
-    budget = Budget(plan.starts(), budget_s, progress)
+    budget = server_budget(plan.starts(), budget_s, usable_cores(), progress)
     with terminable():
         for run, (workers, servers), share_s in budget.turns():
             cells = [plan.messages(tensors, servers) for tensors in plan.gradients()]
@@ -56,7 +51,7 @@ def measure_ps(
             began = time.monotonic()
             records = run_ranks(launcher, workers + servers, task, share_s, WORKER, extra)
             budget.spent((workers, servers), time.monotonic() - began, records)
-            on_a_node = min(workers, workers_per_node or workers)
+            on_a_node = min(workers, hosts.ranks_per_node if hosts else workers)
             about = {
                 **_library(records),
                 "transport": "mpi",

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 
 MAX_BATCH = 20
 
@@ -36,7 +36,7 @@ class Role:
     def __init__(self, comm: MPI.Comm, workers: int, cells: list[list[list[int]]]) -> None:
         self.comm, self.rank, self.workers = comm, comm.Get_rank(), workers
         self.cells = [
-            [(workers + server, size // repeat.FLOAT_BYTES) for server, size in cell]
+            [(workers + server, size // timing.FLOAT_BYTES) for server, size in cell]
             for cell in cells
         ]
 
@@ -58,8 +58,8 @@ class Worker(Role):
     def __init__(self, comm: MPI.Comm, workers: int, cells: list[list[list[int]]]) -> None:
         super().__init__(comm, workers, cells)
         largest = max(sum(floats for _, floats in cell) for cell in self.cells)
-        self.own = np.resize(repeat.pattern(self.rank), largest)
-        self.expected = np.resize(repeat.pattern_sum(workers), largest)
+        self.own = np.resize(timing.pattern(self.rank), largest)
+        self.expected = np.resize(timing.pattern_sum(workers), largest)
         self.weights = np.zeros(largest, dtype=np.float32)
         self.changed: tuple[list[int], int] = ([], 0)
 
@@ -131,16 +131,16 @@ class Server(Role):
         return 0.0
 
 
-def measure(comm: MPI.Comm, task: dict[str, Any]) -> list[repeat.Cell]:
+def measure(comm: MPI.Comm, task: dict[str, Any]) -> list[timing.Cell]:
     """The cells with their times. Raises WrongSum on all ranks."""
     began, workers = time.perf_counter(), int(task["workers"])
     kind = Worker if comm.Get_rank() < workers else Server
     role = kind(comm, workers, task["cells"])
-    cells = [repeat.Cell("ps", i, sum(s for _, s in cell)) for i, cell in enumerate(task["cells"])]
+    cells = [timing.Cell("ps", i, sum(s for _, s in cell)) for i, cell in enumerate(task["cells"])]
     warm: set[int] = set()
     step = 0
 
-    def batch(cell: repeat.Cell, repetitions: int) -> list[float] | None:
+    def batch(cell: timing.Cell, repetitions: int) -> list[float] | None:
         """Seconds of the slowest worker; ``cell.number`` is its index."""
         nonlocal step
         warm_up = cell.number not in warm
@@ -162,8 +162,8 @@ def measure(comm: MPI.Comm, task: dict[str, Any]) -> list[repeat.Cell]:
     def clock() -> float:
         return time.perf_counter() - began
 
-    plan = repeat.schedule(cells, task["seconds"], task["min_repetitions"], MAX_BATCH, clock)
-    repeat.run_schedule(cells, plan, comm.Bcast, batch, comm.Get_rank(), comm.Get_size())
+    plan = timing.schedule(cells, task["seconds"], task["min_repetitions"], MAX_BATCH, clock)
+    timing.run_schedule(cells, plan, comm.Bcast, batch, comm.Get_rank(), comm.Get_size())
     return cells
 
 
@@ -172,17 +172,17 @@ def main() -> None:
     began, comm = time.perf_counter(), MPI.COMM_WORLD
     try:
         cells = measure(comm, json.loads(sys.argv[1]))
-    except repeat.WrongSum as wrong:
+    except timing.WrongSum as wrong:
         if comm.Get_rank() == 0:
             print(wrong, file=sys.stderr, flush=True)
-        sys.exit(repeat.WRONG_SUM_STATUS)
+        sys.exit(timing.WRONG_SUM_STATUS)
     if comm.Get_rank() > 0:
         return
-    repeat.emit({"kind": "start", "library": MPI.Get_library_version().strip().split(",")[0]})
+    timing.emit({"kind": "start", "library": MPI.Get_library_version().strip().split(",")[0]})
     for index, cell in enumerate(cells):
         if cell.times:
-            repeat.emit({"kind": "sample", "index": index, **repeat.summary(cell.times)})
-    repeat.emit({"kind": "end", "seconds": time.perf_counter() - began})
+            timing.emit({"kind": "sample", "index": index, **timing.summary(cell.times)})
+    timing.emit({"kind": "end", "seconds": time.perf_counter() - began})
 
 
 if __name__ == "__main__":

@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 from dse.calibration.runners.clock import Clock, ClockJumps
 from dse.calibration.runners.mpi_bench import Bench
 from dse.calibration.runners.mpi_force import CannotForce
 from dse.calibration.runners.pairs import PRIMITIVES, Pairs
 
 LOCAL_REPETITIONS = 5  # at least, and so many between two looks at the time
-FAILURES = (repeat.WrongSum, ClockJumps, CannotForce, MPI.Exception)
+FAILURES = (timing.WrongSum, ClockJumps, CannotForce, MPI.Exception)
 
 Records = list[dict[str, Any]]
 
@@ -66,13 +66,13 @@ def library() -> str:
 def measure_cells(comm: MPI.Comm, task: dict[str, Any], began: float, clock: Clock) -> Records:
     """Time all cells until their medians are known or the share of time is gone."""
     rank, ranks = comm.Get_rank(), comm.Get_size()
-    cells = [repeat.Cell(*cell) for cell in task["cells"]]
-    largest = max(cell.size_bytes for cell in cells) // repeat.FLOAT_BYTES
-    own = np.resize(repeat.pattern(rank), largest)
+    cells = [timing.Cell(*cell) for cell in task["cells"]]
+    largest = max(cell.size_bytes for cell in cells) // timing.FLOAT_BYTES
+    own = np.resize(timing.pattern(rank), largest)
     bench = Bench(comm, [c for c in cells if c.algorithm not in PRIMITIVES], own, clock)
     pairs = Pairs(comm, task["stride"], own, clock)
 
-    def batch(cell: repeat.Cell, repetitions: int) -> list[float] | None:
+    def batch(cell: timing.Cell, repetitions: int) -> list[float] | None:
         if cell.algorithm in PRIMITIVES:
             run = partial(pairs.batch, cell.algorithm, cell.size_bytes, repetitions)
         else:
@@ -82,22 +82,22 @@ def measure_cells(comm: MPI.Comm, task: dict[str, Any], began: float, clock: Clo
             if times is None or times:
                 return times
 
-    plan = repeat.schedule(
+    plan = timing.schedule(
         cells,
         task["seconds"],
         task["min_repetitions"],
-        repeat.largest_batch(ranks),
+        timing.largest_batch(ranks),
         lambda: time.perf_counter() - began,
     )
-    repeat.run_schedule(cells, plan, comm.Bcast, batch, rank, ranks)
-    return repeat.rows(cells, PRIMITIVES)
+    timing.run_schedule(cells, plan, comm.Bcast, batch, rank, ranks)
+    return timing.rows(cells, PRIMITIVES)
 
 
 def measure_local(comm: MPI.Comm, sizes: Sequence[int], seconds: float) -> Records:
     """Reduce and copy speed with every rank busy at once; the times of rank 0."""
     records: Records = []
     for size in sizes:
-        source = np.ones(size // repeat.FLOAT_BYTES, dtype=np.float32)
+        source = np.ones(size // timing.FLOAT_BYTES, dtype=np.float32)
         target = np.zeros_like(source)
         tasks: dict[str, Callable[[], object]] = {
             "reduce": partial(MPI.SUM.Reduce_local, source, target),
@@ -106,7 +106,7 @@ def measure_local(comm: MPI.Comm, sizes: Sequence[int], seconds: float) -> Recor
         for name, task in tasks.items():
             times = _timed(comm, task, seconds / (len(tasks) * len(sizes)))
             if times:
-                records.append({"kind": name, "bytes": size, **repeat.summary(times)})
+                records.append({"kind": name, "bytes": size, **timing.summary(times)})
     return records
 
 
@@ -134,9 +134,9 @@ def main() -> None:
     except FAILURES as failure:
         if MPI.COMM_WORLD.Get_rank() == 0:
             print(failure, file=sys.stderr, flush=True)
-        sys.exit(repeat.WRONG_SUM_STATUS)
+        sys.exit(timing.WRONG_SUM_STATUS)
     for record in records if MPI.COMM_WORLD.Get_rank() == 0 else ():
-        repeat.emit(record)
+        timing.emit(record)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 from mpi4py import MPI
 
 from dse.calibration.runners.clock import Clock
-from dse.calibration.runners.repeat import FLOAT_BYTES
+from dse.calibration.runners.timing import FLOAT_BYTES
 
 EXCHANGE, PING_PONG = "exchange", "ping-pong"
 PRIMITIVES = (EXCHANGE, PING_PONG)

@@ -1,8 +1,7 @@
-"""What to measure, and how often it fits the budget."""
+"""What to measure of an allreduce."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from dse.errors import MeasurementError
@@ -16,12 +15,8 @@ PRIMITIVES = (EXCHANGE, PING_PONG)
 DEFAULT_RANKS = (2, 3, 4, 8)
 DEFAULT_SIZES = (*(8 * 4**k for k in range(11)), 16 * 2**20)
 MIN_REPETITIONS = 5
-START_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
-STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
-PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
-LEAST_SHARE = 0.75  # of the budget that the starts may take where no rank count can be dropped
-MAX_PASSES = 5
 FLOAT_BYTES = 4
+LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)  # of what one rank does alone
 
 
 @dataclass(frozen=True)
@@ -65,40 +60,8 @@ class MeasurePlan:
         ]
 
 
-def start_s(ranks: int, cores: int) -> float:
-    """A guess of the seconds from mpirun to the first barrier; measured starts correct it."""
-    return START_S[0] + START_S[1] * max(2.0, ranks * 2.0 / cores)
-
-
-def affordable(plan: MeasurePlan, budget_s: float, cores: int) -> tuple[tuple[int, ...], int]:
-    """The rank counts to measure and how often.
-
-    What does not fit STARTS_SHARE loses rank counts, the largest first; three always stay, one of
-    them no power of two if the plan has one. MeasurementError if those do not fit LEAST_SHARE.
-    """
-    counts = sorted(set(plan.ranks))
-
-    def starts() -> float:
-        return sum(start_s(ranks, cores) for ranks in counts)
-
-    while len(counts) > 3 and starts() > STARTS_SHARE * budget_s:
-        odd = [ranks for ranks in counts if ranks & (ranks - 1)]
-        counts.remove(max(ranks for ranks in counts if odd != [ranks]))
-    if starts() > LEAST_SHARE * budget_s:
-        needed = starts() / LEAST_SHARE
-        problem = f"{budget_s:g} s do not hold the starts of {len(counts)} rank counts"
-        raise MeasurementError(f"{problem}; give --budget {math.ceil(needed)} or more")
-    passes = int(PASSES_SHARE * budget_s / starts())
-    return tuple(counts), min(max(passes, 1), MAX_PASSES)
-
-
 def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
     """Rank counts worth measuring where there are ``ranks``: small ones, full nodes, and all."""
     whole = [ranks_per_node * 2**k for k in range(ranks.bit_length())]
     some = {2, 3, 4, 3 * ranks_per_node, *whole}
     return tuple(sorted({n for n in some if 1 < n < ranks} | {ranks}))
-
-
-def weight(ranks: int, cores: int) -> float:
-    """How much time a rank count gets, against others: as much more as the ranks share cores."""
-    return max(1.0, ranks / cores)

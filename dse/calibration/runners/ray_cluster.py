@@ -13,21 +13,22 @@ from contextlib import contextmanager
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Machine
+from dse.calibration.runners.budget import (
+    LEAST_GROUP_S,
+    Budget,
+    Progress,
+    affordable_groups,
+    limit_s,
+    run_costs,
+    run_text,
+)
 from dse.calibration.runners.launch import PACKAGES
-from dse.calibration.runners.mpi import Progress
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
-from dse.calibration.runners.torch_plan import (
-    INSTALL,
-    LEAST_GROUP_S,
-    LOCAL_SHARE,
-    Fleet,
-    affordable,
-    limit_s,
-)
+from dse.calibration.runners.torch_plan import INSTALL, LOCAL_SHARE, Fleet
 from dse.errors import MeasurementError
 
 START_S = 12.0  # guess of the seconds in which Ray starts, and its actors import torch
@@ -56,7 +57,7 @@ def measure_ray(
     such cluster, and MeasurementError; the actors are gone whatever happens.
     """
     began = time.monotonic()
-    counts, runs = affordable(plan, budget_s, START_S)
+    counts, runs = affordable_groups(plan, budget_s, START_S)
     package = str(PACKAGES / "dse")
     with ray_session(address, {"py_modules": [package]} if address else None) as ray:
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
@@ -66,8 +67,8 @@ def measure_ray(
         each = ranks_per_node or -(-max(counts) // used)
         place = Placement(each, used, link or ("network" if used > 1 else None), link_bytes_per_s)
         used = place.nodes_of(max(counts))
-        tell = progress or (lambda *_: None)
-        tell(0, runs, f"placing {max(counts)} ranks on {used} Ray nodes")
+        if progress:
+            progress(0, runs, f"placing {max(counts)} ranks on {used} Ray nodes")
         with _actors(ray, there, max(counts), each, used, device) as (actors, gpus):
             about = _ask(ray, [actor.about.remote() for actor in actors], ROOM_S)
             if not all(node["torch"] for node in about):
@@ -77,15 +78,14 @@ def measure_ray(
             if gpus:  # Ray shows an actor no GPU but its own
                 task |= {"local_ranks": 1, "local_rank": 0}
             records: list[TASK] = []
-            for run in range(1, runs + 1):
-                tell(run - 1, runs, f"{', '.join(map(str, counts))} ranks, run {run} of {runs}")
-                left_s = max(0.0, began + budget_s - time.monotonic()) / (runs - run + 1)
+            turns = [tuple(counts)]
+            budget = Budget(turns, runs, budget_s, run_costs(), run_text(runs), progress, began)
+            for run, _, left_s in budget.turns():
                 share_s = max(left_s, LEAST_GROUP_S * len(counts) if run == 1 else 0.0)
                 task |= {"run": run, "seconds": share_s, "timeout_s": limit_s(share_s)}
                 task["local_seconds"] = LOCAL_SHARE * share_s if plan.local and run == 1 else 0.0
                 records += _run(ray, actors, task)
         notes = (f"ranks placed by Ray {ray.__version__}", "load by other processes not recorded")
-    tell(runs, runs, "done")
     machine = Machine(**about[0]["machine"]) if about[0]["machine"] else None
     return experiment(name, machine, budget_s, began, None, records, fleet.samples(records), notes)
 

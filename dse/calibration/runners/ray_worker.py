@@ -56,7 +56,7 @@ class RankActor:
 
     def measure(self, task: dict[str, Any], port: int) -> dict[str, Any]:
         """Be the task's rank for one run: its records, or the problem it met."""
-        from dse.calibration.runners import repeat, torch_worker
+        from dse.calibration.runners import timing, torch_worker
 
         # The store closes what it listens on: hand it over.
         listener = self._listener.detach() if self._listener else None
@@ -64,6 +64,6 @@ class RankActor:
         try:
             store = torch_worker.open_store(task, port, listener)
             return {"records": torch_worker.measure(task, store)}
-        except (repeat.WrongSum, RuntimeError, OSError) as cause:
+        except (timing.WrongSum, RuntimeError, OSError) as cause:
             said = (str(cause).splitlines() or [type(cause).__name__])[0]
             return {"problem": f"rank {task['rank']}: {said}"}

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from dse.calibration.runners import repeat
+from dse.calibration.runners import timing
 
 EXCHANGE, PING_PONG = "exchange", "ping-pong"
 PRIMITIVES = (EXCHANGE, PING_PONG)
@@ -44,10 +44,10 @@ class Group:
         }
         if self.rank >= ranks:
             return
-        count = max(sizes) // repeat.FLOAT_BYTES
-        self.own = self._whole(repeat.pattern(self.rank), count)
-        self.theirs = self._whole(repeat.pattern(self.partner), count)
-        self.expected = self._whole(repeat.pattern_sum(ranks), count)
+        count = max(sizes) // timing.FLOAT_BYTES
+        self.own = self._whole(timing.pattern(self.rank), count)
+        self.theirs = self._whole(timing.pattern(self.partner), count)
+        self.expected = self._whole(timing.pattern_sum(ranks), count)
         self.buffer = torch.zeros(count, dtype=torch.float32, device=device)
 
     def measure(
@@ -55,17 +55,17 @@ class Group:
     ) -> list[dict[str, Any]]:
         """The records of allreduce and ``primitives`` at every size that ``seconds`` can hold."""
         names = (ALLREDUCE[self.device.type], *primitives)
-        cells = [repeat.Cell(name, 0, size) for size in sorted(set(self.sizes)) for name in names]
-        began, most = time.perf_counter(), repeat.largest_batch(self.ranks)
-        plan = repeat.schedule(cells, seconds, least, most, lambda: time.perf_counter() - began)
-        repeat.run_schedule(cells, plan, self.agree, self.batch, self.rank, self.ranks)
-        return [{**row, "ranks": self.ranks} for row in repeat.rows(cells, PRIMITIVES)]
+        cells = [timing.Cell(name, 0, size) for size in sorted(set(self.sizes)) for name in names]
+        began, most = time.perf_counter(), timing.largest_batch(self.ranks)
+        plan = timing.schedule(cells, seconds, least, most, lambda: time.perf_counter() - began)
+        timing.run_schedule(cells, plan, self.agree, self.batch, self.rank, self.ranks)
+        return [{**row, "ranks": self.ranks} for row in timing.rows(cells, PRIMITIVES)]
 
-    def agree(self, order: repeat.Floats) -> None:
+    def agree(self, order: timing.Floats) -> None:
         """Rank 0's numbers become everybody's."""
         dist.broadcast(torch.from_numpy(order), 0, group=self.control)
 
-    def batch(self, cell: repeat.Cell, repetitions: int) -> list[float] | None:
+    def batch(self, cell: timing.Cell, repetitions: int) -> list[float] | None:
         """Seconds of the slowest rank, per repetition; None if any rank holds wrong data."""
         one = self._pairs if cell.algorithm in PRIMITIVES else self._allreduce
         times, good = one(cell, repetitions)
@@ -73,8 +73,8 @@ class Group:
         dist.all_reduce(slowest, op=dist.ReduceOp.MAX, group=self.control)
         return None if slowest[-1] else [float(seconds) for seconds in slowest[:-1]]
 
-    def _allreduce(self, cell: repeat.Cell, repetitions: int) -> tuple[list[float], bool]:
-        count = cell.size_bytes // repeat.FLOAT_BYTES
+    def _allreduce(self, cell: timing.Cell, repetitions: int) -> tuple[list[float], bool]:
+        count = cell.size_bytes // timing.FLOAT_BYTES
         buffer, expected = self.buffer[:count], self.expected[:count]
         buffer.copy_(self.own[:count])
         one = partial(dist.all_reduce, buffer, group=self.data)
@@ -85,9 +85,9 @@ class Group:
         buffer /= float(self.ranks) ** repetitions
         return times, good and torch.allclose(buffer, expected, rtol=1e-4, atol=0.0)
 
-    def _pairs(self, cell: repeat.Cell, repetitions: int) -> tuple[list[float], bool]:
+    def _pairs(self, cell: timing.Cell, repetitions: int) -> tuple[list[float], bool]:
         """Exchanges of all pairs at once, or ping-pongs of the first pair, of which half counts."""
-        count, busy = cell.size_bytes // repeat.FLOAT_BYTES, self.busy[cell.algorithm]
+        count, busy = cell.size_bytes // timing.FLOAT_BYTES, self.busy[cell.algorithm]
         own, got = self.own[:count], self.buffer[:count]
         chain = CHAIN if cell.size_bytes < CHAINED_BYTES else 1
         one = partial(self._exchange if cell.algorithm == EXCHANGE else self._ping_pong, own, got)
@@ -134,7 +134,7 @@ class Group:
         """Reduce and copy speed with every rank busy at once; one thread each, as gloo has."""
         records = []
         for size in sizes:
-            source = torch.ones(size // repeat.FLOAT_BYTES, device=self.device)
+            source = torch.ones(size // timing.FLOAT_BYTES, device=self.device)
             target = torch.zeros_like(source)
             tasks: dict[str, Callable[[], object]] = {
                 "reduce": partial(torch.add, target, source, out=target),
@@ -142,7 +142,7 @@ class Group:
             }
             for name, task in tasks.items():
                 times = self._timed(task, seconds / (len(tasks) * len(sizes)))
-                records.append({"kind": name, "bytes": size, **repeat.summary(times)})
+                records.append({"kind": name, "bytes": size, **timing.summary(times)})
         return records
 
     def _timed(self, task: Callable[[], object], seconds: float) -> list[float]:
@@ -157,5 +157,5 @@ class Group:
             self.agree(order)
         return times
 
-    def _whole(self, period: repeat.Floats, count: int) -> torch.Tensor:
+    def _whole(self, period: timing.Floats, count: int) -> torch.Tensor:
         return torch.from_numpy(np.resize(period, count)).to(self.device)

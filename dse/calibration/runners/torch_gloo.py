@@ -12,20 +12,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dse.calibration.experiment import Experiment, busy_core_seconds, this_machine
-from dse.calibration.runners.mpi import Progress
+from dse.calibration.runners.budget import (
+    LEAST_GROUP_S,
+    TORCH_START_S,
+    Budget,
+    Progress,
+    affordable_groups,
+    limit_s,
+    run_costs,
+    run_text,
+)
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.processes import PASS_ON, Record, run_processes, worker_command
 from dse.calibration.runners.records import experiment
-from dse.calibration.runners.torch_plan import (
-    LEAST_GROUP_S,
-    LOCAL_SHARE,
-    START_S,
-    Fleet,
-    affordable,
-    limit_s,
-    need_torch,
-)
+from dse.calibration.runners.torch_plan import LOCAL_SHARE, Fleet, need_torch
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.torch_worker"
@@ -88,8 +89,8 @@ def measure_torch(
     place = Placement(each, nodes, link or ("network" if nodes > 1 else None), link_bytes_per_s)
     place.nodes_of(max(plan.ranks))
     fleet = Fleet(place, hosts[0].address, device)
-    counts, runs = affordable(plan, budget_s)
-    seconds = budget_s - START_S
+    counts, runs = affordable_groups(plan, budget_s)
+    seconds = budget_s - TORCH_START_S
     task = fleet.task(plan, counts, runs, seconds, machine.cores)
     command = worker_command(WORKER, {"GLOO_SOCKET_IFNAME": interface} if interface else {})
     ranks = list(range(max(counts)))
@@ -142,7 +143,6 @@ def measure_as_rank(
     budget_s: float,
     name: str = "this-machine",
     progress: Progress | None = None,
-    launched: Launched | None = None,
     link: str | None = None,
     link_bytes_per_s: float | None = None,
     device: str = "auto",
@@ -154,17 +154,17 @@ def measure_as_rank(
     Raises MeasurementError.
     """
     began = time.monotonic()
-    me = launched or ranks_from_environment()
+    me = ranks_from_environment()
     if me is None:
         raise MeasurementError("no launcher started this; start it with torchrun or srun")
     need_torch()
-    from dse.calibration.runners import repeat, torch_worker
+    from dse.calibration.runners import timing, torch_worker
 
     nodes = -(-me.ranks // me.ranks_per_node)
     link = link or ("network" if nodes > 1 else None)
     fleet = Fleet(Placement(me.ranks_per_node, nodes, link, link_bytes_per_s), me.address, device)
     usable = replace(plan, ranks=(*(c for c in plan.ranks if c < me.ranks), me.ranks))
-    counts, runs = affordable(usable, budget_s, start_s=0.0)
+    counts, runs = affordable_groups(usable, budget_s, start_s=0.0)
     if me.ranks not in counts:
         counts[-1] = me.ranks  # every rank must take part
     machine = this_machine()
@@ -172,22 +172,20 @@ def measure_as_rank(
     task |= {"timeout_s": limit_s(budget_s), "rank": me.rank, "local_rank": me.local_rank}
     os.environ |= {"MASTER_ADDR": me.address, "MASTER_PORT": str(me.port)}
     records = []
-    tell = progress if progress and me.rank == 0 else (lambda *_: None)
+    told = progress if me.rank == 0 else None
+    budget = Budget([tuple(counts)], runs, budget_s, run_costs(), run_text(runs), told, began)
     try:
         store = torch_worker.launcher_store(task)
-        for run in range(1, runs + 1):
-            tell(run - 1, runs, f"{', '.join(map(str, counts))} ranks, run {run} of {runs}")
-            left_s = max(0.0, began + budget_s - time.monotonic()) / (runs - run + 1)
+        for run, _, left_s in budget.turns():
             if run == 1:  # also where importing torch took all the time
                 left_s = max(left_s, LEAST_GROUP_S * len(counts))
             share = {"seconds": left_s, "local_seconds": LOCAL_SHARE * left_s * (run == 1)}
             records += torch_worker.measure({**task, **share, "run": run}, store)
-    except (repeat.WrongSum, RuntimeError, OSError) as cause:
+    except (timing.WrongSum, RuntimeError, OSError) as cause:
         said = (str(cause).splitlines() or [type(cause).__name__])[0]
         raise MeasurementError(f"rank {me.rank} of {me.ranks}: {said}") from None
     if me.rank:
         return None
-    tell(runs, runs, "done")
     notes = (f"one start of {me.ranks} ranks by a launcher: a run is a new process group",)
     samples = fleet.samples(records)
     return experiment(name, machine, budget_s, began, None, records, samples, notes)

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dse.calibration.experiment import Measurement
+from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MIN_REPETITIONS, MeasurePlan
+from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
 from dse.errors import MeasurementError
 
 INSTALL = (
     "run: pip install torch (for CPUs alone: "
     "pip install torch --index-url https://download.pytorch.org/whl/cpu)"
 )
-START_S = 3.0  # guess of the seconds in which Python imports torch on every host
-MAX_RUNS = 5
-GROUP_S = 4.0  # that a rank count should get in a run
-LEAST_GROUP_S = 1.0  # that it must get where no rank count can be dropped
-LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_SHARE = 0.1  # of the first start, for what one rank does alone
-GRACE_S = 30.0  # the ranks may overrun their share by this before they are taken for hung
 
 
 @dataclass(frozen=True)
@@ -89,33 +83,10 @@ class Fleet:
         return found
 
 
-def limit_s(seconds: float) -> float:
-    """After which ranks that were given ``seconds`` are taken for hung."""
-    return 3 * seconds + GRACE_S
-
-
 def need_torch() -> None:
     """Raise unless this Python has torch."""
     if importlib.util.find_spec("torch") is None:
         raise MeasurementError(f"torch is not installed; {INSTALL}")
-
-
-def affordable(
-    plan: MeasurePlan, budget_s: float, start_s: float = START_S
-) -> tuple[list[int], int]:
-    """The rank counts to measure, and in how many runs; every run starts all ranks anew.
-
-    Counts that would get less than GROUP_S are dropped, the largest first; three stay.
-    MeasurementError if those do not get LEAST_GROUP_S. start_s: what the start takes of the budget.
-    """
-    counts, spare_s = sorted(set(plan.ranks)), budget_s - start_s
-    while len(counts) > 3 and spare_s < GROUP_S * len(counts):
-        counts.pop()
-    if spare_s < LEAST_GROUP_S * len(counts):
-        needed = math.ceil(start_s + LEAST_GROUP_S * len(counts))
-        problem = f"{budget_s:g} s are too few to start torch and measure {len(counts)} rank counts"
-        raise MeasurementError(f"{problem}; give --budget {needed} or more")
-    return counts, min(max(1, int(spare_s / (GROUP_S * len(counts)))), MAX_RUNS)
 
 
 def _known(kind: type[Any], record: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
-from dse.calibration.runners import forked, network, repeat
+from dse.calibration.runners import forks, interfaces, timing
 from dse.calibration.runners.torch_bench import Group
 
 Task = dict[str, Any]
@@ -70,11 +70,11 @@ def launcher_store(task: Task) -> dist.Store:
 def measure(task: Task, store: dist.Store) -> list[dict[str, Any]]:
     """Join the other ranks, measure every group, leave; the records on rank 0, none elsewhere.
 
-    Raises repeat.WrongSum, and RuntimeError where another rank is gone or does not answer.
+    Raises timing.WrongSum, and RuntimeError where another rank is gone or does not answer.
     """
     torch.set_num_threads(1)
     device = chosen_device(task)
-    if interface := network.interface_to(task["address"]):
+    if interface := interfaces.interface_to(task["address"]):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
     dist.init_process_group(
         "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl",
@@ -138,27 +138,27 @@ def _as_rank(task: Task, port: int, listener: int | None) -> int:
     """Be one rank of one run; its exit status, after a line on standard error if it failed."""
     try:
         for record in measure(task, open_store(task, port, listener)):
-            repeat.emit(record)
-    except repeat.WrongSum as wrong:
+            timing.emit(record)
+    except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)
-        return repeat.WRONG_SUM_STATUS
+        return timing.WRONG_SUM_STATUS
     except (RuntimeError, OSError) as cause:
         said = (str(cause).splitlines() or [type(cause).__name__])[0]
         print(f"rank {task['rank']}: {said}", file=sys.stderr, flush=True)
-        return forked.FAILED_STATUS
+        return forks.FAILED_STATUS
     return 0
 
 
 def main() -> None:
     """Do what standard input says."""
-    starter = forked.Input()
+    starter = forks.Input()
     task = starter.line()
     began = time.perf_counter()
     for run in range(1, task["runs"] + 1):
         listener = socket.create_server((task["address"], 0)) if 0 in task["mine"] else None
         if listener:
             port = listener.getsockname()[1]
-            repeat.emit({"kind": "pass-on", "port": port, "run": run})
+            timing.emit({"kind": "pass-on", "port": port, "run": run})
         else:
             port = starter.line()["port"]
         left_s = task["seconds"] - (time.perf_counter() - began)
@@ -174,7 +174,7 @@ def main() -> None:
             )
             for local, rank in enumerate(task["mine"])
         }
-        forked.run_forked(bodies, task["ranks"], starter)
+        forks.run_forked(bodies, task["ranks"], starter)
         if listener:
             listener.close()
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, this_machine
+from dse.calibration.runners.budget import Budget, Progress, rank_costs
 from dse.calibration.runners.launchers import Started
-from dse.calibration.runners.mpi import Progress, task_of
+from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import SETTINGS
-from dse.calibration.runners.plan import MeasurePlan, weight
+from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
 from dse.errors import MeasurementError
 
@@ -48,15 +49,20 @@ def measure_world(
         raise MeasurementError(f"{problem} {comm.Get_size()}; {remedy}")
     nodes: list[str] = comm.allgather(MPI.Get_processor_name())
     machine = this_machine()
-    tell = progress if progress and me.rank == 0 else (lambda *_: None)
+    budget = Budget(
+        counts,
+        1,
+        budget_s,
+        rank_costs(machine.cores, started=True),
+        lambda _, ranks: f"{ranks} of {me.ranks} ranks",
+        progress if me.rank == 0 else None,
+        began,
+    )
     everything: list[dict[str, Any]] = []
     samples: list[Measurement] = []
-    for done, ranks in enumerate(counts):
-        tell(done, len(counts), f"{ranks} of {me.ranks} ranks")
-        left = sum(weight(count, machine.cores) for count in counts[done:])
-        spare = max(0.0, began + budget_s - time.monotonic())
-        share = comm.bcast(spare * weight(ranks, machine.cores) / left)
-        task = task_of(plan, ranks, share, stride(nodes[:ranks]), local=done == 0)
+    for _, ranks, own_share in budget.turns():
+        share = comm.bcast(own_share)
+        task = task_of(plan, ranks, share, stride(nodes[:ranks]), local=ranks == counts[0])
         part = comm.Split(0 if me.rank < ranks else MPI.UNDEFINED, me.rank)
         if me.rank < ranks:
             try:
@@ -67,7 +73,6 @@ def measure_world(
             everything += records
             samples += samples_of(records, 1, ranks, about(nodes[:ranks], link, link_bytes_per_s))
         _wait(comm)
-    tell(len(counts), len(counts), "done")
     MPI.Finalize()
     if me.rank:
         return None

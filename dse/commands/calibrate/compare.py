@@ -25,12 +25,12 @@ def compare(
     json: Json = False,
 ) -> None:
     """Say which of two profiles is faster where, and by how much."""
-    from dse.calibration import asked
-    from dse.calibration import compare as comparing
+    from dse.calibration import arguments
+    from dse.calibration import comparison as comparing
 
-    counts = None if ranks is None else asked.counts(ranks, "--ranks")
-    sizes = None if bytes is None else asked.sizes(bytes)
-    local = asked.count(ranks_per_node, "--ranks-per-node")
+    counts = None if ranks is None else arguments.counts(ranks, "--ranks")
+    sizes = None if bytes is None else arguments.sizes(bytes)
+    local = arguments.count(ranks_per_node, "--ranks-per-node")
     found = comparing.compare(named_profile(a), named_profile(b), counts, local, sizes, algorithm)
     if json:
         print_json(found.data())

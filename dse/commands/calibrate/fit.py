@@ -16,10 +16,10 @@ def fit(
     out: Annotated[Path, typer.Option(help="The profile to write.")],
 ) -> None:
     """Fit a profile to measurements made earlier."""
-    from dse.calibration import asked, fit_measurements, write_profile
+    from dse.calibration import arguments, fit_measurements, write_profile
     from dse.calibration.files import PROFILE, check_replaces
 
-    asked.check_once(measurements)
+    arguments.check_once(measurements)
     check_replaces(out, PROFILE)
     if any(path.resolve() == out.resolve() for path in measurements):
         problem = f"'{out}' is one of the measurement files"

@@ -33,7 +33,7 @@ def import_logs(
 ) -> None:
     """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
     from dse import catalog
-    from dse.calibration.importing import import_to_file
+    from dse.calibration.importers.logs import import_to_file
 
     import_to_file(
         files, out, ranks, nodes, select, system=system, link=link, collective=collective,

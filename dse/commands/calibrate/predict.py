@@ -30,29 +30,31 @@ def predict(
     json: Json = False,
 ) -> None:
     """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
-    from dse.calibration import asked, ps_command
-    from dse.calibration.predict_command import (
+    from dse.calibration import arguments
+    from dse.calibration.prediction_table import (
         prediction_records,
         prediction_table,
+        server_records,
+        server_table,
         unpriced_reasons,
     )
 
-    counts, sizes = asked.counts(ranks, "--ranks"), asked.sizes(bytes)
-    local = asked.count(ranks_per_node, "--ranks-per-node")
-    speed = asked.link_speed(link_bandwidth)
+    counts, sizes = arguments.counts(ranks, "--ranks"), arguments.sizes(bytes)
+    local = arguments.count(ranks_per_node, "--ranks-per-node")
+    speed = arguments.link_speed(link_bandwidth)
     found = named_profile(profile)
-    counted = None if servers is None else asked.counts(servers, "--servers")
-    if name := ps_command.asked_of_servers(found, algorithm, counted):
+    counted = None if servers is None else arguments.counts(servers, "--servers")
+    if name := arguments.server_algorithm(found, algorithm, counted):
         if local is not None:
             problem, remedy = "says nothing of parameter servers", "leave it out"
             raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
-        served = ps_command.server_records(found, name, counts, counted or (1,), sizes, speed)
+        served = server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:
             print_json(served)
         else:
-            console().print(ps_command.server_table(found, served))
+            console().print(server_table(found, served))
         return
-    chosen = asked.algorithms(found, algorithm)
+    chosen = arguments.algorithms(found, algorithm)
     records = prediction_records(found, chosen, counts, local, sizes, speed)
     if json:
         print_json(records)

@@ -20,7 +20,7 @@ def named_profile(given: str) -> Profile:
     """A profile by its path, or by its name in ./calibrations or among those that come with dse."""
     from dse import catalog
     from dse.calibration import read_profile
-    from dse.calibration.finding import find_profile
+    from dse.calibration.profile_files import find_profile
 
     return read_profile(find_profile(given, catalog.models_dir() / "calibrations"))
 

@@ -57,12 +57,12 @@ def run(
     On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
     that those started.
     """
-    from dse.calibration import asked
+    from dse.calibration import arguments
     from dse.calibration.session import whereabouts
 
     where = whereabouts(
         mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
-        None if servers is None else asked.counts(servers, "--servers"), device,
+        None if servers is None else arguments.counts(servers, "--servers"), device,
     )  # fmt: skip
     calibrate_machine(out, name, budget, ranks, where)
 

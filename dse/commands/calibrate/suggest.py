@@ -27,13 +27,16 @@ def suggest(
     json: Json = False,
 ) -> None:
     """Name the next runs that would narrow the intervals of a study the most."""
-    from dse.calibration import asked
-    from dse.calibration.advice import advice_data, show_advice
+    from dse.calibration import arguments
+    from dse.calibration.planning.advice import advice_data, show_advice
     from dse.pricing.messages import advise
 
-    most, nodes = asked.count(max_ranks, "--max-ranks"), asked.count(max_nodes, "--max-nodes")
-    local = asked.count(max_ranks_per_node, "--max-ranks-per-node")
-    asked.check_budget(budget)
+    most, nodes = (
+        arguments.count(max_ranks, "--max-ranks"),
+        arguments.count(max_nodes, "--max-nodes"),
+    )
+    local = arguments.count(max_ranks_per_node, "--max-ranks-per-node")
+    arguments.check_budget(budget)
     found = named_profile(profile)
     advice = advise(found, study, budget, most, nodes, local)
     if json:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration.experiment import Experiment
-from dse.calibration.importing import import_logs
+from dse.calibration.importers.logs import import_logs
 
 
 def log(folder: Path, name: str, text: str) -> Path:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from dse.calibration.experiment import Experiment
-from dse.calibration.importing import import_logs
+from dse.calibration.importers.logs import import_logs
 from dse.errors import MeasurementError, StudyError
 from tests.calibration.importers import samples as s
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.importing import import_logs
+from dse.calibration.importers.logs import import_logs
 from dse.errors import DseError, MeasurementError, StudyError
 from tests.calibration.importers.reference import log, reference
 

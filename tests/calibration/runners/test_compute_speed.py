@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from dse.calibration.runners import compute_speed, compute_worker, repeat
-from dse.calibration.runners.compute_speed import ComputeSpeed, measure_compute
+from dse.calibration.runners import compute_speed, compute_worker, timing
+from dse.calibration.runners.compute_speed import ComputeSpeed, measure_speed
 from dse.calibration.runners.compute_work import (
     SHAPES,
     TOLERANCE,
@@ -27,12 +27,12 @@ from tests.processes import children, disturbed
 @pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
 def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]) -> None:
     with pytest.raises(MeasurementError, match=r"give for example 20|use cpu or cuda"):
-        measure_compute(**{"budget_s": 5.0, **bad})
+        measure_speed(**{"budget_s": 5.0, "name": "here", **bad})
 
 
 def test_speed_is_work_over_the_median_time() -> None:
     record = {"kind": "matmul", "name": "matmul", "library": "numpy", "version": "2", "threads": 1}
-    times = repeat.summary([1.0, 2.0, 4.0])
+    times = timing.summary([1.0, 2.0, 4.0])
     shape = {"device": "cpu", "precision": "fp32", "shape": (1, 2, 3), "batch": 1, "flops": 12}
     assert ComputeSpeed(**{**record, **times, **shape, "error": 0.0}).flop_per_s == 6.0
 
@@ -43,9 +43,9 @@ def test_a_product_is_counted_and_checked() -> None:
     out = left @ right
     assert matmul_about((64, 32, 16), "fp32")["flops"] == 2 * 64 * 32 * 16
     assert 0 < matmul_error(left, right, out, "fp32") < TOLERANCE["fp32"]
-    with pytest.raises(repeat.WrongSum, match="matmul 64x32x16 in fp32 is off by"):
+    with pytest.raises(timing.WrongSum, match="matmul 64x32x16 in fp32 is off by"):
         matmul_error(left, right, out * np.float32(1.001), "fp32")
-    with pytest.raises(repeat.WrongSum):
+    with pytest.raises(timing.WrongSum):
         matmul_error(left, right, out * np.float32(np.nan), "fp32")
 
 
@@ -79,16 +79,16 @@ def test_what_does_not_fit_the_time_is_left_out_the_largest_first() -> None:
 
 def test_a_result_that_goes_wrong_later_is_found() -> None:
     def wrong() -> None:
-        raise repeat.WrongSum("wrong result: late")
+        raise timing.WrongSum("wrong result: late")
 
-    with pytest.raises(repeat.WrongSum, match="late"):
+    with pytest.raises(timing.WrongSum, match="late"):
         compute_worker.time_all([work(1, 0.0, wrong)], 0.01, 5)
 
 
 @pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")
-    found = measure_compute(3.0)
+    found = measure_speed(3.0, "here").compute
     assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
     assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
     assert all(speed.repetitions >= 5 and speed.min_s <= speed.median_s for speed in found)
@@ -105,7 +105,7 @@ def test_a_gpu_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
     pytest.importorskip("torch")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # hides those that there are
     with pytest.raises(MeasurementError, match="there is no GPU that torch can use"):
-        measure_compute(5.0, "cuda")
+        measure_speed(5.0, "here", "cuda")
 
 
 @pytest.mark.slow
@@ -122,4 +122,4 @@ def test_a_killed_worker_is_an_error_and_leaves_no_process(
         disturbed(fork, lambda found: os.kill(found[1], signal.SIGKILL)),
         pytest.raises(MeasurementError, match="was killed by SIGKILL"),
     ):
-        measure_compute(60.0)
+        measure_speed(60.0, "here")

@@ -12,19 +12,10 @@ from dse.calibration.runners import plan as planning
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher, library_of
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan, affordable, counts_up_to
+from dse.calibration.runners.plan import MeasurePlan, counts_up_to
 from dse.errors import DseError, MeasurementError, OutputError, StudyError
 
 SMALL = (64, 4096, 262144)
-
-
-def test_small_budgets_lose_the_largest_counts_but_keep_an_odd_one() -> None:
-    plan = MeasurePlan(ranks=(2, 3, 4, 8, 16))
-    assert affordable(plan, 1000, 2) == ((2, 3, 4, 8, 16), planning.MAX_PASSES)
-    counts, passes = affordable(plan, 12, 2)
-    assert counts == (2, 3, 4)
-    assert passes == 1
-    assert affordable(MeasurePlan(ranks=(2, 4, 8, 16, 17)), 12, 8)[0][-1] == 17
 
 
 def test_a_hopeless_budget_is_refused_before_anything_starts() -> None:

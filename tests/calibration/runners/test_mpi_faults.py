@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.runners import launch
+from dse.calibration.runners import budget, launch
 from dse.errors import MeasurementError
 from tests.processes import children, command, descendants, disturbed, interrupt, left, until
 
@@ -28,14 +28,14 @@ SHORT = {**LONG, "cells": [["ring", 4, 64], ["exchange", 0, 64]], "seconds": 0.2
 # A worker with a fault: it patches a module in place of the running machine, then does its work.
 FAULTY = """
 from mpi4py import MPI
-from dse.calibration.runners import clock, mpi_worker, repeat
+from dse.calibration.runners import clock, mpi_worker, timing
 rank = MPI.COMM_WORLD.Get_rank()
 {fault}
 mpi_worker.main()
 """
 LIE = """
-honest = repeat.pattern
-repeat.pattern = lambda who: honest(who) + (rank == who == 1)
+honest = timing.pattern
+timing.pattern = lambda who: honest(who) + (rank == who == 1)
 """
 # The clock of rank 1 goes wrong at every {every}th reading.
 JUMP = """
@@ -133,7 +133,7 @@ def test_an_interrupt_leaves_no_process() -> None:
 
 @pytest.mark.slow
 def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "GRACE_S", 3.0)
+    monkeypatch.setattr(budget, "GRACE_S", 3.0)
     with (
         disturbed(running, lambda _: None, ENDING_S),
         pytest.raises(MeasurementError, match="did not finish within"),
@@ -142,7 +142,8 @@ def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 DRIVER = """
-from dse.calibration.runners.mpi import MeasurePlan, measure
+from dse.calibration.runners.mpi import measure
+from dse.calibration.runners.plan import MeasurePlan
 measure(MeasurePlan(ranks=(2,), sizes_bytes=(64, 2**24)), 60.0)
 """
 

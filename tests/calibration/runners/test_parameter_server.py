@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.experiment import Measurement
-from dse.calibration.runners import grpc_ps, launch, mpi_ps, shards
+from dse.calibration.runners import budget, grpc_ps, launch, mpi_ps, ps_plan
 from dse.calibration.runners.grpc_ps import Host
-from dse.calibration.runners.shards import Budget, PsPlan, assign, largest_shard_bytes
+from dse.calibration.runners.ps_plan import PsPlan, assign, largest_shard_bytes
 from dse.errors import MeasurementError
 from dse.model.aggregation.parameter_server import shard_imbalance
 from tests.processes import command, descendants, disturbed, interrupt, left, text, until
@@ -54,8 +54,8 @@ def test_a_message_is_a_shard_or_a_tensor() -> None:
 
 
 def test_equal_tensors_hold_every_float() -> None:
-    assert shards.equal_tensors(40, 4) == (12, 12, 8, 8)
-    assert shards.equal_tensors(8, 12) == (4, 4)
+    assert ps_plan.equal_tensors(40, 4) == (12, 12, 8, 8)
+    assert ps_plan.equal_tensors(8, 12) == (4, 4)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,6 @@ def test_equal_tensors_hold_every_float() -> None:
 def test_a_bad_plan_is_refused(bad: dict[str, tuple[int, ...]]) -> None:
     with pytest.raises(MeasurementError):
         PsPlan(**bad)
-
-
-def test_the_budget_goes_round_as_often_as_it_can() -> None:
-    starts = [(1, 1), (2, 1)]
-    turns = [(run, start) for run, start, _ in Budget(starts, 1000.0, None).turns()]
-    assert turns == [(run, one) for run in range(1, shards.MAX_PASSES + 1) for one in starts]
-    assert sum(share for _, _, share in Budget(starts, 20.0, None).turns()) < 60.0
 
 
 @pytest.mark.parametrize("budget_s", [0.5, 0.0, -1.0, float("nan")])
@@ -127,14 +120,6 @@ def test_tensor_by_tensor_with_an_idle_server(transport: str) -> None:
     assert sample.largest_shard_bytes == 4096
 
 
-@pytest.mark.slow
-@NEEDS_GRPC
-def test_ping_pong_is_one_worker_and_one_server() -> None:
-    found = grpc_ps.measure_ping_pong(SIZES, 4.0, worker_host=Host(("env", "PLACE=elsewhere")))
-    assert {s.bytes for s in found} >= {64, 4096}
-    assert {(s.collective, s.ranks, s.nodes, s.servers) for s in found} == {("ping-pong", 2, 2, 0)}
-
-
 LIAR = """
 import sys
 sys.path.append({root!r})
@@ -153,9 +138,9 @@ grpc_worker.main()
 """
 LYING_MPI = """
 from dse.calibration.runners import mpi_ps_worker
-honest = mpi_ps_worker.repeat.pattern
-mpi_ps_worker.repeat.pattern = lambda rank: honest(rank) + (rank == 1)
-mpi_ps_worker.repeat.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
+honest = mpi_ps_worker.timing.pattern
+mpi_ps_worker.timing.pattern = lambda rank: honest(rank) + (rank == 1)
+mpi_ps_worker.timing.pattern_sum = lambda ranks: sum(map(honest, range(ranks)))
 mpi_ps_worker.main()
 """
 
@@ -251,7 +236,7 @@ def test_an_interrupt_leaves_no_process(transport: str) -> None:
 def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
     code = (
         f"from dse.calibration.runners import {transport}_ps as runner\n"
-        "from dse.calibration.runners.shards import PsPlan\n"
+        "from dse.calibration.runners.ps_plan import PsPlan\n"
         f"plan = PsPlan((2,), (1,), {LONG.sizes_bytes!r})\n"
         "runner.measure_ps(plan, 60.0)"
     )
@@ -268,7 +253,7 @@ def test_a_terminated_driver_leaves_no_process(transport: str) -> None:
 @pytest.mark.slow
 @NEEDS_GRPC
 def test_a_hung_worker_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grpc_ps, "GRACE_S", 2.0)
+    monkeypatch.setattr(budget, "GRACE_S", 2.0)
     with (
         disturbed(up, lambda found: os.kill(found[-1], signal.SIGSTOP)),
         pytest.raises(MeasurementError, match="did not finish within"),

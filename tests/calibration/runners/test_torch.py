@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration.runners import network, processes, repeat, torch_plan
+from dse.calibration.runners import interfaces, processes, timing, torch_plan
 from dse.calibration.runners.launch import session_members
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
@@ -26,7 +26,7 @@ from dse.calibration.runners.torch_gloo import (
     measure_torch,
     ranks_from_environment,
 )
-from dse.calibration.runners.torch_plan import Fleet, affordable
+from dse.calibration.runners.torch_plan import Fleet
 from dse.errors import MeasurementError
 from tests.processes import children, disturbed, interrupt, left, until
 
@@ -43,24 +43,16 @@ if found:
     write_experiment(found, sys.argv[1])
 """
 LIAR = """
-from dse.calibration.runners import repeat, torch_bench, torch_worker
-honest = repeat.pattern
+from dse.calibration.runners import timing, torch_bench, torch_worker
+honest = timing.pattern
 def lying(rank):
     return honest(rank) + (rank == torch_bench.dist.get_rank() == 1)
-repeat.pattern = lying
+timing.pattern = lying
 torch_worker.main()
 """
 
 
 # Plans and places: nothing is started.
-
-
-def test_small_budgets_lose_the_largest_counts_and_hopeless_ones_are_refused() -> None:
-    plan = MeasurePlan(ranks=(2, 3, 4, 8))
-    assert affordable(plan, 1000.0) == ([2, 3, 4, 8], torch_plan.MAX_RUNS)
-    assert affordable(plan, 12.0) == ([2, 3, 4], 1)
-    with pytest.raises(MeasurementError, match="--budget 6 or more"):
-        affordable(plan, 4.0)
 
 
 def test_a_rank_count_gets_time_by_its_ranks_per_core_and_pings_once() -> None:
@@ -74,7 +66,7 @@ def test_a_rank_count_gets_time_by_its_ranks_per_core_and_pings_once() -> None:
 
 def test_samples_say_where_their_ranks_were() -> None:
     fleet = Fleet(Placement(1, 3, "10gbe", 1.25e9))
-    timed = repeat.summary([1.0, 2.0, 3.0])
+    timed = timing.summary([1.0, 2.0, 3.0])
     sample = {"kind": "sample", "algorithm": "ring", "bytes": 4, "run": 1, **timed}
     start = {"kind": "start", "transport": "gloo", "version": "2.0", "device": "cpu"}
     three, one = fleet.samples([start, {**sample, "ranks": 3}, {**sample, "ranks": 1}])
@@ -137,23 +129,23 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
-    assert network.interface_to("127.0.0.1") == "lo"
-    assert network.interface_to("no.such.host.invalid") == ""
+    assert interfaces.interface_to("127.0.0.1") == "lo"
+    assert interfaces.interface_to("no.such.host.invalid") == ""
 
 
 # The shared part of all workers that time allreduce.
 
 
 def test_the_pattern_sums_exactly() -> None:
-    total = np.sum([repeat.pattern(rank).astype(np.float64) for rank in range(5)], axis=0)
-    np.testing.assert_array_equal(repeat.pattern_sum(5), total)
-    assert len({tuple(repeat.pattern(rank)) for rank in range(31)}) == 31
+    total = np.sum([timing.pattern(rank).astype(np.float64) for rank in range(5)], axis=0)
+    np.testing.assert_array_equal(timing.pattern_sum(5), total)
+    assert len({tuple(timing.pattern(rank)) for rank in range(31)}) == 31
 
 
 def test_a_batch_never_leaves_float32() -> None:
     for ranks in (2, 3, 8, 1000, 10**6):
-        batch = repeat.largest_batch(ranks)
-        assert 1 <= batch <= repeat.MAX_BATCH
+        batch = timing.largest_batch(ranks)
+        assert 1 <= batch <= timing.MAX_BATCH
         assert np.isfinite(np.float32(31.0 * ranks) * np.float32(ranks) ** np.float32(batch))
 
 
@@ -168,9 +160,9 @@ class FakeClock:
 
 
 def test_the_schedule_leaves_out_what_does_not_fit_and_stops_when_all_is_known() -> None:
-    cells = [repeat.Cell("ring", 0, size) for size in (4, 4000, 4_000_000)]
+    cells = [timing.Cell("ring", 0, size) for size in (4, 4000, 4_000_000)]
     clock = FakeClock()
-    for index, repetitions in repeat.schedule(cells, 1.0, 5, 20, clock):
+    for index, repetitions in timing.schedule(cells, 1.0, 5, 20, clock):
         cost = 1e-6 * cells[index].size_bytes
         cells[index].add([cost] * repetitions)
         clock.now += cost * repetitions
@@ -181,16 +173,16 @@ def test_the_schedule_leaves_out_what_does_not_fit_and_stops_when_all_is_known()
 
 
 def test_ranks_that_follow_run_what_rank_0_decides() -> None:
-    cells = [repeat.Cell("ring", 0, 4)]
-    orders = iter([(0, 3), (0, 2), (repeat.STOP, 0)])
+    cells = [timing.Cell("ring", 0, 4)]
+    orders = iter([(0, 3), (0, 2), (timing.STOP, 0)])
 
-    def told(order: repeat.Floats) -> None:
+    def told(order: timing.Floats) -> None:
         order[:] = next(orders)
 
-    repeat.run_schedule(cells, iter(()), told, lambda _, count: [1.0] * count, 1, 2)
+    timing.run_schedule(cells, iter(()), told, lambda _, count: [1.0] * count, 1, 2)
     assert len(cells[0].times) == 5
-    with pytest.raises(repeat.WrongSum, match="wrong sum: ring, 4 bytes, 2 ranks"):
-        repeat.run_schedule(cells, iter([(0, 1)]), lambda _: None, lambda *_: None, 0, 2)
+    with pytest.raises(timing.WrongSum, match="wrong sum: ring, 4 bytes, 2 ranks"):
+        timing.run_schedule(cells, iter([(0, 1)]), lambda _: None, lambda *_: None, 0, 2)
 
 
 # Real ranks.

@@ -1,0 +1,175 @@
+"""What the commands on profiles are asked: lists of sizes and counts, algorithms, layouts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dse.calibration.library_part import AUTO
+from dse.calibration.profile import Profile
+from dse.calibration.ps_part import PS
+from dse.errors import OutsideCalibration, StudyError
+from dse.model.aggregation.library_rules import BY_NAME
+from dse.model.collectives import ALGORITHMS
+from dse.spelling import LONGEST, meant
+from dse.units import UnitError, parse
+
+if TYPE_CHECKING:
+    pass
+
+MOST_RANKS = 10**9
+MOST_BYTES = 2**60
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    """'4KiB,1MiB,4096' -> whole bytes; a plain number is bytes. StudyError for what is no size."""
+
+    def read(part: str) -> float:
+        try:
+            return parse(part, "count")
+        except UnitError:
+            return parse(part, "bytes")
+
+    return _list(text, "--bytes", read, MOST_BYTES, "4KiB,1MiB,1GiB")
+
+
+def counts(text: str, option: str) -> tuple[int, ...]:
+    """'8,128,1e6' -> whole numbers from 1 up. StudyError for what is none."""
+    return _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8,128")
+
+
+def count(text: str | None, option: str) -> int | None:
+    """One whole number from 1 up; None stays None."""
+    if text is None:
+        return None
+    found = _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8")
+    if len(found) > 1:
+        raise StudyError(option, 0, 0, f"'{text}' is more than one value", "give one")
+    return found[0]
+
+
+def named(given: str | None, known: Sequence[str], option: str) -> str | None:
+    """One of the ``known`` names; None stays None. StudyError, with what was meant, for another."""
+    if given is None or given in known:
+        return given
+    remedy = meant(given, known, f"choose from {', '.join(known)}")
+    raise StudyError(option, 0, 0, f"'{given}' is not known", remedy)
+
+
+def link_speed(text: str | None) -> float | None:
+    """'25 Gbps' -> bytes per second; None stays None. StudyError for what is no speed."""
+    if text is None:
+        return None
+    try:
+        speed = parse(text, "bytes_per_s")
+    except UnitError as cause:
+        raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
+    if speed <= 0:
+        raise StudyError(
+            "--link-bandwidth", 0, 0, f"{text} carries nothing", "write for example 25 Gbps"
+        )
+    return speed
+
+
+def link_name(text: str | None) -> str | None:
+    """The name of a network; None stays None. StudyError for a speed, or what is no name."""
+    if text is None:
+        return None
+    name = text.strip()
+    if not name or not name.isprintable() or len(name) > LONGEST:
+        raise StudyError("--link", 0, 0, f"'{name[:LONGEST]}' is no name", "write one, as ib-hdr")
+    if _is_number(name):
+        remedy = f"give --link-bandwidth '{name}', and --link a name, as ib-hdr"
+        raise StudyError("--link", 0, 0, f"'{name}' is a speed, not a name", remedy)
+    return name
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number with or without a unit of speed or size."""
+    for dimension in ("bytes_per_s", "bytes", "count"):
+        try:
+            parse(text, dimension)
+        except UnitError:
+            continue
+        return True
+    return False
+
+
+def check_budget(budget_s: float) -> None:
+    """Refuse a budget that is no time."""
+    if not 0 < budget_s < math.inf:
+        raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+
+
+def check_once(paths: Sequence[str | PathLike[str]]) -> None:
+    """Refuse a file given twice: its times would count as two runs that agree."""
+    seen: dict[Path, str] = {}
+    for path in map(str, paths):
+        place = Path(path).resolve()
+        if place in seen:
+            problem = "is given twice" if seen[place] == path else f"is the same as {seen[place]}"
+            raise StudyError(path, 0, 0, problem, "give it once")
+        seen[place] = path
+
+
+def _list(
+    text: str, option: str, read: Callable[[str], float], most: int, example: str
+) -> tuple[int, ...]:
+    found = []
+    for part in text.split(","):
+        try:
+            value = read(part.strip())
+        except UnitError as cause:
+            problem = f"{cause.problem}" if part.strip() else f"'{text}' lacks a value"
+            remedy = f"write for example {example}"
+            if problem.endswith("in bits"):
+                remedy = cause.remedy
+            raise StudyError(option, 0, 0, problem, remedy) from None
+        if value < 1 or value > most:
+            problem = f"'{part.strip()}' is not from 1 to {most:g}"
+            raise StudyError(option, 0, 0, problem, f"write for example {example}")
+        if value != round(value) and option != "--bytes":
+            problem = f"'{part.strip()}' is not a whole number"
+            raise StudyError(option, 0, 0, problem, f"write for example {example}")
+        found.append(round(value))
+    return tuple(dict.fromkeys(found))
+
+
+def algorithms(profile: Profile, given: str | None) -> tuple[str, ...]:
+    """The algorithms to predict: the one given, else 'auto' if measured, else every one measured.
+
+    Raises StudyError for a name that is no algorithm, OutsideCalibration where none is measured.
+    """
+    if given is not None:
+        named(given, tuple(dict.fromkeys((*ALGORITHMS, AUTO, *BY_NAME, PS))), "--algorithm")
+        return (given,)
+    measured = profile.measured_algorithms
+    found = (AUTO,) if AUTO in measured else tuple(a for a in measured if a in ALGORITHMS)
+    if not found:
+        raise OutsideCalibration(f"profile {profile.name} holds no allreduce; give --algorithm")
+    return found
+
+
+def server_algorithm(
+    profile: Profile, algorithm: str | None, servers: Sequence[int] | None
+) -> str | None:
+    """'ps' or 'ps-TRANSPORT' where that is what is asked; None where allreduce is.
+
+    Raises StudyError for servers of another algorithm, OutsideCalibration where none was measured.
+    """
+    only = bool(profile.ps) and not profile.measured_algorithms
+    name = PS if algorithm is None and (only or servers is not None) else algorithm
+    if name is None or not (name == PS or name.startswith(f"{PS}-")):
+        if servers is not None:
+            raise StudyError(
+                "--servers", 0, 0, f"'{name}' has no servers", f"give --algorithm {PS}"
+            )
+        return None
+    if profile.servers(name) is None:
+        known = ", ".join([*profile.measured_algorithms, *(f"{PS}-{t}" for t in profile.ps)])
+        problem = f"profile {profile.name} did not measure {name}"
+        raise OutsideCalibration(f"{problem}; it knows {known or 'no communication'}")
+    return name

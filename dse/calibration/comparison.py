@@ -1,0 +1,300 @@
+"""Which of two profiles is faster where, and by how much; says so where it cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.calibration.arguments import algorithms
+from dse.calibration.measured_range import local_ranks, usual_ranks_per_node, why_outside
+from dse.calibration.number_text import short, size_text, time_text
+from dse.calibration.prediction import predict
+from dse.calibration.profile import Profile
+from dse.console_table import Columns, console_table, numbers
+from dse.errors import OutsideCalibration, StudyError
+from dse.model.arrays import Array
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+SIZE_RATIO = 4  # between the sizes that are compared unless some are given
+SAME = "A and B are the same profile"
+UNKNOWN = ""  # the faster one, where it cannot be told
+STEADY = 1.15  # ratios of a span within this factor of one another are said as one number
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two predictions of one layout and size.
+
+    ratio: seconds of B over seconds of A, above 1 where A is faster; low, high: its 90 % interval,
+    the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w half
+    the logarithm of high over low of each; 1 of one profile with itself. faster: 'A', 'B', or ''
+    where the interval holds 1. outside_a, outside_b: what each has not measured, or ''.
+    """
+
+    ranks: int
+    ranks_per_node: tuple[int, int]
+    bytes: int
+    seconds_a: float
+    seconds_b: float
+    ratio: float
+    low: float
+    high: float
+    faster: str
+    algorithm_a: str
+    algorithm_b: str
+    outside_a: str
+    outside_b: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """names: of A and B, told apart. rows: by rank count, then size. same: both are one profile."""
+
+    names: tuple[str, str]
+    rows: tuple[Compared, ...]
+    warnings: tuple[str, ...]
+    same: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """Plain values for --json."""
+        return {
+            "a": self.names[0],
+            "b": self.names[1],
+            "same": self.same,
+            "summary": summary(self),
+            "warnings": list(self.warnings),
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+
+def compare(
+    a: Profile,
+    b: Profile,
+    ranks: Sequence[int] | None = None,
+    ranks_per_node: int | None = None,
+    message_bytes: Sequence[int] | None = None,
+    algorithm: str | None = None,
+) -> Comparison:
+    """Compare at ``ranks`` (default: those that both measured) and sizes (default: those both did).
+
+    Each predicts its own best: 'auto' where it measured that, else its fastest measured algorithm.
+    Counts that one cannot price are left out, with a warning. Raises StudyError where both have no
+    rank count or size in common and none is given, OutsideCalibration where no count is left.
+    """
+    counts = ranks if ranks is not None else _common_ranks(a, b)
+    sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
+    if min(counts) < 2:
+        raise StudyError("--ranks", 0, 0, "one rank sends nothing", "compare at 2 ranks or more")
+    same = replace(a, name="") == replace(b, name="")
+    rows, locals_of = list[Compared](), list[tuple[int, ...]]()
+    refused = dict[int, OutsideCalibration]()
+    for n in counts:
+        local = tuple(
+            min(n, ranks_per_node or _measured_ranks_per_node(profile, n)) for profile in (a, b)
+        )
+        locals_of.append(local)
+        try:
+            mine, other = (
+                _best(profile, algorithm, n, g, sizes)
+                for profile, g in zip((a, b), local, strict=True)
+            )
+        except OutsideCalibration as cause:
+            refused[n] = cause
+            continue
+        if same:  # what one has wrong the other has too
+            mine, other = (mine[0], 0 * mine[1], mine[2]), (other[0], 0 * other[1], other[2])
+        rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
+    if not rows:
+        raise next(iter(refused.values()))
+    left_out = tuple(f"{n:,} ranks left out: {cause}" for n, cause in refused.items())
+    names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
+    warnings = left_out + _warnings(a, b, names, counts, locals_of)
+    return Comparison(names, tuple(rows), warnings, same)
+
+
+def _common_ranks(a: Profile, b: Profile) -> tuple[int, ...]:
+    mine, other = ({point.ranks for point in profile.points} for profile in (a, b))
+    if mine & other:
+        return tuple(sorted(mine & other))
+    listed = " and ".join(", ".join(f"{n:,}" for n in sorted(counts)) for counts in (mine, other))
+    problem = f"{a.name} and {b.name} measured no rank count in common: {listed}"
+    raise StudyError("--ranks", 0, 0, problem, "give --ranks, the counts to compare at")
+
+
+def _common_sizes(a: Profile, b: Profile) -> tuple[int, ...]:
+    low = max(a.message_bytes[0], b.message_bytes[0])
+    high = min(a.message_bytes[1], b.message_bytes[1])
+    if low > high:
+        problem = f"{a.name} and {b.name} measured no size in common"
+        raise StudyError("--bytes", 0, 0, problem, "give --bytes, the sizes to compare at")
+    first = SIZE_RATIO ** np.ceil(np.log(low) / np.log(SIZE_RATIO) - 1e-9)
+    steps = int(np.floor(np.log(high / first) / np.log(SIZE_RATIO) + 1e-9)) + 1
+    sizes = {round(low), round(high), *(round(first * SIZE_RATIO**k) for k in range(steps))}
+    return tuple(sorted(sizes))
+
+
+def _measured_ranks_per_node(profile: Profile, ranks: int) -> int:
+    """Of the layout measured at that rank count, the fullest; the usual one else."""
+    found = [local_ranks(profile, point) for point in profile.points if point.ranks == ranks]
+    return max(found, default=usual_ranks_per_node(profile, ranks))
+
+
+def _best(
+    profile: Profile, algorithm: str | None, n: int, g: int, sizes: Sequence[int]
+) -> tuple[Array, Array, list[str]]:
+    """Seconds and half the logarithm of high over low, of the fastest algorithm: (sizes,) each."""
+    names = algorithms(profile, algorithm)
+    message = np.array(sizes, dtype=np.float64)
+    found = [predict(profile, name, n, message, g)[:3] for name in names]
+    seconds = np.array([one[0] for one in found])
+    least = 1e-30  # seconds; keeps the logarithm finite
+    width = np.array([np.log(np.maximum(t[2], least) / np.maximum(t[1], least)) / 2 for t in found])
+    best = np.argmin(seconds, axis=0)
+    at = np.arange(message.size)
+    return seconds[best, at], width[best, at], [names[k] for k in best]
+
+
+def _rows(
+    a: Profile, b: Profile, n: int, local: tuple[int, int], sizes: Sequence[int],
+    mine: tuple[Array, Array, list[str]], other: tuple[Array, Array, list[str]],
+) -> list[Compared]:  # fmt: skip
+    rows = []
+    for at, size in enumerate(sizes):
+        ratio = float(other[0][at] / max(mine[0][at], 1e-30))
+        factor = float(np.exp(np.hypot(mine[1][at], other[1][at])))
+        low, high = ratio / factor, ratio * factor
+        faster = "A" if low > 1 else "B" if high < 1 else UNKNOWN
+        outside = [
+            _outside(profile, names[at], n, g, size)
+            for profile, names, g in ((a, mine[2], local[0]), (b, other[2], local[1]))
+        ]
+        rows.append(
+            Compared(n, local, size, float(mine[0][at]), float(other[0][at]), ratio, low, high,
+                     faster, mine[2][at], other[2][at], outside[0], outside[1])
+        )  # fmt: skip
+    return rows
+
+
+def _outside(profile: Profile, algorithm: str, n: int, g: int, size: int) -> str:
+    inside = bool(predict(profile, algorithm, n, size, g)[3])
+    return "" if inside else why_outside(profile, algorithm, n, g, size)
+
+
+def _warnings(
+    a: Profile,
+    b: Profile,
+    names: tuple[str, str],
+    counts: Sequence[int],
+    locals_of: Sequence[tuple[int, ...]],
+) -> tuple[str, ...]:
+    found = []
+    if a.device != b.device:
+        found.append(
+            f"different devices ({names[0]}: {a.device}, {names[1]}: {b.device}): what differs is "
+            "not the fabric alone"
+        )
+    differing = [(n, pair) for n, pair in zip(counts, locals_of, strict=True) if len(set(pair)) > 1]
+    if differing:
+        n, pair = differing[-1]
+        found.append(
+            f"different ranks per node ({n:,} ranks: {pair[0]:,} and {pair[1]:,}): what differs is "
+            "not the fabric alone; give --ranks-per-node to compare the same layout"
+        )
+    return tuple(found)
+
+
+def sentences(found: Comparison, rows: Sequence[Compared]) -> list[str]:
+    """'A faster by 3.8x from 1 MiB to 1 GiB', one per span of sizes with one answer."""
+    said = []
+    spans = [list(group) for _, group in groupby(rows, key=lambda row: row.faster)]
+    for at, span in enumerate(spans):
+        faster = span[0].faster
+        if faster == UNKNOWN and at == 0 and len(spans) > 1:
+            where = f"below {size_text(spans[1][0].bytes)}"
+        elif span[0].bytes == span[-1].bytes:
+            where = f"at {size_text(span[0].bytes)}"
+        else:
+            where = f"from {size_text(span[0].bytes)} to {size_text(span[-1].bytes)}"
+        if found.same:
+            said.append(f"the same {where}")
+        elif faster == UNKNOWN:
+            said.append(f"cannot tell {where}")
+        else:
+            said.append(f"{found.names['AB'.index(faster)]} faster by {_times(span)} {where}")
+    return said
+
+
+def _times(rows: Sequence[Compared]) -> str:
+    """'3.8x', or '2.1x to 3.8x' where it changes with the size."""
+    factors = [row.ratio if row.faster == "A" else 1 / row.ratio for row in rows]
+    low, high = min(factors), max(factors)
+    if high <= STEADY * low:
+        return f"{short(float(np.median(factors)))}x"
+    return f"{short(low)}x to {short(high)}x"
+
+
+def summary(found: Comparison) -> str:
+    """The whole comparison in one sentence."""
+    if found.same:
+        return f"{SAME}: neither is faster anywhere."
+    rows, total = found.rows, len(found.rows)
+    parts = []
+    for label, name in zip("AB", found.names, strict=True):
+        mine = [row for row in rows if row.faster == label]
+        if mine:
+            factors = [row.ratio if label == "A" else 1 / row.ratio for row in mine]
+            by = f"by {short(float(np.median(factors)))}x in the median"
+            parts.append(f"{name} is faster at {len(mine)} of {total} points, {by}")
+    unsure = sum(row.faster == UNKNOWN for row in rows)
+    if unsure:
+        parts.append(f"it cannot be told at {unsure} of {total} points (the 90 % intervals hold 1)")
+    outside = sum(bool(row.outside_a or row.outside_b) for row in rows)
+    if outside:
+        parts.append(f"{outside} lie outside of what was measured")
+    text = "; ".join(parts) + "."
+    return text if any(row.faster for row in rows) else text[:1].upper() + text[1:]
+
+
+def show_comparison(found: Comparison, out: Console) -> None:
+    """Print warnings, a table per rank count, its sentences, and the summary."""
+    for warning in found.warnings:
+        out.print(f"[yellow]warning:[/] {warning}", highlight=False)
+    for _, group in groupby(found.rows, key=lambda row: row.ranks):
+        rows = list(group)
+        out.print(_table(found, rows))
+        for sentence in sentences(found, rows):
+            out.print(f"  {sentence}", markup=False, highlight=False)
+    for label, name in enumerate(found.names):
+        reasons = [(row.outside_a, row.outside_b)[label] for row in found.rows]
+        for reason in dict.fromkeys(reason for reason in reasons if reason):
+            out.print(f"* {name}: {reason}", markup=False, highlight=False)
+    out.print(f"\n{summary(found)}", markup=False, highlight=False)
+
+
+def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
+    n, (mine, other) = rows[0].ranks, rows[0].ranks_per_node
+    local = f"{mine:,}" if mine == other else f"{mine:,} and {other:,}"
+    columns: Columns = [
+        *numbers("bytes", *found.names, "B / A", "90 % interval", whole=True),
+        "faster",
+    ]
+    cells = []
+    unknown = "the same" if found.same else "cannot tell"
+    for row in rows:
+        mark = ["*" * bool(outside) for outside in (row.outside_a, row.outside_b)]
+        faster = found.names["AB".index(row.faster)] if row.faster else unknown
+        cells.append((
+            size_text(row.bytes), time_text(row.seconds_a) + mark[0],
+            time_text(row.seconds_b) + mark[1], f"{short(row.ratio)}x",
+            f"{short(row.low)}x to {short(row.high)}x", faster,
+        ))  # fmt: skip
+    return console_table(
+        columns, cells, f"allreduce, {n:,} ranks, {local} per node; * not measured"
+    )

@@ -1,0 +1,1 @@
+"""Fits: from measurements to the parameters of a profile, with their uncertainty."""

@@ -1,0 +1,195 @@
+"""Fits what one message between nodes costs an algorithm: the host's part, and the wire's.
+
+::
+
+    exchange(s) = latency + sum_r host_r bytes_r(s) + sum jumps + crossing(s) / B
+    crossing(s) = sum_r factor_r bytes_r(s) + sum waits,  one-way messages: s
+
+B is the link's speed, so two speeds tell the host's slopes from the wire's factors. A factor is 1
+where a protocol uses both directions of the link at once, and 2 where one waits for the other: a
+rendezvous whose answer queues behind the data of the other side. A wait is such an answer behind a
+message to somebody else, as in a ring: so many bytes however large the message. Factors are 1 at
+least, and 1 in lockstep: just after a barrier both sides answer before they send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.calibration.files import rounded
+from dse.calibration.fitting.design_matrix import Rows, over_runs
+from dse.calibration.fitting.step_cost import held_out_s, relative_error, robust_nnls
+from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
+from dse.calibration.node_cost import unit_costs
+from dse.errors import MeasurementError
+from dse.model.arrays import Array
+from dse.model.collectives import ALGORITHMS
+from dse.model.links import FREE, Link, Network, StepCost
+
+CANDIDATES = tuple(4.0**k for k in range(6, 12))  # 4 KiB .. 4 MiB
+MAX_EDGES = 3
+SIZE_FOLDS = 3
+MIN_GAIN = 0.03  # an edge must cut the cross-validated error by this share
+
+
+@dataclass(frozen=True)
+class Known:
+    """What needs no fit: the reduction, and messages inside a node where those were measured.
+
+    inside: None where no node was measured alone; then a message costs its host the same there.
+    shared_cores: those that all nodes share, being emulated on one machine; None if none are.
+    """
+
+    gamma_s_per_byte: float
+    inside: StepCost | None = None
+    shared_cores: int | None = None
+
+
+def design(rows: Rows, edges: Sequence[float], given: Known) -> tuple[Array, Array]:
+    """Seconds per unit of every coefficient, (rows, columns), and what needs no fit, (rows,).
+
+    Columns for E edges: latency, E + 1 host slopes, E jumps, E + 1 wire factors beyond 1, E waits.
+    Where no speed is known the wire's are empty.
+    """
+    basis, slopes = unit_costs(edges), len(edges) + 1
+    # The same without the latency: a wait is to the wire what a jump is to the host.
+    unit = np.eye(2 * slopes - 1)[:, :, None]
+    wires = StepCost(0.0, tuple(unit[:slopes]), tuple(edges), tuple(unit[slopes:]))
+    matrix = np.zeros((rows.ranks.size, 4 * slopes - 1))
+    known = np.zeros(rows.ranks.size)
+    for name in np.unique(rows.algorithm):
+        at = rows.algorithm == name
+        mine = rows.take(at)
+        speed = np.where(np.isnan(mine.link_bytes_per_s), np.inf, mine.link_bytes_per_s)
+        link = Link(0.0, speed)
+        one_way = _price(mine, Network(FREE, FREE, inter=link, crossing=FREE))
+        wire = _price(mine, Network(FREE, FREE, inter=link, crossing=wires)) - one_way
+        size, count = in_lockstep(str(name), mine.ranks, mine.message_bytes, mine.ranks_per_node)
+        local = basis if given.inside is None else FREE
+        busy = host_contention(mine.ranks, given.shared_cores)
+        matrix[at, : 2 * slopes] = (busy * _price(mine, Network(local, basis))).T
+        matrix[at, 2 * slopes :] = (wire - count * wires(size) / speed).T
+        plain = Network(FREE, FREE, inter=link, gamma_s_per_byte=given.gamma_s_per_byte)
+        known[at] = _price(mine, plain)
+        known[at] += _inside_s(mine, given.inside or FREE)
+    return matrix, known
+
+
+def _inside_s(rows: Rows, inside: StepCost) -> Array:
+    """Seconds of the steps in which no message leaves a node: (rows,).
+
+    A step takes as long as its slowest message, so next to one that takes a second between nodes
+    those inside do not count; the seconds are taken off again.
+    """
+    long = StepCost(1.0, (0.0,))
+    return _price(rows, Network(inside, long)) - _price(rows, Network(FREE, long))
+
+
+def _price(rows: Rows, network: Network) -> Array:
+    price = ALGORITHMS[str(rows.algorithm[0])]
+    return price(rows.ranks, rows.ranks_per_node, rows.message_bytes, network)
+
+
+def fitted_s(train: Rows, test: Rows, edges: Sequence[float], given: Known) -> Array:
+    """The rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
+    matrix, known = design(train, edges, given)
+    coefficients = robust_nnls(matrix, train.seconds, known, train.noise)
+    matrix, known = design(test, edges, given)
+    return np.asarray(matrix @ coefficients + known)
+
+
+def choose_edges(rows: Rows, given: Known) -> tuple[float, ...]:
+    """Forward selection on the error of sizes that are left out, symmetric in logarithms.
+
+    Edges part the sizes, so it is sizes that must tell: leaving out one of few rank counts may
+    leave out all folds, or all exchanges without one. A size counts as missed by e at most.
+    """
+    folds = _size_folds(rows)
+
+    def error(edges: tuple[float, ...]) -> float:
+        predicted = held_out_s(rows, folds, lambda a, b: fitted_s(a, b, edges, given))
+        missed = np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))
+        return float(np.mean(np.minimum(missed, 1.0)))
+
+    chosen: tuple[float, ...] = ()
+    best = error(chosen)
+    while len(chosen) < MAX_EDGES:
+        options = [tuple(sorted((*chosen, edge))) for edge in CANDIDATES if edge not in chosen]
+        found, edges = min((error(option), option) for option in options)
+        if found > (1 - MIN_GAIN) * best:
+            break
+        best, chosen = found, edges
+    return chosen
+
+
+def _size_folds(rows: Rows) -> Array:
+    """Which of SIZE_FOLDS groups a row belongs to, by its size."""
+    order = np.unique(rows.message_bytes, return_inverse=True)[1]
+    return np.asarray(order % SIZE_FOLDS, dtype=np.float64)
+
+
+def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
+    """Fit rows (one per run) of one algorithm between nodes.
+
+    Also returns what was fitted, one row per (ranks, ranks per node, bytes, speed), and these as
+    predicted by a fit without their rank count; without their size, where there is one rank count.
+    Raises MeasurementError for fewer than three sizes, and for one rank count where no other was
+    measured on one node.
+    """
+    typical = over_runs(rows)
+    by_ranks = np.unique(typical.ranks).size > 1
+    enough = by_ranks or given.inside is not None
+    if not enough or np.unique(typical.message_bytes).size < 3:
+        raise MeasurementError(
+            f"{typical.algorithm[0]} between nodes: needs two rank counts and three sizes or more"
+        )
+    edges = choose_edges(typical, given)
+    slopes = len(edges) + 1
+    matrix, known = design(typical, edges, given)
+    values = robust_nnls(matrix, typical.seconds, known, typical.noise)
+    groups = typical.ranks if by_ranks else _size_folds(typical)
+    held_out = held_out_s(
+        typical, groups, lambda a, b: fitted_s(a, b, choose_edges(a, given), given)
+    )
+    textbook = held_out_s(typical, groups, lambda a, b: _textbook(a, b, given))
+    error = _quantiles(held_out, typical)
+    plain = _quantiles(textbook, typical)
+    numbers = [rounded(float(value), 5) for value in values]
+    local = np.minimum(typical.ranks, typical.ranks_per_node)
+    own = 1.0 if np.any(np.isfinite(typical.link_bytes_per_s)) else 0.0
+    speeds = typical.link_bytes_per_s[np.isfinite(typical.link_bytes_per_s)]
+    fit = NetworkFit(
+        latency_s=numbers[0],
+        s_per_byte=tuple(numbers[1 : 1 + slopes]),
+        edges_bytes=edges,
+        jump_s=tuple(numbers[1 + slopes : 2 * slopes]),
+        wire_factor=tuple(own + beyond for beyond in numbers[2 * slopes : 3 * slopes]),
+        wire_jump_bytes=tuple(numbers[3 * slopes :]),
+        link_bytes_per_s=(float(speeds.min(initial=np.inf)), float(speeds.max(initial=0.0)))
+        if speeds.size
+        else (0.0, 0.0),
+        ranks_per_node=(int(local.min()), int(local.max())),
+        shared_cores=given.shared_cores,
+        held_out="ranks" if by_ranks else "sizes",
+        error=error[0],
+        error_p90=error[1],
+        textbook_error=plain[0],
+        textbook_error_p90=plain[1],
+        residual=_quantiles(np.asarray(matrix @ values + known), typical)[0],
+    )
+    return fit, typical, held_out
+
+
+def _textbook(train: Rows, test: Rows, given: Known) -> Array:
+    """One alpha and one beta of the whole message, the link's speed disregarded: (rows,)."""
+    matrix, known = design(train, (), given)
+    plain = robust_nnls(matrix[:, :2], train.seconds, np.zeros_like(known), train.noise)
+    return np.asarray(design(test, (), given)[0][:, :2] @ plain)
+
+
+def _quantiles(predicted: Array, rows: Rows) -> tuple[float, float]:
+    errors = relative_error(predicted, rows.seconds)
+    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)

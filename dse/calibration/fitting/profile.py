@@ -1,0 +1,295 @@
+"""From measurement files to a profile: fits every algorithm and the pool, and states the range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.calibration.compute_part import ComputeFit, compute_parts
+from dse.calibration.experiment import (
+    ALLREDUCE,
+    Experiment,
+    Machine,
+    Measurement,
+    read_experiment,
+    sha256_of,
+)
+from dse.calibration.files import rounded
+from dse.calibration.fitting.agreement import RUNS_OF_A_FILE, check_agreement
+from dse.calibration.fitting.design_matrix import Rows, rows_of, step_bytes
+from dse.calibration.fitting.library import Fitted, fit_automatic
+from dse.calibration.fitting.network import Known, fit_network
+from dse.calibration.fitting.servers import server_parts
+from dse.calibration.fitting.step_cost import StepFit, fit_step, relative_error, textbook_held_out_s
+from dse.calibration.library_part import AUTO
+from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.ps_part import ServersFit
+from dse.errors import MeasurementError
+from dse.model.arrays import Array
+from dse.model.collectives import ALGORITHMS
+
+NO_TRANSPORT = "none"  # of a profile that holds no communication
+NOTHING_SENT = "nothing was sent"
+SERVERS_ON_ONE_LINK = "measured on one link or none; its wire is priced by the link's speed"
+SERVERS_ON_SEVERAL_LINKS = "measured at two or more speeds of the link"
+SPLIT_REASON = "measured on one link ({}), so all of it is taken as the host's part"
+ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
+TWO_LINKS_REASON = "measured at two or more speeds of the link between nodes"
+
+
+def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
+    """Fit one profile on one or more measurement files of the same library on the same system.
+
+    Raises StudyError for a bad file, else as :func:`fit_experiments`.
+    """
+    if not paths:
+        raise MeasurementError("no measurement file was given")
+    experiments = [read_experiment(path) for path in paths]
+    where = ", ".join(str(path) for path in paths)
+    return fit_experiments(experiments, name or experiments[0].name, sha256_of(*paths), where)
+
+
+def fit_experiments(
+    experiments: Sequence[Experiment], name: str, digest: str = "", where: str = "measurements"
+) -> Profile:
+    """Like :func:`fit_measurements`, of files already read; ``where`` stands in the errors.
+
+    Raises MeasurementError where they do not belong together, contradict each other, or hold too
+    little.
+    """
+    # Runs are numbered on from file to file: run 1 of two files is two runs.
+    every = [
+        replace(sample, run=RUNS_OF_A_FILE * number + sample.run)
+        for number, experiment in enumerate(experiments)
+        for sample in experiment.samples
+    ]
+    samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
+    ps, compute = server_parts(experiments), compute_parts(experiments)
+    if not (samples or ps or compute):
+        found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
+        fitted = "allreduce, parameter servers and matrix products"
+        raise MeasurementError(f"{where}: holds {found}; a profile is fitted on {fitted}")
+    _check_one_system(experiments, samples)
+    published = all(e.machine is None for e in experiments)
+    servers = [s for s in every if s.servers and s.verified]
+    noted = check_agreement(samples, where, published) + check_agreement(servers, where, False)
+    if samples:
+        profile = replace(_profile(experiments, samples, name, digest), ps=ps, compute=compute)
+    else:
+        profile = bare_profile(experiments, _about(experiments, name, digest), ps, compute)
+    return replace(profile, assumed=(*profile.assumed, *noted))
+
+
+def _about(experiments: Sequence[Experiment], name: str, digest: str) -> dict[str, Any]:
+    """What every profile takes from its experiments, whatever they measured.
+
+    Reductions and copies count where allreduce was measured, if it was.
+    """
+    machine = next((e.machine for e in experiments if e.machine is not None), None)
+    summing = [e for e in experiments if any(not s.servers for s in e.samples)] or experiments
+    sources = (e.source or f"measured with dse {e.dse_version}" for e in experiments)
+    return {
+        "name": name,
+        "machine": _machine(machine),
+        "cores": machine.cores if machine else 1,
+        "background_cores": max(e.background_cores for e in experiments),
+        "date": max(e.date for e in experiments),
+        "source": "; ".join(dict.fromkeys(sources)),
+        "measurements_sha256": digest,
+        "assumed": tuple(dict.fromkeys(text for e in experiments for text in e.assumed)),
+        "gamma_s_per_byte": _typical(e.gamma_s_per_byte for e in summing),
+        "copy_s_per_byte": _typical(e.copy_s_per_byte for e in summing),
+    }
+
+
+def _typical(values: Iterable[float]) -> float:
+    """The median of those that were measured; 0 if none was."""
+    known = [value for value in values if value > 0]
+    return rounded(float(np.median(known))) if known else 0.0
+
+
+def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measurement]) -> None:
+    machines = {(e.machine.cpu, e.machine.cores) for e in experiments if e.machine is not None}
+    libraries = {(s.transport, s.library, s.version) for s in samples}
+    systems = {(s.system, s.device, s.link if s.nodes > 1 else "") for s in samples}
+    systems = {s for s in systems if s[2]} or systems  # one node beside many is the same system
+    for what, kinds in (("machines", machines), ("libraries", libraries), ("systems", systems)):
+        if len(kinds) > 1:
+            listed = " and ".join(
+                sorted(" ".join(str(part) for part in kind if part) for kind in kinds)
+            )
+            raise MeasurementError(f"measurements of different {what}: {listed}; fit each alone")
+
+
+def _profile(
+    experiments: Sequence[Experiment], samples: Sequence[Measurement], name: str, digest: str
+) -> Profile:
+    first, sample = experiments[0], samples[0]
+    about = _about(experiments, name, digest)
+    told = any(e.machine is not None for e in experiments)
+    cores = about["cores"] if told else max(s.ranks_per_node for s in samples)
+    gamma = about["gamma_s_per_byte"]
+    chosen = [s for s in samples if s.algorithm == AUTO]
+    forced = [s for s in samples if s.algorithm in ALGORITHMS]
+    named = [s for s in forced if s.nodes == 1]
+    between = [s for s in forced if s.nodes > 1]
+    fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
+    automatic = None
+    if chosen:
+        automatic, fitted = fit_automatic(chosen, rows_of(chosen, cores))
+        points += _points(AUTO, fitted.rows, _held_out(fitted))
+    network = {}
+    shared = about["cores"] if any(e.shared_cores for e in experiments) else None
+    for algorithm in sorted({s.algorithm for s in between}):
+        mine = rows_of([s for s in between if s.algorithm == algorithm], cores)
+        alone = fits.get(algorithm, fits.get(POOLED))
+        given = Known(gamma, alone.step() if alone else None, shared)
+        network[algorithm], typical, held_out = fit_network(mine, given)
+        points += _points(algorithm, typical, held_out)
+    used = [*chosen, *named, *between]
+    if not used:
+        found = ", ".join(sorted({s.algorithm for s in samples}))
+        known = ", ".join((AUTO, *ALGORITHMS))
+        raise MeasurementError(f"fitted are {known}; these are {found}")
+    rows = rows_of(used, cores)
+    steps = step_bytes(rows)
+    links = {s.link_bytes_per_s for s in used if s.nodes > 1}
+    told_apart = len(links) > 1 and bool(network)
+    return Profile(
+        **{**about, "cores": cores},
+        transport=sample.transport,
+        library=sample.library,
+        version=sample.version,
+        link=max(used, key=lambda s: s.nodes).link,
+        ranks=(int(rows.ranks.min()), int(rows.ranks.max())),
+        message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
+        step_bytes=(rounded(float(steps[0].min()), 12), rounded(float(steps[1].max()), 12)),
+        max_nodes=max(s.nodes for s in used),
+        split="measured" if told_apart else "assumed",
+        split_reason=TWO_LINKS_REASON
+        if told_apart
+        else SPLIT_REASON.format(used[0].link.replace("-", " "))
+        if max(s.nodes for s in used) == 1
+        else ONE_LINK_REASON,
+        fits=fits,
+        points=tuple(points),
+        auto=automatic,
+        network=network,
+        system=sample.system or first.name,
+        device=sample.device,
+        link_bytes_per_s=links.pop() if len(links) == 1 else None,
+    )  # fmt: skip
+
+
+def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
+    """The fit of every forced algorithm, and of all together."""
+    fits: dict[str, Fit] = {}
+    points: list[Point] = []
+    for algorithm in (str(a) for a in np.unique(rows.algorithm)):
+        mine = rows.take(rows.algorithm == algorithm)
+        if np.unique(mine.ranks).size < 2 or np.unique(mine.message_bytes).size < 3:
+            continue  # it is priced by the pool, like one that was not measured
+        fitted = fit_step(mine, gamma)
+        fits[algorithm] = _fit_record(fitted, gamma)
+        points += _points(algorithm, fitted.rows, fitted.held_out)
+    if not fits:
+        needs = "no algorithm was measured with two rank counts and three sizes or more"
+        raise MeasurementError(f"{needs}; give more logs, or measure with a larger --budget")
+    several = np.unique(rows.algorithm).size > 1
+    pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")
+    fits[POOLED] = _fit_record(pooled, gamma)
+    return fits, points
+
+
+def _machine(machine: Machine | None) -> dict[str, str]:
+    if machine is None:
+        return {}
+    return {
+        "cpu": machine.cpu,
+        "cores": str(machine.cores),
+        "memory": f"{machine.memory_bytes / 2**30:.0f} GiB",
+        "kernel": machine.kernel,
+        "nics": ", ".join(machine.nics) or "none",
+        "python": machine.python,
+    }
+
+
+def _held_out(fitted: Fitted) -> Array:
+    """By rank count where several were measured, else by size."""
+    by_ranks = fitted.held_out_ranks
+    return by_ranks if np.any(np.isfinite(by_ranks)) else fitted.held_out_sizes
+
+
+def _fit_record(fitted: StepFit, gamma: float) -> Fit:
+    rows = fitted.rows
+    held_out = relative_error(fitted.held_out, rows.seconds)
+    textbook = relative_error(textbook_held_out_s(rows, gamma), rows.seconds)
+    values = [rounded(float(value), 5) for value in fitted.coefficients]
+    slopes = 2 + len(fitted.edges_bytes)
+    return Fit(
+        latency_s=values[0],
+        s_per_byte=tuple(values[1:slopes]),
+        edges_bytes=fitted.edges_bytes,
+        jump_s=tuple(values[slopes:-1]),
+        switch_s=values[-1],
+        error=_quantile(held_out, 0.5),
+        error_p90=_quantile(held_out, 0.9),
+        textbook_error=_quantile(textbook, 0.5),
+        textbook_error_p90=_quantile(textbook, 0.9),
+        residual=_quantile(relative_error(fitted.fitted, rows.seconds), 0.5),
+        draws=tuple(tuple(rounded(float(x), 4) for x in draw) for draw in fitted.draws),
+    )
+
+
+def _quantile(errors: Array, level: float) -> float:
+    return rounded(float(np.quantile(errors, level)), 4)
+
+
+def _points(algorithm: str, rows: Rows, held_out: Array) -> list[Point]:
+    columns = zip(
+        rows.ranks, rows.message_bytes, rows.seconds, held_out, rows.ranks_per_node, strict=True
+    )
+    return [
+        Point(algorithm, int(n), int(m), rounded(float(t)),
+              rounded(float(p), 4) if p > 0 else None, int(g))
+        for n, m, t, p, g in columns
+    ]  # fmt: skip
+
+
+def bare_profile(
+    experiments: Sequence[Experiment],
+    about: Mapping[str, Any],
+    ps: Mapping[str, ServersFit],
+    compute: Sequence[ComputeFit],
+) -> Profile:
+    """``about``: the fields that every profile takes from its experiments.
+
+    Ranks are the workers, messages their gradients; all 1 where nothing was sent.
+    """
+    parts = list(ps.items())
+    if not parts:
+        fastest = compute[0]
+        return Profile(
+            **about, transport=NO_TRANSPORT, library=fastest.library, version=fastest.version,
+            link=NO_TRANSPORT, ranks=(1, 1), message_bytes=(1.0, 1.0), step_bytes=(1.0, 1.0),
+            max_nodes=1, split="measured", split_reason=NOTHING_SENT, fits={}, points=(),
+            compute=tuple(compute), system=experiments[0].name, device=fastest.device,
+        )  # fmt: skip
+    transport, part = parts[0]
+    low, high = part.message_bytes
+    slowest, fastest_link = part.link_bytes_per_s
+    several = 0 < slowest < fastest_link
+    return Profile(
+        **about, transport=transport, library=part.library, version=part.version, link=part.link,
+        ranks=part.workers, message_bytes=part.message_bytes,
+        step_bytes=(max(low / part.servers[1], 1.0), high), max_nodes=part.max_nodes,
+        split="measured" if several else "assumed",
+        split_reason=SERVERS_ON_SEVERAL_LINKS if several else SERVERS_ON_ONE_LINK,
+        fits={}, points=(), ps=ps,
+        compute=tuple(compute), system=experiments[0].name,
+        link_bytes_per_s=slowest if slowest and slowest == fastest_link else None,
+    )  # fmt: skip

@@ -1,0 +1,313 @@
+"""From measured parameter servers to what their calls, bytes and wires cost, with held-out errors.
+
+The equation is that of :class:`dse.model.aggregation.parameter_server.MeasuredServers`; nothing of
+the wire is fitted. It is linear in the costs once it is known where the wire paces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from dse.calibration.experiment import Experiment, Measurement
+from dse.calibration.files import rounded
+from dse.calibration.fitting.step_cost import DRAWS, SEED, relative_error, robust_nnls
+from dse.calibration.ps_part import PS, ServerPoint, ServersFit
+from dse.errors import MeasurementError
+from dse.model.aggregation.parameter_server import (
+    MEASURED_COSTS,
+    WORK_FROM,
+    MeasuredServers,
+    server_terms,
+    wire_bytes,
+)
+from dse.model.arrays import Array, ArrayLike
+
+EDGES_BYTES = (np.inf, 2.0**18, 2.0**20, 2.0**22)  # no edge, 256 KiB, 1 MiB, 4 MiB
+ROUNDS = 8  # of guessing where the wire paces
+MIN_GAIN = 0.05  # an edge must cut the cross-validated error by this share
+MOST_NOISE = 0.5  # of a time that a bootstrap replica moves
+
+
+@dataclass(frozen=True)
+class PsRows:
+    """Parameter-server samples as columns, all of shape (rows,).
+
+    workers, servers: counts. message_bytes: gradients of a worker; shard_bytes: those on the
+    fullest server. wire_s_per_byte: one over the link's speed, 0 where there is no link to count.
+    seconds: the median over runs. noise: its standard error over it.
+    """
+
+    workers: Array
+    servers: Array
+    message_bytes: Array
+    shard_bytes: Array
+    wire_s_per_byte: Array
+    seconds: Array
+    noise: Array
+
+    def take(self, index: ArrayLike) -> PsRows:
+        """The rows of a mask or an index array."""
+        return PsRows(*(getattr(self, column.name)[index] for column in fields(self)))
+
+
+@dataclass(frozen=True)
+class PsFit:
+    """Fitted costs: coefficients (10,) in the order of MeasuredServers, all >= 0.
+
+    cores: C of the fitted samples; infinite where every process had a machine of its own.
+    held_out_s: (kinds, rows), every number of workers, and every number of servers, predicted from
+    the others, as far as there are several of them.
+    """
+
+    rows: PsRows
+    cores: float
+    edge_bytes: float
+    coefficients: Array
+    held_out_s: Array
+
+    def predict_s(self, rows: PsRows) -> Array:
+        """Seconds of each row, (rows,)."""
+        return predict_ps(rows, self.edge_bytes, self.cores, self.coefficients)
+
+
+def ps_rows(samples: Sequence[Measurement]) -> PsRows:
+    """The verified samples of shards pushed whole: the median over the runs of the same thing.
+
+    Raises MeasurementError where there is none.
+    """
+    runs: dict[tuple[int, int, int, int, float], list[Measurement]] = {}
+    for s in samples:
+        if s.algorithm == PS and s.verified:
+            inverse = 1.0 / s.link_bytes_per_s if s.link_bytes_per_s else 0.0
+            key = (s.ranks, s.servers, s.bytes, s.largest_shard_bytes, inverse)
+            runs.setdefault(key, []).append(s)
+    if not runs:
+        raise MeasurementError(f"no verified sample of the algorithm {PS!r}")
+    keys = sorted(runs)
+    workers, servers, message, shard, wire = np.array(keys, dtype=np.float64).T
+    times = [np.array([s.median_s for s in runs[key]]) for key in keys]
+    noise = [
+        np.mean([(s.median_error_s or 0.0) / s.median_s for s in runs[key]]) / np.sqrt(len(one))
+        for key, one in zip(keys, times, strict=True)
+    ]
+    spread = [np.std(np.log(one)) / np.sqrt(len(one)) for one in times]
+    middle = np.array([np.median(one) for one in times])
+    larger = np.maximum(noise, spread)
+    return PsRows(workers, servers, message, shard, wire, middle, larger)
+
+
+def ps_matrix(rows: PsRows, edge_bytes: float, cores: float) -> Array:
+    """What the costs multiply, (rows, 10), in the order of MeasuredServers."""
+    terms = server_terms(
+        rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, edge_bytes, cores
+    )
+    return np.column_stack([np.broadcast_to(term, rows.seconds.shape) for term in terms])
+
+
+def wire_s(rows: PsRows) -> Array:
+    """Seconds in which the busier link moves the bytes of a push and a pull, (rows,)."""
+    carried = wire_bytes(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes)
+    return np.asarray(carried * rows.wire_s_per_byte)
+
+
+def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Array) -> Array:
+    """Seconds of every row by these costs, (rows,)."""
+    cost = MeasuredServers(tuple(coefficients), edge_bytes, cores)
+    return cost(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, wire_s(rows))
+
+
+def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
+    """Costs by robust relative non-negative least squares, and how well they foretell other counts.
+
+    cores: C, shared by all processes of the samples, or infinite. The edge is the one with the
+    least error when every (workers, servers) is predicted from the others, none unless it pays.
+    Raises MeasurementError where the samples have one number of workers and one of servers.
+    """
+    rows = ps_rows(samples)
+    kinds = counts_of(rows)
+    if not kinds:
+        raise MeasurementError("a fit needs two numbers of workers or servers at least")
+
+    def whole(train: PsRows, test: PsRows) -> Array:
+        edge = choose_edge(train, cores)
+        return predict_ps(test, edge, cores, solve_ps(train, edge, cores))
+
+    held_out = np.stack([left_out_s(rows, counts, whole) for counts in kinds])
+    edge = choose_edge(rows, cores)
+    return PsFit(rows, cores, edge, solve_ps(rows, edge, cores), held_out)
+
+
+def counts_of(rows: PsRows) -> list[Array]:
+    """The columns of workers and of servers, as far as they hold several numbers."""
+    return [counts for counts in (rows.workers, rows.servers) if np.unique(counts).size > 1]
+
+
+def left_out_s(
+    rows: PsRows, counts: Array, fit_and_predict: Callable[[PsRows, PsRows], Array]
+) -> Array:
+    """The rows of every count predicted by a fit on all others, (rows,)."""
+    predicted = np.empty_like(rows.seconds)
+    for count in np.unique(counts):
+        test = counts == count
+        predicted[test] = fit_and_predict(rows.take(~test), rows.take(test))
+    return predicted
+
+
+def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
+    """The costs for a given edge, (10,): those that fit best of all rounds.
+
+    The equation is linear once it is known where the wire paces: guessed, solved, guessed again
+    from the solution until nothing changes.
+    """
+    matrix, wire = ps_matrix(rows, edge_bytes, cores), wire_s(rows)
+    wire_paces = wire > 0.5 * rows.seconds
+    best, least = np.zeros(matrix.shape[1]), np.inf
+    for _ in range(ROUNDS):
+        free = matrix.copy()
+        free[wire_paces, WORK_FROM:] = 0.0
+        known = np.where(wire_paces, wire, 0.0)
+        found = robust_nnls(free, rows.seconds, known, rows.noise)
+        predicted = predict_ps(rows, edge_bytes, cores, found)
+        error = float(np.mean(relative_error(predicted, rows.seconds)))
+        if error < least:
+            best, least = found, error
+        now = wire > matrix[:, WORK_FROM:] @ found[WORK_FROM:]
+        if np.array_equal(now, wire_paces):
+            break
+        wire_paces = now
+    return best
+
+
+def choose_edge(rows: PsRows, cores: float) -> float:
+    """The edge with the least cross-validated error; infinite, which is none, unless it pays."""
+    errors = {edge: _cross_validated(rows, edge, cores) for edge in EDGES_BYTES}
+    best = min(errors, key=lambda edge: errors[edge])
+    return best if errors[best] < (1.0 - MIN_GAIN) * errors[np.inf] else np.inf
+
+
+def _cross_validated(rows: PsRows, edge_bytes: float, cores: float) -> float:
+    """Mean relative error of every (workers, servers) predicted from the others."""
+    groups = rows.workers + 1j * rows.servers
+    errors = []
+    for group in np.unique(groups):
+        test = groups == group
+        train = rows.take(~test) if not test.all() else rows
+        costs = solve_ps(train, edge_bytes, cores)
+        predicted = predict_ps(rows.take(test), edge_bytes, cores, costs)
+        errors.append(relative_error(predicted, rows.seconds[test]))
+    return float(np.mean(np.concatenate(errors)))
+
+
+def server_parts(experiments: Sequence[Experiment]) -> dict[str, ServersFit]:
+    """The part of every transport whose parameter servers were measured.
+
+    Raises MeasurementError where the samples of one do not belong together or are too few.
+    """
+    transports = sorted({s.transport for e in experiments for s in server_samples(e)})
+    return {transport: _part(experiments, transport) for transport in transports}
+
+
+def server_samples(experiment: Experiment) -> list[Measurement]:
+    """The verified samples of shards pushed whole."""
+    return [s for s in experiment.samples if s.verified and s.servers and s.algorithm == PS]
+
+
+def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
+    mine = [[s for s in server_samples(e) if s.transport == transport] for e in experiments]
+    samples = [s for own in mine for s in own]
+    libraries = sorted({f"{s.library} {s.version}" for s in samples})
+    if len(libraries) > 1:
+        listed = " and ".join(libraries)
+        raise MeasurementError(f"parameter servers of different libraries: {listed}; fit each")
+    places = {_cores(e, own) for e, own in zip(experiments, mine, strict=True) if own}
+    if len(places) > 1:
+        problem = "parameter servers on one machine and on machines of their own"
+        raise MeasurementError(f"{problem}, or on different cores; fit each alone")
+    cores = places.pop()
+    fitted = fit_ps(samples, np.inf if cores is None else cores)
+    rows, held_out = fitted.rows, fitted.held_out_s
+    speeds = [s.link_bytes_per_s or 0.0 for s in samples]
+    first = max(samples, key=lambda s: s.nodes)
+    plain = np.stack([left_out_s(rows, counts, _textbook) for counts in counts_of(rows)])
+    errors = _quantiles(held_out, rows), _quantiles(plain, rows)
+    return ServersFit(
+        library=first.library,
+        version=first.version,
+        costs=_rounded(fitted.coefficients),
+        edge_bytes=None if np.isinf(fitted.edge_bytes) else fitted.edge_bytes,
+        cores=cores,
+        workers=(int(rows.workers.min()), int(rows.workers.max())),
+        servers=(int(rows.servers.min()), int(rows.servers.max())),
+        message_bytes=(float(rows.message_bytes.min()), float(rows.message_bytes.max())),
+        link=first.link,
+        link_bytes_per_s=(min(speeds), max(speeds)),
+        max_nodes=first.nodes,
+        error=errors[0][0],
+        error_p90=errors[0][1],
+        textbook_error=errors[1][0],
+        textbook_error_p90=errors[1][1],
+        residual=_quantiles(fitted.predict_s(rows), rows)[0],
+        draws=tuple(_rounded(draw) for draw in bootstrap(fitted)),
+        points=tuple(_points(rows, held_out[0])),
+    )
+
+
+def _cores(experiment: Experiment, samples: Sequence[Measurement]) -> float | None:
+    """The cores that all processes shared; None where each had a machine of its own."""
+    if max(s.nodes for s in samples) > 1 and not experiment.shared_cores:
+        return None
+    if experiment.machine is None:
+        raise MeasurementError("parameter servers on one machine whose cores are not known")
+    return float(experiment.machine.cores)
+
+
+def bootstrap(fitted: PsFit) -> Array:
+    """Costs refitted on rows drawn with replacement within (workers, servers), (DRAWS, 10).
+
+    Every time is moved by its own noise, which holds the spread between runs.
+    """
+    random = np.random.default_rng(SEED)
+    rows = fitted.rows
+    pairs = rows.workers + 1j * rows.servers
+    members = [np.flatnonzero(pairs == pair) for pair in np.unique(pairs)]
+    result = np.empty((DRAWS, MEASURED_COSTS))
+    for draw in range(DRAWS):
+        index = np.concatenate([random.choice(mine, mine.size) for mine in members])
+        drawn = rows.take(index)
+        moved = np.minimum(drawn.noise, MOST_NOISE) * random.standard_normal(index.size)
+        drawn = replace(drawn, seconds=drawn.seconds * np.exp(moved))
+        result[draw] = solve_ps(drawn, fitted.edge_bytes, fitted.cores)
+    return result
+
+
+def _textbook(train: PsRows, test: PsRows) -> Array:
+    """One latency and one price of the bytes on the busier link."""
+
+    def matrix(rows: PsRows) -> Array:
+        carried = wire_bytes(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes)
+        return np.column_stack([np.ones_like(carried), carried])
+
+    free = np.zeros_like(train.seconds)
+    return np.asarray(matrix(test) @ robust_nnls(matrix(train), train.seconds, free, train.noise))
+
+
+def _points(rows: PsRows, held_out: Array) -> list[ServerPoint]:
+    columns = zip(rows.workers, rows.servers, rows.message_bytes, rows.seconds, held_out,
+                  rows.wire_s_per_byte, strict=True)  # fmt: skip
+    return [
+        ServerPoint(int(m), int(p), int(size), rounded(float(t)), max(rounded(float(h), 4), 1e-12),
+                    rounded(1.0 / float(wire)) if wire > 0 else None)
+        for m, p, size, t, h, wire in columns
+    ]  # fmt: skip
+
+
+def _quantiles(predicted: Array, rows: PsRows) -> tuple[float, float]:
+    errors = relative_error(predicted, rows.seconds)
+    return rounded(float(np.median(errors)), 4), rounded(float(np.quantile(errors, 0.9)), 4)
+
+
+def _rounded(costs: Array) -> tuple[float, ...]:
+    return tuple(rounded(float(cost), 5) for cost in costs)

@@ -1,0 +1,243 @@
+"""From others' logs to a measurement file: recognised, placed on ranks and nodes, summarised."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from dse.calibration import arguments
+from dse.calibration.experiment import Experiment, Measurement, write_experiment
+from dse.calibration.files import MEASUREMENTS, check_replaces
+from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
+from dse.calibration.importers.place import Place, Told, placed, span
+from dse.calibration.importers.records import AUTO, UNKNOWN
+from dse.errors import StudyError
+from dse.model.collectives import ALGORITHMS
+from dse.spelling import meant
+from dse.version import __version__
+
+Select = str | Mapping[str, str | Sequence[str]]
+INSIDE, OUTSIDE = "inside-node", "network"  # names of links that no log names
+
+
+def import_logs(
+    paths: Sequence[str | PathLike[str]],
+    ranks: int | None = None,
+    nodes: int | None = None,
+    select: Select | None = None,
+    *,
+    system: str | None = None,
+    link: str | None = None,
+    collective: str | None = None,
+    library: str | None = None,
+    algorithm: str | None = None,
+    link_bandwidth: str | None = None,
+    name: str = "imported",
+) -> Experiment:
+    """Benchmark logs as one measurement file, with a line of ``notes`` for every file.
+
+    select: rows of tables, as 'system=polaris,transport=ofi' or a mapping of column to value or
+    values; a column given twice takes rows with either value. A rank count is inferred only where
+    the log proves it. Of the same configuration and size each further time is a further run.
+    link_bandwidth: of a node to others in one direction, as '100 Gbps'.
+    Raises StudyError for what cannot be read or told, MeasurementError for a run that failed.
+    """
+    if not paths:
+        raise StudyError("FILE", 0, 0, "no log is given", "give one or more")
+    arguments.check_once(paths)
+    told = Told(
+        ranks, nodes, system, arguments.link_name(link),
+        arguments.named(collective, COLLECTIVES, "--collective"), library,
+        arguments.named(algorithm, (*ALGORITHMS, AUTO), "--algorithm"),
+        arguments.link_speed(link_bandwidth),
+    )  # fmt: skip
+    for option, count in (("--ranks", ranks), ("--nodes", nodes)):
+        if count is not None and count < 1:
+            raise StudyError(option, 0, 0, f"{count} is no count", "give 1 or more")
+    wanted = _selection(select)
+    samples: list[Measurement] = []
+    notes: list[str] = []
+    assumed: list[str] = []
+    seen: Counter[tuple[object, ...]] = Counter()
+    logs = [(str(path), read_log(str(path), collective, wanted)) for path in paths]
+    if wanted and not any(log.format == "table" for _, log in logs):
+        problem = f"is for tables; {logs[0][0]} is {logs[0][1].format}"
+        raise StudyError("--select", 0, 0, problem, "leave it out")
+    for path, log in logs:
+        tables = placed(log.tables, path, told)
+        for table, place in tables:
+            samples += _measurements(table, place, told, seen)
+        notes += _notes(Path(path).name, log, tables, told)
+        assumed += _assumed(Path(path).name, tables)
+    notes += _link_notes(samples, told)
+    return Experiment(
+        name=name,
+        date=max((log.date for _, log in logs), default="") or UNKNOWN,
+        dse_version=__version__,
+        machine=None,
+        samples=tuple(samples),
+        source="; ".join(_source(Path(path).name, log) for path, log in logs),
+        dropped=sum(log.dropped for _, log in logs),
+        assumed=tuple(assumed),
+        notes=tuple(notes),
+    )
+
+
+def import_to_file(
+    paths: Sequence[str | PathLike[str]],
+    out: str | PathLike[str],
+    ranks: int | None = None,
+    nodes: int | None = None,
+    select: Select | None = None,
+    *,
+    system: str | None = None,
+    link: str | None = None,
+    collective: str | None = None,
+    library: str | None = None,
+    algorithm: str | None = None,
+    link_bandwidth: str | None = None,
+    fabrics: Sequence[str] = (),
+) -> Experiment:
+    """``import_logs``, written to ``out``, with what was found printed line by line.
+
+    fabrics: names that the catalogue has; a link of another name is said to be unknown there.
+    """
+    target = Path(out)
+    if any(Path(path).resolve() == target.resolve() for path in paths):
+        raise StudyError("--out", 0, 0, f"'{out}' is one of the logs", "choose another name")
+    check_replaces(target, MEASUREMENTS)
+    found = import_logs(
+        paths, ranks, nodes, select, system=system, link=link, collective=collective,
+        library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
+        name=target.name.partition(".")[0] or "imported",
+    )  # fmt: skip
+    write_experiment(found, target)
+    for note in found.notes:
+        print(note)
+    if link and fabrics and link not in fabrics:
+        near = meant(link, fabrics, "see dse catalog fabrics")
+        print(f"--link {link}: no fabric of the catalogue has this name; kept as it is; {near}")
+    rows = _count(len(found.samples), "row")
+    print(f"wrote {out}: {rows}, {_count(found.dropped, 'row')} dropped")
+    return found
+
+
+def _selection(select: Select | None) -> dict[str, list[str]]:
+    """Column -> wanted values."""
+    found: dict[str, list[str]] = {}
+    if not select:
+        return found
+    if isinstance(select, str):
+        for part in select.split(","):
+            column, equals, value = (text.strip() for text in part.partition("="))
+            if not (column and equals and value):
+                raise StudyError(
+                    "--select", 0, 0, f"'{part}' is not column=value",
+                    "write for example system=polaris,library=nccl-2.18,transport=ofi",
+                )  # fmt: skip
+            found.setdefault(column, []).append(value)
+        return found
+    for column, values in select.items():
+        found[column] = [values] if isinstance(values, str) else [str(value) for value in values]
+    return found
+
+
+def _measurements(
+    table: Table, place: Place, told: Told, seen: Counter[tuple[object, ...]]
+) -> Iterable[Measurement]:
+    library, version = table.library, table.version
+    if told.library:
+        named = re.fullmatch(r"(.+?)-(\d[\w.+]*)", told.library)
+        library, version = (named[1], named[2]) if named else (told.library, UNKNOWN)
+    algorithm = told.algorithm if told.algorithm and table.algorithm == AUTO else table.algorithm
+    tier = (INSIDE if place.nodes == 1 else OUTSIDE) if place.known else UNKNOWN
+    link, system = told.link or table.link or tier, told.system or table.system
+    speed = (told.link_bytes_per_s if place.nodes > 1 else None) or table.link_bytes_per_s
+    where = (table.collective, table.transport, library, version, algorithm, place, link, system,
+             table.device)  # fmt: skip
+    for row in table.rows:
+        key = (*where, row.dtype, row.bytes)
+        seen[key] += 1
+        yield Measurement(
+            transport=table.transport,
+            library=library,
+            version=version,
+            run=seen[key],
+            algorithm=algorithm,
+            ranks=place.ranks,
+            ranks_per_node=place.ranks_per_node,
+            nodes=place.nodes,
+            link=link,
+            bytes=row.bytes,
+            repetitions=row.repetitions,
+            median_s=row.seconds,
+            min_s=row.min_s,
+            p95_s=row.p95_s,
+            verified=row.verified,
+            collective=table.collective,
+            system=system,
+            device=table.device,
+            dtype=row.dtype,
+            link_bytes_per_s=speed,
+        )
+
+
+def _source(name: str, log: Log) -> str:
+    return f"{name} ({log.format}{f': {log.source}' if log.source else ''})"
+
+
+def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Told) -> list[str]:
+    """What was read from one file, and what the user says in vain."""
+    libraries = dict.fromkeys(
+        " ".join(word for word in (t.library, t.version) if word != UNKNOWN) for t in log.tables
+    )
+    named = ", ".join(filter(None, libraries)) or "library unknown"
+    rows: Counter[str] = Counter()
+    doubts: dict[str, None] = {}
+    for table, place in placed:
+        nodes = _count(place.nodes, "node") if place.known else "? nodes"
+        rows[f"{table.collective}, {_count(place.ranks, 'rank')} on {nodes}"] += len(table.rows)
+        if table.fitting_ranks:
+            first, last = table.fitting_ranks
+            if not first <= place.ranks <= last:
+                fit = f"busbw/algbw fit {span(table.fitting_ranks)} ranks, not {place.ranks}"
+                doubts[f"{table.collective}: {fit}"] = None
+        if told.algorithm and table.algorithm not in (AUTO, told.algorithm):
+            doubts[f"--algorithm {told.algorithm} is not used: the log says {table.algorithm}"] = (
+                None
+            )
+    if told.collective and all(t.collective != told.collective for t, _ in placed):
+        read = ", ".join(dict.fromkeys(table.collective for table, _ in placed))
+        doubts[f"--collective {told.collective} is not used: the log names {read}"] = None
+    kept = "; ".join(f"{where}: {_count(count, 'row')}" for where, count in rows.items())
+    found = [f"{name}: {log.format}, {named}; {kept}; {_count(log.dropped, 'row')} dropped"]
+    wrong = sum(not row.verified for table in log.tables for row in table.rows)
+    if wrong:
+        found.append(f"{name}: {_count(wrong, 'row')} with wrong sums (verified: false)")
+    found += [f"{text}, --nodes N corrects it" for text in _assumed(name, placed)]
+    return found + [f"{name}: {note}" for note in (*doubts, *log.notes)]
+
+
+def _assumed(name: str, placed: Sequence[tuple[Table, Place]]) -> list[str]:
+    """What one file does not tell and was taken instead."""
+    known = all(place.known for _, place in placed)
+    return [] if known else [f"{name} does not say on how many nodes; 1 is assumed"]
+
+
+def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
+    """What is known of the link between nodes. StudyError for the speed of a link that none is."""
+    between = [s for s in samples if s.nodes > 1]
+    if told.link_bytes_per_s and not between:
+        problem = "is of the link between nodes, and all ranks are on one"
+        raise StudyError("--link-bandwidth", 0, 0, problem, "give --nodes N, or leave it out")
+    if any(s.link_bytes_per_s is None for s in between):
+        return ["the speed of the link between nodes is not told, so no other network can be "
+                "judged by it; --link-bandwidth '100 Gbps' says it"]  # fmt: skip
+    return []
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

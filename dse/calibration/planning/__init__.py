@@ -1,0 +1,1 @@
+"""Planning of measurements: what to measure next, for which gain."""

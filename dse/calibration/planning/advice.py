@@ -1,0 +1,365 @@
+"""Which runs would narrow a profile's intervals the most where a study needs them.
+
+Runs are chosen one by one, each the one that takes most off the sum of half widths per second it
+costs, counting only what lies above the target at points inside the measured range. What a run
+tells of other points: :mod:`dse.calibration.planning.covariance`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dse.calibration.library_part import AUTO
+from dse.calibration.number_text import percent, size_text, time_text
+from dse.calibration.planning.capacity import Capacity, candidates_of, capacity_of
+from dse.calibration.planning.covariance import (
+    NOISE,
+    Points,
+    conditioned,
+    covariance,
+    predicted,
+    priced_by,
+)
+from dse.calibration.profile import Profile
+from dse.calibration.runners.budget import start_s
+from dse.calibration.runners.plan import MIN_REPETITIONS
+from dse.calibration.spread import NORMAL_90
+from dse.console_table import Columns, console_table, numbers
+from dse.errors import MeasurementError
+from dse.model.arrays import Array, Mask
+from dse.model.collectives import ALGORITHMS, node_count
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TARGET = 0.1  # relative half width of the 90 % interval at which enough is measured
+REPETITIONS = 4 * MIN_REPETITIONS
+LEAST_S = 0.05  # a cell of short messages is repeated for so long
+MOST_RUNS = 40
+LEAST_GAIN = 0.02  # of what the best run narrows; a run below it is not worth its line
+LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the same
+
+
+class Stopped(Enum):
+    """Why no further run is suggested."""
+
+    ENOUGH = "every point is measured well enough"
+    BUDGET = "what is left of the budget pays for no further run that narrows them"
+    LITTLE = "no further run within reach narrows them noticeably"
+    MANY = f"{MOST_RUNS} runs are the most that are suggested at once"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One suggested measurement. cost_s: repetitions, and the start of the ranks where this is the
+    first of its layout. narrows: what it takes off the sum of relative half widths."""
+
+    algorithm: str
+    ranks: int
+    ranks_per_node: int
+    bytes: int
+    cost_s: float
+    narrows: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Runs, best first, and what they do to the demanded points.
+
+    width_now, width_then: median relative half width (90 %) before and after; good_now,
+    good_then: how many points are inside the range and below TARGET. demanded: points. enough:
+    all are good now. stopped: why there are no more runs. beyond: points that need more than
+    ``reach``, what can be run. unreachable: demanded algorithms that no run can narrow. unpriced:
+    points that the profile cannot price, left out of all the others; why_unpriced: the reason of
+    the first.
+    """
+
+    runs: tuple[Run, ...]
+    demanded: int
+    width_now: float
+    width_then: float
+    worst_now: float
+    worst_then: float
+    good_now: int
+    good_then: int
+    stopped: Stopped
+    beyond: int
+    reach: Capacity
+    unreachable: tuple[str, ...]
+    unpriced: int = 0
+    why_unpriced: str = ""
+
+    @property
+    def enough(self) -> bool:
+        """Whether nothing more need be measured."""
+        return self.good_now == self.demanded and not self.unpriced
+
+    @property
+    def cost_s(self) -> float:
+        """Seconds of all runs."""
+        return sum(run.cost_s for run in self.runs)
+
+
+@dataclass
+class _Range:
+    """What is measured, runs chosen so far included. otherwise: demanded points that lie in the
+    range of a profile that has measured every size, rank count and number of nodes."""
+
+    ranks: tuple[int, int]
+    message_bytes: tuple[float, float]
+    max_nodes: int
+    otherwise: Mask
+
+    def holds(self, points: Points) -> Mask:
+        """Which points lie inside: (points,)."""
+        n, m = points.ranks, points.message_bytes
+        return np.asarray(
+            self.otherwise
+            & (n >= self.ranks[0])
+            & (n <= self.ranks[1])
+            & (m >= self.message_bytes[0])
+            & (m <= self.message_bytes[1])
+            & (node_count(n, points.ranks_per_node) <= self.max_nodes)
+        )
+
+    def include(self, run: Run) -> None:
+        """Widen by a run."""
+        self.ranks = (min(self.ranks[0], run.ranks), max(self.ranks[1], run.ranks))
+        low, high = self.message_bytes
+        self.message_bytes = (min(low, run.bytes), max(high, run.bytes))
+        nodes = int(node_count(run.ranks, run.ranks_per_node))
+        self.max_nodes = max(self.max_nodes, nodes)
+
+
+def suggest(
+    profile: Profile,
+    demand: Points,
+    budget_s: float = 60.0,
+    max_ranks: int | None = None,
+    max_nodes: int | None = None,
+    max_ranks_per_node: int | None = None,
+) -> Advice:
+    """The next runs within ``budget_s`` seconds that narrow the intervals at ``demand`` the most.
+
+    ``max_ranks``, ``max_nodes`` and ``max_ranks_per_node`` bound what can be run, by default as
+    :func:`capacity_of` says. Points that the profile cannot price are left out and counted.
+    Raises MeasurementError where nothing is demanded, or nothing that can be priced.
+    """
+    asked = as_measured(profile, demand)
+    if not asked.size:
+        raise MeasurementError(
+            "the study has no allreduce among several ranks that this profile could measure; "
+            "nothing to measure"
+        )
+    priced, why = priced_by(profile, asked)
+    demand = asked.take(priced)
+    if not demand.size:
+        raise MeasurementError(f"none of the study's {asked.size} points can be priced: {why}")
+    capacity = capacity_of(profile, max_ranks, max_nodes, max_ranks_per_node)
+    candidates = candidates_of(profile, demand, capacity)
+    candidates = candidates.take(priced_by(profile, candidates)[0])
+    count = demand.size
+    everything = Points(*(
+        np.concatenate([getattr(demand, name), getattr(candidates, name)])
+        for name in ("algorithm", "ranks", "ranks_per_node", "message_bytes")
+    ))  # fmt: skip
+    covariances = covariance(profile, everything)
+    measured = _Range(profile.ranks, profile.message_bytes, profile.max_nodes,
+                      _otherwise_inside(profile, demand))  # fmt: skip
+    before, inside = half_width(covariances[:count, :count]), measured.holds(demand)
+    runs, left, stopped = _greedy(profile, demand, candidates, covariances, measured, budget_s)
+    after = half_width(left)
+    good = measured.holds(demand) & (after <= TARGET)
+    return Advice(
+        runs=tuple(runs),
+        demanded=count,
+        width_now=float(np.median(before)),
+        width_then=float(np.median(after)),
+        worst_now=float(before.max()),
+        worst_then=float(after.max()),
+        good_now=int(np.count_nonzero(inside & (before <= TARGET))),
+        good_then=int(np.count_nonzero(good)),
+        stopped=Stopped.ENOUGH if np.all(good) else stopped,
+        beyond=int(np.count_nonzero(capacity.misses(demand))),
+        reach=capacity,
+        unreachable=tuple(
+            sorted(set(demand.algorithm.tolist()) - set(profile.measured_algorithms))
+        ),
+        unpriced=asked.size - demand.size,
+        why_unpriced=why,
+    )
+
+
+def as_measured(profile: Profile, demand: Points) -> Points:
+    """The demanded points that are allreduces of several ranks; 'auto' where that is what the
+    profile knows."""
+    known = np.isin(demand.algorithm, [*ALGORITHMS, AUTO])
+    kept = demand.take(known & (demand.ranks > 1))
+    local = np.minimum(kept.ranks_per_node, kept.ranks)
+    kept = replace(kept, ranks_per_node=local)
+    if not (profile.fits or profile.network):
+        return replace(kept, algorithm=np.full(kept.size, AUTO))
+    chosen = (kept.algorithm == AUTO) & (profile.auto is not None)
+    between = np.isin(kept.algorithm, list(profile.network)) & (kept.ranks > local)
+    on_node = (kept.algorithm != AUTO) & bool(profile.fits)
+    return kept.take(chosen | between | on_node)
+
+
+def half_width(covariances: Array) -> Array:
+    """Relative half widths of the 90 % intervals, of the variances on the diagonal: (points,)."""
+    return _relative(np.diag(covariances))
+
+
+def _relative(variance: Array) -> Array:
+    return np.asarray(np.expm1(NORMAL_90 * np.sqrt(np.maximum(variance, 0.0))))
+
+
+def cost_of(profile: Profile, points: Points) -> Array:
+    """Seconds to measure every point once its ranks have started: (points,)."""
+    seconds = np.zeros(points.size)
+    for name in sorted(set(points.algorithm.tolist())):
+        mine = points.algorithm == name
+        some = points.take(mine)
+        times = predicted(profile, name, some).seconds
+        seconds[mine] = np.maximum(REPETITIONS * times, LEAST_S)
+    return seconds
+
+
+def _otherwise_inside(profile: Profile, points: Points) -> Mask:
+    """Whether each point lies in the range but for its ranks, nodes and size."""
+    endless = replace(profile, ranks=(1, 2**62), message_bytes=(1e-9, 1e30), max_nodes=2**62)
+    inside = np.zeros(points.size, dtype=bool)
+    for name in sorted(set(points.algorithm.tolist())):
+        at = points.algorithm == name
+        some = points.take(at)
+        inside[at] = predicted(endless, name, some).in_range
+    return inside
+
+
+def _greedy(
+    profile: Profile,
+    demand: Points,
+    candidates: Points,
+    covariances: Array,
+    measured: _Range,
+    budget_s: float,
+) -> tuple[list[Run], Array, Stopped]:
+    """Choose runs one by one; ``measured`` is widened by each.
+
+    Returns them, the covariance of the demanded points that they leave, and why there are no more.
+    """
+    runs: list[Run] = []
+    stopped = Stopped.LITTLE
+    started: set[tuple[float, float]] = set()
+    count, left = demand.size, budget_s
+    taken = np.zeros(candidates.size, dtype=bool)
+    spending = cost_of(profile, candidates)
+    layouts = list(zip(candidates.ranks, candidates.ranks_per_node, strict=True))
+    while candidates.size:
+        if len(runs) == MOST_RUNS:
+            stopped = Stopped.MANY
+            break
+        variance = np.diag(covariances)
+        width = _relative(variance[:count])
+        floor = np.where(measured.holds(demand), TARGET, 0.0)
+        excess = np.maximum(width, floor)
+        shared = covariances[:count, count:]
+        then = _relative(variance[:count, None] - shared**2 / (variance[None, count:] + NOISE**2))
+        gain = np.sum(excess[:, None] - np.maximum(then, floor[:, None]), axis=0)
+        starts = [
+            0.0 if layout in started else start_s(int(layout[1]), profile.cores)
+            for layout in layouts
+        ]
+        cost = spending + np.array(starts)
+        first = runs[0].narrows if runs else 0.0
+        worth = ~taken & (gain > max(LEAST_GAIN * first, LEAST_MEAN * count))
+        rate = np.where(worth & (cost <= left), gain / cost, 0.0)
+        best = int(np.argmax(rate))
+        if rate[best] <= 0:
+            stopped = Stopped.BUDGET if np.any(worth) else Stopped.LITTLE
+            break
+        run = Run(
+            str(candidates.algorithm[best]), int(layouts[best][0]), int(layouts[best][1]),
+            int(candidates.message_bytes[best]), float(cost[best]), float(gain[best]),
+        )  # fmt: skip
+        runs.append(run)
+        taken[best] = True
+        started.add(layouts[best])
+        measured.include(run)
+        left -= run.cost_s
+        covariances = conditioned(covariances, count + best)
+    return runs, covariances[:count, :count], stopped
+
+
+def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console) -> None:
+    """Print what is known, what to run next, and what that would give."""
+    how = f"{advice.good_now} of {advice.demanded} points that the study needs are measured to "
+    out.print(f"{how}{percent(TARGET)} or better; the median is {percent(advice.width_now)}, "
+              f"the worst {percent(advice.worst_now)}", highlight=False)  # fmt: skip
+    if advice.enough:
+        out.print("Enough is measured: every point lies inside the range.")
+        return
+    if advice.runs:
+        columns: Columns = (
+            "algorithm",
+            *numbers("ranks", "per node", "bytes", "cost", "narrows by"),
+        )
+        rows = [
+            (run.algorithm, f"{run.ranks:,}", f"{run.ranks_per_node:,}", size_text(run.bytes),
+             time_text(run.cost_s), percent(run.narrows / advice.demanded))
+            for run in advice.runs
+        ]  # fmt: skip
+        out.print(console_table(columns, rows, f"next runs of {profile.name}, best first"))
+        out.print(
+            f"In {time_text(advice.cost_s)} they would give {advice.good_then} of "
+            f"{advice.demanded} points to {percent(TARGET)} or better; median "
+            f"{percent(advice.width_then)}, worst {percent(advice.worst_then)}", highlight=False
+        )  # fmt: skip
+        spent = f"{time_text(advice.cost_s)} of the {time_text(budget_s)} allowed"
+        out.print(f"They end after {spent}: {advice.stopped.value}", highlight=False)
+    else:
+        out.print(f"No run is suggested: {advice.stopped.value}", highlight=False)
+    for note in notes(advice):
+        out.print(note, highlight=False)
+
+
+def notes(advice: Advice) -> list[str]:
+    """What no run within reach can change."""
+    found = []
+    if advice.unpriced:
+        many = f"{advice.unpriced} more point{'s' * (advice.unpriced > 1)} of the study"
+        found.append(
+            f"{many} cannot be priced, so that no run is judged by them: {advice.why_unpriced}. "
+            "Measure one such layout first"
+        )
+    if advice.beyond:
+        most = advice.reach
+        nodes = f"{most.nodes:,} node{'s' * (most.nodes > 1)}"
+        local = f"{most.ranks_per_node:,} rank{'s' * (most.ranks_per_node > 1)} on a node"
+        found.append(
+            f"{advice.beyond} points need more than {most.ranks:,} ranks, {nodes} or {local}: "
+            "runs nearer narrow them, none measures them; "
+            "--max-ranks, --max-nodes and --max-ranks-per-node say what can be run"
+        )
+    if advice.unreachable:
+        found.append(
+            f"{', '.join(advice.unreachable)}: never measured, predicted from the steps of the "
+            "others; no run is suggested for them"
+        )
+    return found
+
+
+def advice_data(advice: Advice) -> dict[str, Any]:
+    """Plain values for --json."""
+    return {
+        **asdict(advice),
+        "stopped": advice.stopped.value,
+        "enough": advice.enough,
+        "cost_s": advice.cost_s,
+        "target": TARGET,
+        "notes": notes(advice),
+    }

@@ -1,0 +1,207 @@
+"""Predicted seconds of a profile at every combination asked for: records, and a table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dse.calibration.measured_range import (
+    other_speed,
+    speed_at,
+    usual_ranks_per_node,
+    why_outside,
+    why_servers_outside,
+)
+from dse.calibration.number_text import gbps, size_text, time_text
+from dse.calibration.prediction import predict
+from dse.calibration.profile import Profile
+from dse.calibration.rules import rules_of
+from dse.console_table import Column, console_table, numbers
+from dse.errors import OutsideCalibration
+from dse.model.arrays import Array
+from dse.model.collectives import node_count
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Record: TypeAlias = dict[str, Any]
+
+
+def prediction_records(
+    profile: Profile,
+    algorithms: Sequence[str],
+    ranks: Sequence[int],
+    ranks_per_node: int | None,
+    message_bytes: Sequence[int],
+    link_bytes_per_s: float | None = None,
+) -> list[Record]:
+    """One record per algorithm, rank count and size, in that order.
+
+    Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
+    why_outside (empty inside), why (empty; where nothing can be predicted, the reason, and the
+    times are None), link_bytes_per_s (at which the prediction holds; None inside one node, or
+    where it is not known), rules and chosen (empty unless rules choose the algorithm: whose, and by
+    which it is priced). ``ranks_per_node`` None: see :func:`usual_ranks_per_node`; a node that is
+    not full counts the ranks it has. ``link_bytes_per_s`` None: the one measured.
+    Raises OutsideCalibration as :func:`predict` does where that holds for every record, and for a
+    link speed where the profile does not know its own.
+    """
+    records: list[Record] = []
+    refused: list[OutsideCalibration] = []
+    for algorithm in algorithms:
+        speed = speed_at(profile, algorithm, link_bytes_per_s)
+        for n in ranks:
+            local = usual_ranks_per_node(profile, n) if ranks_per_node is None else ranks_per_node
+            local = min(local, n)
+            sizes = np.array(message_bytes, dtype=np.float64)
+            link = speed if node_count(n, local) > 1 else None
+            try:
+                found = predict(profile, algorithm, n, sizes, local, link_bytes_per_s)
+            except OutsideCalibration as cause:
+                refused.append(cause)
+                records += [_unpriced(algorithm, n, local, size, cause) for size in message_bytes]
+                continue
+            chosen = _chosen(profile, algorithm, n, local, sizes)
+            for size, own, *times, inside in zip(message_bytes, chosen, *found, strict=True):
+                outside = why_outside(profile, own["chosen"] or algorithm, n, local, size, link)
+                seconds, low, high = map(float, times)
+                records.append({
+                    "bytes": size, "ranks": n, "seconds": seconds, "low": low, "high": high,
+                    "in_range": bool(inside), "ranks_per_node": local, "algorithm": algorithm,
+                    "why_outside": "" if inside else outside, "why": "",
+                    "link_bytes_per_s": link, **own,
+                })  # fmt: skip
+    if refused and all(record["why"] for record in records):
+        raise refused[0]
+    return records
+
+
+def _chosen(
+    profile: Profile, algorithm: str, ranks: int, local: int, sizes: Array
+) -> list[dict[str, str]]:
+    """Whose rules choose at every size, and the algorithm that they choose; empty where none do."""
+    rules = rules_of(profile, algorithm)
+    if rules is None:
+        return [{"rules": "", "chosen": ""} for _ in sizes]
+    chosen = np.broadcast_to(rules(ranks, local, sizes), sizes.shape)
+    return [{"rules": rules.title, "chosen": rules.algorithms[int(at)].priced_as} for at in chosen]
+
+
+def _unpriced(
+    algorithm: str, ranks: int, local: int, size: int, cause: OutsideCalibration
+) -> Record:
+    return {
+        "bytes": size, "ranks": ranks, "seconds": None, "low": None, "high": None,
+        "in_range": False, "ranks_per_node": local, "algorithm": algorithm,
+        "why_outside": "cannot be priced", "why": str(cause), "link_bytes_per_s": None,
+        "rules": "", "chosen": "",
+    }  # fmt: skip
+
+
+def server_records(
+    profile: Profile,
+    algorithm: str,
+    workers: Sequence[int],
+    servers: Sequence[int],
+    message_bytes: Sequence[int],
+    link_bytes_per_s: float | None = None,
+) -> list[Record]:
+    """One record per number of workers, of servers, and size; ``ranks`` are the workers.
+
+    Keys: bytes, ranks, servers, seconds, low, high (90 % interval), in_range, algorithm,
+    why_outside (empty inside), link_bytes_per_s (at which it holds; None where not known).
+    ``link_bytes_per_s`` None: the fastest measured. Raises OutsideCalibration for one where the
+    profile does not know its own.
+    """
+    speed = speed_at(profile, algorithm, link_bytes_per_s)
+    other = other_speed(profile, algorithm, speed)
+    part = profile.servers(algorithm)
+    assert part is not None
+    sizes = np.array(message_bytes, dtype=np.float64)
+    records = []
+    for m in workers:
+        for p in servers:
+            found = predict(
+                profile, algorithm, m, sizes, link_bytes_per_s=link_bytes_per_s, servers=p
+            )
+            for at, size in enumerate(message_bytes):
+                inside = bool(found.in_range[at])
+                records.append({
+                    "bytes": size,
+                    "ranks": m,
+                    "servers": p,
+                    "seconds": float(found.seconds[at]),
+                    "low": float(found.low[at]),
+                    "high": float(found.high[at]),
+                    "in_range": inside,
+                    "algorithm": algorithm,
+                    "why_outside": "" if inside else why_servers_outside(part, m, p, size, other),
+                    "link_bytes_per_s": speed,
+                })  # fmt: skip
+    return records
+
+
+def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
+    """The records with human units, one row each."""
+    several = len({record["algorithm"] for record in records}) > 1
+    title = f"allreduce by {profile.name}, 90 % interval{title_of(records)}"
+    ruled = next((record["rules"] for record in records if record["rules"]), "")
+    columns = [
+        *([Column("algorithm", whole=True)] if several else []),
+        *numbers("ranks", "per node", "bytes", "time", "low", "high", whole=True),
+        *([Column("chosen", whole=True)] if ruled else []),
+        _outside_column(records),
+    ]
+    rows = []
+    for record in records:
+        cells = [record["algorithm"]] if several else []
+        times = ("-" if record[key] is None else time_text(record[key])
+                 for key in ("seconds", "low", "high"))  # fmt: skip
+        rows.append((
+            *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
+            size_text(record["bytes"]), *times, *([record["chosen"]] if ruled else []),
+            record["why_outside"],
+        ))  # fmt: skip
+    return console_table(
+        columns,
+        rows,
+        title if several else f"{title}, {records[0]['algorithm']}",
+        f"which algorithm runs was not measured; chosen by {ruled}" if ruled else None,
+    )
+
+
+def _outside_column(records: Sequence[Record]) -> Column:
+    """Of why a record lies outside; without a heading where none does."""
+    outside = any(not record["in_range"] for record in records)
+    return Column("outside of what was measured" if outside else "", style="yellow")
+
+
+def server_table(profile: Profile, records: Sequence[Record]) -> Table:
+    """The records with human units, one row each."""
+    title = f"push and pull by {profile.name}, 90 % interval{title_of(records)}"
+    counts = numbers("workers", "servers", "bytes", "time", "low", "high", whole=True)
+    rows = [
+        (
+            f"{record['ranks']:,}",
+            f"{record['servers']:,}",
+            size_text(record["bytes"]),
+            *(time_text(record[key]) for key in ("seconds", "low", "high")),
+            record["why_outside"],
+        )
+        for record in records
+    ]
+    columns = [*counts, _outside_column(records)]
+    return console_table(columns, rows, f"{title}, {records[0]['algorithm']}")
+
+
+def unpriced_reasons(records: Sequence[Record]) -> list[str]:
+    """Why some of the records have no time, each reason once."""
+    return list(dict.fromkeys(record["why"] for record in records if record["why"]))
+
+
+def title_of(records: Iterable[Mapping[str, Any]]) -> str:
+    """', links of 25 Gbps' for the title of a table of records; '' where no speed is known."""
+    speeds = sorted({r["link_bytes_per_s"] for r in records if r["link_bytes_per_s"] is not None})
+    return f", links of {' and '.join(gbps(speed) for speed in speeds)} Gbps" if speeds else ""

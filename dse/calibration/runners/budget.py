@@ -1,0 +1,191 @@
+"""The seconds allowed for measuring: what fits in them, how often, and who gets how much of them.
+
+Processes are started for every turn (a number of ranks; a number of workers and of servers), or are
+there already. All turns are gone through once, then again as often as the budget allows, because
+two starts of the same thing differ more than its repetitions do. What is left of the budget is
+shared out again before each turn.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from dse.calibration.runners.plan import MeasurePlan
+from dse.errors import MeasurementError
+
+STARTS_SHARE = 0.5  # of the budget that the starts of one pass over the rank counts may take
+PASSES_SHARE = 0.4  # of the budget that the starts of all passes may take, if that is several
+LEAST_SHARE = 0.75  # of the budget that the starts of the only pass may take
+MAX_PASSES = 5
+MPIRUN_S = (0.8, 0.25)  # guess of a start's seconds: fixed, and per rank of two cores
+TORCH_START_S = 3.0  # guess of the seconds in which Python imports torch on every host
+GROUP_S = 4.0  # that a rank count of torch should get in a run
+LEAST_GROUP_S = 1.0  # that it must get where no rank count can be dropped
+GRACE_S = 30.0  # processes may overrun their share by this before they are taken for hung
+
+Progress: TypeAlias = Callable[[int, int, str], None]  # turns done, turns, what is next
+Servers: TypeAlias = tuple[int, int]  # workers, servers
+Turn = TypeVar("Turn")
+
+
+def limit_s(share_s: float, grace_s: float | None = None) -> float:
+    """After which processes that were given ``share_s`` seconds are taken for hung."""
+    return 3 * share_s + (GRACE_S if grace_s is None else grace_s)
+
+
+@dataclass(frozen=True)
+class Costs(Generic[Turn]):
+    """What a turn is guessed to take besides what is measured in it, and its weight in the sharing.
+
+    least_slowness: of the guesses, how far starts that were quicker can lower those of the next.
+    """
+
+    start_s: Callable[[Turn], float]
+    weight: Callable[[Turn], float]
+    least_slowness: float = 0.5
+
+
+class Budget(Generic[Turn]):
+    """Shares the seconds that are left among the turns that are left."""
+
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        passes: int,
+        budget_s: float,
+        costs: Costs[Turn],
+        text: Callable[[int, Turn], str],
+        progress: Progress | None = None,
+        began: float | None = None,
+    ) -> None:
+        """text: says which turn of which pass is next. began: time.monotonic() then; now if None.
+
+        ``progress`` is called before every turn and at the end.
+        """
+        self.end = (time.monotonic() if began is None else began) + budget_s
+        self.passes, self._costs, self._text = passes, costs, text
+        self._tell: Progress = progress or (lambda *_: None)
+        self._slowness = 1.0
+        self._all = [(run, one) for run in range(1, passes + 1) for one in turns]
+
+    def turns(self) -> Iterator[tuple[int, Turn, float]]:
+        """(run from 1, turn, seconds to measure in it), all turns of a run before the next run."""
+        for done, (run, turn) in enumerate(self._all):
+            self._tell(done, len(self._all), self._text(run, turn))
+            left = [one for _, one in self._all[done:]]
+            lost = self._slowness * sum(map(self._costs.start_s, left))
+            spare = max(0.0, self.end - time.monotonic() - lost)
+            yield run, turn, spare * self._costs.weight(turn) / sum(map(self._costs.weight, left))
+        self._tell(len(self._all), len(self._all), "done")
+
+    def spent(self, turn: Turn, wall_s: float, records: Sequence[dict[str, Any]]) -> None:
+        """Take in how long the start of a turn took, so that the next are guessed better."""
+        inside_s = next((float(r["seconds"]) for r in records if r["kind"] == "end"), wall_s)
+        ratio = (wall_s - inside_s) / self._costs.start_s(turn)
+        slowness = 0.5 * self._slowness + 0.5 * ratio
+        self._slowness = min(max(slowness, self._costs.least_slowness), 10.0)
+
+
+def start_s(ranks: int, cores: int) -> float:
+    """A guess of the seconds from mpirun to the first barrier; measured starts correct it."""
+    return MPIRUN_S[0] + MPIRUN_S[1] * max(2.0, ranks * 2.0 / cores)
+
+
+def weight(ranks: int, cores: int) -> float:
+    """How much time a rank count gets, against others: as much more as the ranks share cores."""
+    return max(1.0, ranks / cores)
+
+
+def rank_costs(cores: int, started: bool = False) -> Costs[int]:
+    """Of rank counts that mpirun starts; ``started``: the ranks are there already."""
+    return Costs(
+        (lambda _: 0.0) if started else (lambda ranks: start_s(ranks, cores)),
+        lambda ranks: weight(ranks, cores),
+    )
+
+
+def run_costs() -> Costs[tuple[int, ...]]:
+    """Of runs of all rank counts at once, by ranks that are there already: all are alike."""
+    return Costs(lambda _: 0.0, lambda _: 1.0)
+
+
+def run_text(runs: int) -> Callable[[int, tuple[int, ...]], str]:
+    """What is said before each of ``runs`` such runs."""
+    return lambda run, counts: f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
+
+
+def server_budget(
+    turns: Sequence[Servers],
+    budget_s: float,
+    cores: int,
+    progress: Progress | None = None,
+) -> Budget[Servers]:
+    """Of parameter servers: a start of k processes is guessed to take ``1 s + k/cores s``.
+
+    MeasurementError if ``budget_s`` does not even hold each of the ``turns`` once.
+    """
+    costs: Costs[Servers] = Costs(lambda turn: 1.0 + sum(turn) / cores, sum, least_slowness=0.3)
+    once = sum(map(costs.start_s, turns))
+    if not once <= LEAST_SHARE * budget_s < math.inf:
+        problem = f"{budget_s:g} s do not hold {len(turns)} starts of the processes"
+        needed = math.ceil(once / LEAST_SHARE)
+        raise MeasurementError(f"{problem}; give --budget {needed} or more")
+    passes = _passes(budget_s, once)
+    return Budget(
+        turns,
+        passes,
+        budget_s,
+        costs,
+        lambda run, turn: f"{turn[0]} workers, {turn[1]} servers, run {run} of {passes}",
+        progress,
+    )
+
+
+def affordable_counts(
+    plan: MeasurePlan, budget_s: float, cores: int
+) -> tuple[tuple[int, ...], int]:
+    """The rank counts to measure, each started by mpirun, and how often.
+
+    What does not fit STARTS_SHARE loses rank counts, the largest first; three always stay, one of
+    them no power of two if the plan has one. MeasurementError if those do not fit LEAST_SHARE.
+    """
+    counts = sorted(set(plan.ranks))
+
+    def starts() -> float:
+        return sum(start_s(ranks, cores) for ranks in counts)
+
+    while len(counts) > 3 and starts() > STARTS_SHARE * budget_s:
+        odd = [ranks for ranks in counts if ranks & (ranks - 1)]
+        counts.remove(max(ranks for ranks in counts if odd != [ranks]))
+    if starts() > LEAST_SHARE * budget_s:
+        needed = starts() / LEAST_SHARE
+        problem = f"{budget_s:g} s do not hold the starts of {len(counts)} rank counts"
+        raise MeasurementError(f"{problem}; give --budget {math.ceil(needed)} or more")
+    return tuple(counts), _passes(budget_s, starts())
+
+
+def affordable_groups(
+    plan: MeasurePlan, budget_s: float, start_s: float = TORCH_START_S
+) -> tuple[list[int], int]:
+    """The rank counts to measure by torch, and in how many runs; every run starts all ranks anew.
+
+    Counts that would get less than GROUP_S are dropped, the largest first; three stay.
+    MeasurementError if those do not get LEAST_GROUP_S. start_s: what the start takes of the budget.
+    """
+    counts, spare_s = sorted(set(plan.ranks)), budget_s - start_s
+    while len(counts) > 3 and spare_s < GROUP_S * len(counts):
+        counts.pop()
+    if spare_s < LEAST_GROUP_S * len(counts):
+        needed = math.ceil(start_s + LEAST_GROUP_S * len(counts))
+        problem = f"{budget_s:g} s are too few to start torch and measure {len(counts)} rank counts"
+        raise MeasurementError(f"{problem}; give --budget {needed} or more")
+    return counts, min(max(1, int(spare_s / (GROUP_S * len(counts)))), MAX_PASSES)
+
+
+def _passes(budget_s: float, once_s: float) -> int:
+    """How often what takes ``once_s`` seconds to start is gone through."""
+    return min(max(int(PASSES_SHARE * budget_s / once_s), 1), MAX_PASSES)

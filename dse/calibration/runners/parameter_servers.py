@@ -1,0 +1,89 @@
+"""Runs of parameter servers, over gRPC or MPI: what to measure, and the experiment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import product
+
+from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
+from dse.calibration.runners import compute_speed, grpc_ps, mpi_ps
+from dse.calibration.runners.budget import Progress
+from dse.calibration.runners.hosts import Hosts, check_reachable, lead_to
+from dse.calibration.runners.ps_plan import DEFAULT_SIZES, PsPlan
+from dse.calibration.runners.records import experiment
+from dse.errors import StudyError
+
+GRPC, MPI_PS = "grpc", "mpi-ps"
+SERVER_RUNNERS = (GRPC, MPI_PS)
+MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
+LOCAL_S = 1.0  # for reductions and copies
+
+
+def server_plan(
+    workers: Sequence[int] | None,
+    servers: Sequence[int] | None,
+    sizes_bytes: Sequence[int] | None,
+    hosts: Hosts | None,
+) -> PsPlan:
+    """What to measure: as asked, else as many as there are hosts for, one process on each.
+
+    StudyError where that is too little to fit, or more than the hosts hold.
+    """
+    if hosts is not None and hosts.ranks_per_node > 1:
+        problem = "a worker or server wants a host of its own"
+        raise StudyError("--ranks-per-node", 0, 0, problem, "give --ranks-per-node 1")
+    room = hosts.ranks if hosts is not None else None
+    p = tuple(servers or (s for s in DEFAULT_SERVERS if room is None or s <= max(room - 2, 1)))
+    most = MOST_WORKERS if room is None else max(room - max(p), 1)
+    m = tuple(workers or range(1, most + 1))
+    for option, counts in (("--ranks", m), ("--servers", p)):
+        if not counts or min(counts) < 1:
+            listed = ",".join(map(str, counts))
+            raise StudyError(option, 0, 0, f"'{listed}' is no count", "give for example 1,2")
+    if len(set(product(m, p))) < 2:
+        problem = "one number of workers and of servers is too little to fit and to check the fit"
+        raise StudyError("--ranks, --servers", 0, 0, problem, "give for example --ranks 1,2,3")
+    if room is not None and max(m) + max(p) > room:
+        problem = f"{max(m)} workers and {max(p)} servers want more than the {room} hosts"
+        raise StudyError("--ranks, --servers", 0, 0, problem, "give fewer, or more hosts")
+    return PsPlan(m, p, tuple(sizes_bytes) if sizes_bytes else DEFAULT_SIZES)
+
+
+def measure_servers(
+    runner: str,
+    plan: PsPlan,
+    budget_s: float,
+    name: str,
+    progress: Progress | None = None,
+    hosts: Hosts | None = None,
+    mpirun: str | None = None,
+    link: str | None = None,
+    link_bytes_per_s: float | None = None,
+) -> Experiment:
+    """Parameter servers over gRPC or MPI, here or on hosts; then, beyond the budget, how fast one
+    thread sums and copies.
+
+    Raises MeasurementError; no process survives an exception.
+    """
+    began, busy = time.monotonic(), busy_core_seconds()
+    if hosts is not None:
+        check_reachable(hosts)
+    samples: list[Measurement]
+    if runner == GRPC:
+        places = [grpc_ps.HERE]
+        if hosts is not None:
+            places = [grpc_ps.Host(lead_to(host.name), host.name) for host in hosts.hosts]
+        samples = grpc_ps.measure_ps(
+            plan, budget_s, places[::-1], places, link or grpc_ps.LOOPBACK, link_bytes_per_s,
+            progress,
+        )  # fmt: skip
+    else:
+        samples = mpi_ps.measure_ps(
+            plan, budget_s, link=link or mpi_ps.SHARED_MEMORY, link_bytes_per_s=link_bytes_per_s,
+            mpirun=mpirun, hosts=hosts, progress=progress,
+        )  # fmt: skip
+    local = compute_speed.measure_local(LOCAL_S)
+    return experiment(
+        name, this_machine(), budget_s, began, busy if hosts is None else None, local, samples
+    )

@@ -1,0 +1,60 @@
+"""Runs that differ: said where they are of one session, refused where files contradict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.calibration.experiment import Experiment, read_experiment, this_machine, write_experiment
+from dse.calibration.fitting.profile import fit_experiments
+from dse.errors import MeasurementError
+from tests.calibration import synthetic
+
+
+def session(slowed: float = 1.0) -> Experiment:
+    """Own measurements; a second run of ring on 4 ranks took ``slowed`` times as long."""
+    found = replace(synthetic.experiment(noise=0.02), machine=this_machine())
+    again = tuple(
+        replace(s, run=s.run + 100, median_s=slowed * s.median_s)
+        for s in found.samples
+        if (s.ranks, s.algorithm) == (4, "ring")
+    )
+    return replace(found, samples=found.samples + again)
+
+
+def test_a_disturbed_run_of_ones_own_session_is_said_and_not_refused() -> None:
+    calm, busy = (fit_experiments([session(slowed)], "here") for slowed in (1.0, 9.0))
+    assert calm.assumed == ()
+    [said] = busy.assumed
+    assert said.startswith("the median over runs of ring on 4 ranks, which differ by a factor of")
+    assert set(busy.fits) == set(calm.fits)
+
+
+def test_two_sessions_that_contradict_each_other_are_refused() -> None:
+    other = replace(
+        session(), samples=tuple(replace(s, median_s=9 * s.median_s) for s in session().samples)
+    )
+    with pytest.raises(
+        MeasurementError, match=r"contradict each other, by a factor of 9.*one file"
+    ):
+        fit_experiments([session(), other], "here")
+
+
+def test_an_algorithm_that_had_too_little_time_is_left_to_the_pool() -> None:
+    every = session()
+    few = [s for s in every.samples if s.algorithm != "ring" or s.ranks == 4]
+    profile = fit_experiments([replace(every, samples=tuple(few))], "here")
+    assert "ring" not in profile.fits
+    assert profile.fits
+    only = [s for s in few if s.algorithm == "ring"]
+    with pytest.raises(MeasurementError, match="no algorithm was measured with two rank counts"):
+        fit_experiments([replace(every, samples=tuple(only))], "here")
+
+
+def test_a_file_of_many_samples_is_read(tmp_path: Path) -> None:
+    one = session()
+    many = replace(one, samples=one.samples * (5000 // len(one.samples)))
+    write_experiment(many, tmp_path / "many.json")
+    assert read_experiment(tmp_path / "many.json").samples == many.samples

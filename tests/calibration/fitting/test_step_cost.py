@@ -1,0 +1,61 @@
+"""Planted parameters are found again, with outliers in the way, and errors are honest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dse.calibration.fitting.design_matrix import over_runs, rows_of
+from dse.calibration.fitting.step_cost import choose_edges, fit_step, relative_error, relative_nnls
+from dse.calibration.fitting.step_cost import textbook_held_out_s as textbook
+from dse.model.links import StepCost
+from tests.calibration import synthetic
+from tests.calibration.synthetic import GAMMA, PLANTED, SWITCH_S
+
+
+def rows(algorithm: str = "ring", **options: object):
+    made = synthetic.experiment(**options)
+    kept = [s for s in made.samples if s.algorithm == algorithm]
+    return over_runs(rows_of(kept, made.machine.cores))
+
+
+@pytest.mark.parametrize("algorithm", synthetic.ALGORITHMS)
+def test_planted_parameters_are_recovered(algorithm: str) -> None:
+    found = relative_nnls(rows(algorithm), PLANTED.edges_bytes, GAMMA)
+    planted = [PLANTED.latency_s, *PLANTED.s_per_byte, *PLANTED.jump_s, SWITCH_S]
+    assert found == pytest.approx(planted, rel=1e-3)
+
+
+def test_ten_fold_outliers_barely_move_the_fit() -> None:
+    clean = relative_nnls(rows("ring"), PLANTED.edges_bytes, GAMMA)
+    dirty = relative_nnls(rows("ring", outliers=9), PLANTED.edges_bytes, GAMMA)
+    assert dirty[:3] == pytest.approx(clean[:3], rel=0.1)
+
+
+def test_edges_are_found_where_there_are_regimes_and_only_there() -> None:
+    assert 65536.0 in choose_edges(rows("recursive-doubling", noise=0.01), GAMMA)
+    straight = StepCost(3e-6, (1e-9,))
+    assert choose_edges(rows("recursive-doubling", step=straight, noise=0.05), GAMMA) == ()
+
+
+def test_a_fit_is_monotone_in_the_message_however_noisy() -> None:
+    noisy = rows("ring", noise=0.8)
+    fit = fit_step(noisy, GAMMA)
+    assert (fit.coefficients >= 0).all()
+    assert (fit.draws >= 0).all()
+
+
+def test_held_out_errors_beat_the_textbook_where_there_are_regimes() -> None:
+    noisy = rows("recursive-doubling", noise=0.02)
+    fit = fit_step(noisy, GAMMA)
+    ours = relative_error(fit.held_out, fit.rows.seconds)
+    theirs = relative_error(textbook(fit.rows, GAMMA), fit.rows.seconds)
+    assert np.median(ours) < 0.1
+    assert np.median(ours) < np.median(theirs) / 2
+
+
+def test_bootstrap_spreads_with_the_noise_and_is_repeatable() -> None:
+    calm, wild = (fit_step(rows("ring", noise=n), GAMMA).draws[:, 0].std() for n in (0.01, 0.2))
+    assert calm < wild
+    once, again = (fit_step(rows("ring", noise=0.1), GAMMA).draws for _ in range(2))
+    assert np.array_equal(once, again)

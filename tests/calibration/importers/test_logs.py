@@ -1,0 +1,202 @@
+"""The import command and its Python form: files that are none, several files, the result."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from dse.calibration import show_profile
+from dse.calibration.experiment import read_experiment
+from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.importers.logs import import_logs, import_to_file
+from dse.errors import DseError, StudyError
+from tests.calibration.importers import samples as s
+from tests.calibration.importers.reading import log
+
+
+def dse(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dse", "calibrate", "import", *map(str, words)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def test_the_command_writes_a_measurement_file_and_says_what_it_found(tmp_path: Path) -> None:
+    out = tmp_path / "acme.measurements.json"
+    nccl, osu = log(tmp_path, "a.log", s.nccl()), log(tmp_path, "b.out", s.OSU)
+    done = dse(nccl, osu, "--system", "acme", "--link", "hdr-ib", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "a.log: nccl-tests, nccl; allreduce, 8 ranks on 2 nodes: 4 rows; 0 rows dropped" in (
+        done.stdout
+    )
+    assert "b.out: OSU, openmpi 4.1.4; allreduce, 4 ranks on 2 nodes: 3 rows; ping-pong" in (
+        done.stdout
+    )
+    found = read_experiment(out)
+    assert (found.name, found.machine, len(found.samples)) == ("acme", None, 9)
+    assert found.source == "a.log (nccl-tests); b.out (OSU)"
+    assert {(x.system, x.link) for x in found.samples} == {("acme", "hdr-ib")}
+
+
+def test_a_failed_command_writes_nothing_and_says_one_line(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    done = dse(log(tmp_path, "x.log", s.OSU_FULL), "--out", out)
+    assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
+    assert done.stderr.count("\n") == 1
+    assert "give --ranks N" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        ("# Benchmarking guide\n\nUse 2 nodes.\n", "is no benchmark output that is known"),
+        ("# Soup\n\nTake two onions.\n", "is no benchmark output that is known"),
+        ('{"format": "dse-measurements/1", "name": "x"}', "is a measurement file already"),
+        ("\x00\x01\x02\x7f", "is no benchmark output that is known"),
+    ],
+)
+def test_files_of_other_kinds(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DseError, match=said):
+        import_logs([log(tmp_path, "other.txt", text)])
+
+
+def test_no_files(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="is a folder"):
+        import_logs([tmp_path])
+    with pytest.raises(StudyError, match=r"nothing.log: cannot be read: No such file"):
+        import_logs([tmp_path / "nothing.log"])
+    with pytest.raises(StudyError, match="no log is given"):
+        import_logs([])
+
+
+@pytest.mark.parametrize("told", [{"ranks": 0}, {"nodes": -1}, {"nodes": 16}])
+def test_counts_that_cannot_be(tmp_path: Path, told: Any) -> None:
+    with pytest.raises(StudyError, match=r"no count|16 nodes for 3 ranks"):
+        import_logs([log(tmp_path, "g.txt", s.GLOO_NOW)], **told)
+
+
+def test_the_log_is_not_overwritten(tmp_path: Path) -> None:
+    path = log(tmp_path, "a.log", s.nccl())
+    with pytest.raises(StudyError, match="is one of the logs"):
+        import_to_file([path], path)
+    assert path.read_text(encoding="utf-8") == s.nccl()
+
+
+def test_no_file_of_another_kind_is_overwritten(tmp_path: Path) -> None:
+    path, study = log(tmp_path, "a.log", s.nccl()), log(tmp_path, "study.yaml", "study: mine\n")
+    with pytest.raises(StudyError, match="is there and is another kind of file"):
+        import_to_file([path], study)
+    assert study.read_text(encoding="utf-8") == "study: mine\n"
+    out = tmp_path / "out.json"
+    assert import_to_file([path], out) == import_to_file([path], out)
+
+
+def test_a_log_given_twice_is_refused(tmp_path: Path) -> None:
+    path = log(tmp_path, "a.log", s.nccl())
+    with pytest.raises(StudyError, match=r"a\.log: is given twice; give it once"):
+        import_logs([path, path])
+    link = tmp_path / "b.log"
+    link.symlink_to(path)
+    with pytest.raises(StudyError, match=r"b\.log: is the same as .*a\.log"):
+        import_logs([path, link])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            {"link": "100 Gbps"},
+            "is a speed, not a name; give --link-bandwidth '100 Gbps'",
+        ),
+        ({"link": "25GB/s"}, "is a speed, not a name"),
+        ({"link": "100"}, "is a speed, not a name"),
+        ({"link": " "}, "is no name"),
+        ({"link_bandwidth": "100"}, "--link-bandwidth: 100 has no unit"),
+        ({"link_bandwidth": "0 Gbps"}, "carries nothing"),
+        ({"algorithm": "rign"}, "--algorithm: 'rign' is not known; did you mean ring?"),
+        ({"algorithm": "zebra"}, "choose from ring, recursive-doubling"),
+        ({"collective": "all_reduce"}, "--collective: 'all_reduce' is not known; did you mean all"),
+    ],
+)
+def test_what_the_user_says_wrongly(tmp_path: Path, told: Any, said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        import_logs([log(tmp_path, "a.log", s.nccl())], **told)
+    assert said in str(caught.value)
+
+
+def test_the_speed_of_the_link_between_nodes(tmp_path: Path) -> None:
+    path = log(tmp_path, "a.log", s.nccl())
+    told = import_logs([path], link_bandwidth="100 Gbps")
+    assert {x.link_bytes_per_s for x in told.samples} == {12.5e9}
+    assert not any("--link-bandwidth" in note for note in told.notes)
+    silent = import_logs([path])
+    assert {x.link_bytes_per_s for x in silent.samples} == {None}
+    assert any("--link-bandwidth" in note for note in silent.notes)
+    with pytest.raises(StudyError, match="all ranks are on one; give --nodes N"):
+        import_logs([log(tmp_path, "imb.txt", s.IMB)], link_bandwidth="100 Gbps")
+
+
+def test_what_is_said_in_vain_is_noted(tmp_path: Path) -> None:
+    path = log(tmp_path, "g.txt", s.GLOO_NOW)
+    notes = import_logs([path], algorithm="tree", collective="broadcast").notes
+    assert any("--algorithm tree is not used" in note for note in notes)
+    assert any("--collective broadcast is not used: the log names allreduce" in n for n in notes)
+
+
+def test_a_link_that_is_no_fabric_is_kept_and_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
+    found = import_to_file([path], out, link="hdr-ib", fabrics=("ib-hdr", "100gbe"))
+    assert {x.link for x in found.samples} == {"hdr-ib"}
+    assert "no fabric of the catalogue has this name" in capsys.readouterr().out
+    import_to_file([path], out, link="ib-hdr", fabrics=("ib-hdr", "100gbe"))
+    assert "no fabric" not in capsys.readouterr().out
+
+
+def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> None:
+    path = log(tmp_path, "imb.txt", s.IMB)
+    found = import_logs([path])
+    (assumed,) = found.assumed
+    assert assumed == "imb.txt does not say on how many nodes; 1 is assumed"
+    assert f"{assumed}, --nodes N corrects it" in found.notes
+    assert import_logs([path], nodes=1).assumed == ()
+    sample = next(x for x in found.samples if x.collective == "allreduce")
+    times = tuple(
+        replace(sample, algorithm="auto", bytes=4**k, median_s=1e-5 + 1e-10 * 4**k)
+        for k in range(2, 12)
+    )
+    fitted = fit_experiments([replace(found, samples=times)], "mine")
+    assert fitted.assumed == (assumed,)
+    shown = Console(file=io.StringIO(), width=160)
+    show_profile(fitted, shown)
+    assert isinstance(shown.file, io.StringIO)
+    assert f"assumed: {assumed}" in shown.file.getvalue()
+
+
+def test_the_same_configuration_again_is_another_run(tmp_path: Path) -> None:
+    first, second = log(tmp_path, "1.log", s.nccl()), log(tmp_path, "2.log", s.nccl())
+    found = import_logs([first, second])
+    assert [x.run for x in found.samples] == [1] * 4 + [2] * 4
+
+
+@pytest.mark.parametrize(
+    ("told", "field", "value"),
+    [
+        ({"library": "mpich-4.2"}, "version", "4.2"),
+        ({"library": "mpich"}, "library", "mpich"),
+        ({"algorithm": "ring"}, "algorithm", "ring"),
+    ],
+)
+def test_what_the_user_adds(tmp_path: Path, told: Any, field: str, value: str) -> None:
+    found = import_logs([log(tmp_path, "imb.txt", s.IMB)], **told)
+    assert {getattr(x, field) for x in found.samples} == {value}
