@@ -116,11 +116,13 @@ def run(
     from pathlib import Path
 
     from dse.options import Options
+    from dse.report.json_form import plain
     from dse.session import run_study
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
-    return run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+    found = run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+    return plain(found)
 
 
 def run_studies(
@@ -184,6 +186,7 @@ def rebuild_report(folder: File) -> Path:
     """
     from pathlib import Path
 
-    from dse.report.write import read_document, write_report
+    from dse.report.document_files import read_document
+    from dse.report.write import write_report
 
     return write_report(read_document(Path(folder)), Path(folder))

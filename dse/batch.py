@@ -174,8 +174,10 @@ def _line(study: str, error: DseError) -> str:
 
 
 def _as_json(result: Result) -> dict[str, Any]:
+    from dse.report.json_form import plain
+
     if result.done:
-        return result.done.document
+        return plain(result.done.document)
     assert result.error is not None
     line = _line(result.study, result.error)
     return {"study": {"path": result.study}, "error": line,
@@ -200,13 +202,13 @@ def _print_table(results: Sequence[Result]) -> None:
             table.add_row(result.study, f"failed: {why}")
             continue
         found = result.done.document
-        best = found["recommended"]
+        best = found.recommended
         table.add_row(
-            found["study"]["name"],
+            found.study.name,
             words.describe(best),
             words.show_gain(found, best),
-            ", ".join(words.show_cost(found, best, sense) for sense in words.minimized(found)),
-            words.count(found["counts"]["points"]),
+            ", ".join(words.show_cost(found, best, sense) for sense in found.objectives.minimized),
+            words.count(found.counts.points),
             words.duration(result.elapsed_s),
             str(result.done.page),
         )

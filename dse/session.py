@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from dse.errors import NoFeasiblePoint, StudyError
 from dse.options import Options
 from dse.progress import shown_progress
-from dse.report.finding import RUN_LOG
+from dse.report.document_files import RUN_LOG
 from dse.session_guided import keep_points, sampler_line, warm_guide
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
+    from dse.report.document import RunDocument
     from dse.search.executors import Executors
     from dse.search.guided import Guide
     from dse.search.run import Progress
@@ -93,9 +93,10 @@ def planned(study: str, options: Options) -> Plan:
 
 def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
-) -> dict[str, Any]:
+) -> RunDocument:
     """Search a study, write its report, print the answer; returns the run document."""
     from dse.report.answer import answer
+    from dse.report.json_form import text
     from dse.search.executors import Executors
 
     started = time.perf_counter()
@@ -110,7 +111,7 @@ def run_study(
             shown = shown_progress(quiet)
             done = searched(plan, executors, options.resume, command, shown, say, started)
     if show_json:
-        print(json.dumps(done.document, indent=1))
+        print(text(done.document))
     say("")
     for sentence in answer(done.document):
         say(sentence)
@@ -127,7 +128,7 @@ def run_study(
 class Done:
     """A finished run: its document, its page, and where the report it did not overwrite is."""
 
-    document: dict[str, Any]
+    document: RunDocument
     page: Path
     earlier: Path | None
 
@@ -138,8 +139,9 @@ def finished(plan: Plan) -> Done | None:
     A guided search is not asked, since its report does not tell its budget, nor one --within a
     share.
     """
-    from dse.report.document import inputs
-    from dse.report.write import FILES, NEAR, read_document
+    from dse.report.document_files import read_document
+    from dse.report.inputs import inputs
+    from dse.report.write import FILES, NEAR
 
     half_done = (plan.folder / RUN_LOG).exists()
     whole = all((plan.folder / name).is_file() for name in FILES if name != NEAR)
@@ -147,8 +149,8 @@ def finished(plan: Plan) -> Done | None:
         return None
     with suppress(StudyError):
         found = read_document(plan.folder)
-        wanted = {**inputs(plan.problem), "engine": "exhaustive", "seed": plan.seed}
-        if all(found.get(key) == value for key, value in wanted.items()):
+        wanted = (inputs(plan.problem), "exhaustive", plan.seed)
+        if (found.inputs, found.engine, found.seed) == wanted:
             return Done(found, plan.folder / "report.html", None)
     return None
 
@@ -163,7 +165,7 @@ def searched(
     started: float,
 ) -> Done:
     """Carry out a plan, from the log to the report. started: of time.perf_counter."""
-    from dse.report import document, runners_up
+    from dse.report import assembly, runners_up
     from dse.report.write import check_writable, earlier_report, write_report
     from dse.search import run as searching
     from dse.search.fingerprint import identity
@@ -192,9 +194,9 @@ def searched(
             )
         total_s = time.perf_counter() - started
         paths = _profile_paths(plan.problem)
-        found = document.build(outcome, command, plan.seed, total_s, paths)
+        found = assembly.build(outcome, command, plan.seed, total_s, paths)
         if plan.within is not None:
-            found["near"] = runners_up.runners_up(outcome, plan.within)
+            found = replace(found, near=runners_up.runners_up(outcome, plan.within))
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
         keep_points(outcome.archive, plan.problem, plan.folder)

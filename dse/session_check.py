@@ -41,7 +41,9 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     check_given(problem.study, values, given, OPTION)
     point = explained(problem, values)
     if as_json:
-        print(json.dumps(point, indent=1))
+        from dse.report import json_form
+
+        print(json_form.text(point))
         return
     from dse.report.explain import lines
 

@@ -27,13 +27,13 @@ def sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
 def warm_guide(problem: Problem, sampler: str, folder: Path | None) -> tuple[Guide, str]:
     """How a search begins, and a line about it (empty without a folder of an earlier run)."""
     from dse.pricing import load
-    from dse.report.write import read_document
+    from dse.report.document_files import read_document
     from dse.search.guided import Guide, Points, warm
 
     if folder is None:
         return Guide(sampler), ""
     document = read_document(folder)
-    configs = [point["config"] for point in document["front"]]
+    configs = [point.config for point in document.front]
     points, dropped = warm.mapped(Points(problem.study), configs, load.known_names())
     line = f"warm start: {len(points)} points of the front in {folder} are priced first"
     if dropped:
@@ -66,10 +66,11 @@ def keep_points(archive: Archive | None, problem: Problem, folder: Path) -> None
 
 def export_run(folder: Path, storage: str, only_front: bool) -> str:
     """Write a finished run into an Optuna storage; returns a line about it."""
-    from dse.report.write import read_document
+    from dse.report.document_files import read_document
+    from dse.report.json_form import plain
     from dse.search.guided import export
 
-    document = read_document(folder)
+    document = plain(read_document(folder))
     path = (folder if folder.is_dir() else folder.parent) / POINTS
     rows = None
     if path.is_file() and not only_front:
