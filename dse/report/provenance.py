@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from dse import catalog
 from dse.catalog import Fact
@@ -12,6 +11,7 @@ from dse.pricing import ruled
 from dse.pricing.chosen import is_chosen, ruling
 from dse.pricing.problem import Problem
 from dse.report import approaches
+from dse.report.document import SourceRow, TransportRow
 from dse.report.measured import server_note
 from dse.study import APPROACH, Wire, split_aggregation
 
@@ -30,13 +30,13 @@ def used_transports(problem: Problem) -> list[str]:
     return list(dict.fromkeys(name for algorithm, name in pairs if algorithm != APPROACH))
 
 
-def transports(problem: Problem) -> list[dict[str, Any]]:
+def transports(problem: Problem) -> list[TransportRow]:
     """The transports of the study, and whether each is calibrated."""
     used = [split_aggregation(text) for text in mentioned(problem, "aggregation")]
     if problem.closed:
         note = f"model {problem.study.model} knows no transports"
-        return [{"name": name, "title": catalog.transport(name).title, "calibrated": False,
-                 "partly": False, "note": note} for name in used_transports(problem)]  # fmt: skip
+        return [TransportRow(name=name, title=catalog.transport(name).title, calibrated=False,
+                             note=note) for name in used_transports(problem)]  # fmt: skip
     rows = []
     for name in used_transports(problem):
         algorithms = [algorithm for algorithm, transport in used if transport == name]
@@ -53,9 +53,10 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
             for algorithm in algorithms
             for priced in _priced_as(problem, algorithm, name)
         ]
-        rows.append({"name": name, "title": catalog.transport(name).title,
-                     "calibrated": all(measured), "partly": any(measured) and not all(measured),
-                     "note": "; ".join(notes)})  # fmt: skip
+        rows.append(TransportRow(
+            name=name, title=catalog.transport(name).title, calibrated=all(measured),
+            partly=any(measured) and not all(measured), note="; ".join(notes),
+        ))  # fmt: skip
     return [*rows, *approaches.transports(problem)]
 
 
@@ -100,19 +101,19 @@ def devices(problem: Problem) -> list[str]:
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
 
 
-def sources(problem: Problem) -> list[dict[str, str]]:
+def sources(problem: Problem) -> list[SourceRow]:
     """Every catalogue fact behind the study, with where it is from and when it was read."""
-    rows: list[dict[str, str]] = []
+    rows: list[SourceRow] = []
 
     def add(item: str, facts: Iterable[Fact]) -> None:
         for fact in facts:
             source = catalog.sources().get(fact.source)
-            rows.append({
-                "item": item, "fact": fact.name, "value": fact.text,
-                "source": source.title if source else fact.source,
-                "url": source.url if source else "", "accessed": fact.accessed,
-                "date": fact.date, "status": fact.status,
-            })  # fmt: skip
+            rows.append(SourceRow(
+                item=item, fact=fact.name, value=fact.text,
+                source=source.title if source else fact.source,
+                url=source.url if source else "", accessed=fact.accessed,
+                date=fact.date, status=fact.status,
+            ))  # fmt: skip
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
     for name in mentioned(problem, "node"):
