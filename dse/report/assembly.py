@@ -36,7 +36,7 @@ from dse.report.document import (
 )
 from dse.report.inputs import inputs
 from dse.report.points import describe
-from dse.report.recommend import recommended, why
+from dse.report.recommendation import recommended, why
 from dse.search.guided import number_name
 from dse.search.run import Outcome
 from dse.study import Axis

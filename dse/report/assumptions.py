@@ -11,8 +11,8 @@ from dse.pricing import caveats, hardware, ruled
 from dse.pricing.chosen import MOST_NAMES, measured_choices, ruling
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.closed import CLOSED_LINES
-from dse.report.measured import efficiency_lines, server_assumptions
+from dse.report.pai_assumptions import CLOSED_LINES
+from dse.report.profile_notes import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 from dse.study import split_aggregation
 

@@ -12,7 +12,7 @@ from dse.pricing.chosen import is_chosen, ruling
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.document import SourceRow, TransportRow
-from dse.report.measured import server_note
+from dse.report.profile_notes import server_note
 from dse.study import APPROACH, Wire, split_aggregation
 
 

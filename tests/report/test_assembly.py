@@ -14,13 +14,12 @@ from dse.calibration.experiment import write_experiment
 from dse.pricing import coverage
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import assembly, recommend
+from dse.report import assembly
 from dse.report.design_point import Explained, StepTerms
 from dse.report.document import RunDocument
 from dse.report.explain import lines
 from dse.report.json_form import parsed, plain, text
-from dse.search.run import FrontPoint, run
-from dse.study import Objective
+from dse.search.run import run
 from tests.calibration import synthetic
 from tests.pricing import studies
 from tests.pricing.priced import at, width
@@ -131,56 +130,6 @@ def test_a_baseline_that_could_not_run_is_named(tmp_path: Path) -> None:
     missed = assembly.baseline_misses(load(studies.written(tmp_path, big)))
     assert len(missed) == 1
     assert "more memory than an accelerator has" in missed[0]
-
-
-def front(*rows: tuple[float, float]) -> list[FrontPoint]:
-    return [FrontPoint({}, {}, gain, cost, 0.0, 0, ()) for gain, cost in rows]
-
-
-def test_the_knee_stands_highest_above_the_chord() -> None:
-    points = front((1, 1), (8, 2), (9, 4), (16, 16))
-    assert recommend.recommended(points, "knee") == 1
-    assert recommend.recommended(points, "fastest") == 3
-
-
-def test_cheapest_within_five_per_cent() -> None:
-    points = front((1, 1), (94, 2), (95, 3), (99, 4), (100, 5))
-    assert recommend.recommended(points, "cheapest-within-5%") == 2
-    assert recommend.recommended(front((3, 7)), "cheapest-within-5%") == 0
-
-
-def three(*rows: tuple[float, float, float]) -> list[FrontPoint]:
-    return [FrontPoint({}, {}, gain, cost, other, 0, ()) for gain, cost, other in rows]
-
-
-def test_with_two_costs_the_fastest_need_not_be_the_dearest() -> None:
-    points = three((1, 1, 9), (97, 3, 4), (98, 3, 5), (100, 4, 8), (100, 5, 7), (50, 6, 1))
-    assert recommend.recommended(points, "fastest") == 3
-    assert recommend.recommended(points, "cheapest-within-5%") == 1
-
-
-def test_the_knee_of_three_is_that_of_two_where_one_cost_says_nothing_new() -> None:
-    two = ((1, 1), (8, 2), (9, 4), (16, 16))
-    same = three(*((gain, cost, 5 * cost) for gain, cost in two))
-    flat = three(*((gain, cost, 7.0) for gain, cost in two))
-    assert recommend.recommended(same, "knee") == recommend.recommended(flat, "knee") == 1
-
-
-def test_the_knee_of_three_minds_both_costs() -> None:
-    points = three((1, 1, 1), (8, 2, 16), (8, 4, 2), (16, 16, 16))
-    assert recommend.recommended(points, "knee") == 2
-    assert recommend.recommended(three((8, 2, 16), (8, 4, 2)), "knee") == 0
-
-
-@pytest.mark.parametrize("rule", recommend.RULES)
-def test_every_rule_says_what_it_does_with_two_costs(rule: str) -> None:
-    two = (Objective("speedup", "maximize"), Objective("capital", "minimize"))
-    one = recommend.why(rule, two)
-    both = recommend.why(rule, (*two, Objective("time_to_target", "minimize")))
-    assert one == recommend.RULES[rule]
-    assert "capital" in both
-    assert ("time to target" in both) is (rule != "fastest")
-    assert "{" not in both
 
 
 def told(problem: Problem, **values: object) -> Explained:
