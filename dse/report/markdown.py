@@ -7,9 +7,9 @@ from functools import cache
 
 import jinja2
 
-from dse.report import words
+from dse.report import sections, words
 from dse.report.document import RunDocument
-from dse.report.page import TEMPLATES, sections
+from dse.report.page import TEMPLATES
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -20,7 +20,8 @@ class Verbatim(str):
 
 def render_markdown(document: RunDocument) -> str:
     """The report of a run as GitHub-flavoured Markdown."""
-    text = environment().get_template("report.md.j2").render(sections(document))
+    bodies = sections.bodies(document, environment(), "md")
+    text = environment().get_template("report.md.j2").render(d=document, sections=bodies)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

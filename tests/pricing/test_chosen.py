@@ -17,7 +17,7 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import assembly, provenance
 from dse.report.assumptions import assumptions
-from dse.report.page import profile as shown
+from dse.report.sections import profile as shown
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
 from tests.pricing import studies

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dse.report import page, tables, words
+from dse.report import page, sections, tables, words
 from dse.report.document import RunDocument
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
@@ -108,7 +108,7 @@ def test_a_page_of_three_objectives_names_all(cost: str, also: str) -> None:
     titles = [words.OBJECTIVES[name].title for name in ("speedup", cost, also)]
     assert f"in {titles[0]}, {titles[1]} or {titles[2]} and as good in the others" in text
     assert f"The colour of a front point is its {titles[2]}." in text
-    tiles = [label for label, _, _ in page.tiles(run)]
+    tiles = [label for label, _, _ in sections.tiles(run)]
     assert {tables.capital(title) for title in titles[1:]} <= set(tiles)
     assert "both faster and cheaper" not in text
 
@@ -183,27 +183,6 @@ def test_unusual_runs_render(change: Any) -> None:
     run = written()
     change(run)
     assert Reader(page.render_page(read(run))).sections == SECTIONS
-
-
-def test_what_binds_names_front_points_near_a_bound() -> None:
-    run = written()
-    run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
-    run["constraints"] += ["capital / gpus <= 50 kUSD", "gpus >= 1", "no constraint at all"]
-    found = page.bounds(read(run))
-    assert [text for text, _, _ in found] == ["capital <= 1.2 MUSD"]
-    assert len(run["front"]) in found[0][2]
-
-
-def test_rejections_are_sorted_and_relative_to_the_space(run: RunDocument) -> None:
-    rows = page.rejected(run)
-    assert rows[0][0] == "capital <= 1.2 MUSD"
-    assert rows[0][2] == pytest.approx(rows[0][1] / run.counts.points)
-
-
-def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
-    run = written()
-    run["fastest"]["config"]["gpus"] = "128"
-    assert "GPUs = 128" in page.edges(read(run))
 
 
 SCRIPT = """
