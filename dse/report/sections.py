@@ -188,8 +188,18 @@ def edges(document: RunDocument) -> list[str]:
     return lines
 
 
-def profile(item: CalibrationRow) -> dict[str, Any]:
-    """One calibration profile: facts as (name, text), errors per algorithm."""
+@dataclass(frozen=True)
+class Profile:
+    """A calibration profile: its facts as (name, text), and the errors of each algorithm."""
+
+    name: str
+    transport: str
+    facts: tuple[tuple[str, str], ...]
+    errors: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def profile(item: CalibrationRow) -> Profile:
+    """One calibration profile in words."""
     low, high = item.message_bytes
     gamma = item.gamma_s_per_byte
     facts = [
@@ -206,14 +216,18 @@ def profile(item: CalibrationRow) -> dict[str, Any]:
         ("Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"),
         ("File", f"{item.path} ({item.hash[:12]})"),
     ]
-    errors = [
-        (_judged(name, fit.held_out),
-         [words.UNKNOWN if error is None else words.percent(error)
-          for error in (fit.error_median, fit.error_p90, fit.textbook_error_median)])
+    errors = tuple(
+        (_judged(name, fit.held_out), tuple(map(_error, (
+            fit.error_median, fit.error_p90, fit.textbook_error_median,
+        ))))
         for name, fit in item.algorithms.items()
-    ]  # fmt: skip
-    return {"name": item.name, "transport": item.transport, "errors": errors,
-            "facts": [(key, str(value)) for key, value in facts if value]}  # fmt: skip
+    )  # fmt: skip
+    known = tuple((key, str(value)) for key, value in facts if value)
+    return Profile(item.name, item.transport, known, errors)
+
+
+def _error(share: float | None) -> str:
+    return words.UNKNOWN if share is None else words.percent(share)
 
 
 def _judged(algorithm: str, held_out: str | None) -> str:

@@ -61,7 +61,7 @@ def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> No
     assert why_unpriced(problem, point) in said
     assert why_unpriced(problem, problem.study.baseline.values) == ""
     assert f"mind: {said}" in check.lines(problem)
-    assert check.checked(problem)["cautions"][0] == said
+    assert check.checked(problem).cautions[0] == said
     described = Explained(**vars(describe(problem, point)), why_unpriced=said)
     assert said in lines(described)[-1]
 
