@@ -71,7 +71,7 @@ def test_a_runner_up_has_a_second_cost_where_the_study_has(other: float | None) 
     assert parsed(RunnersUp, plain(near)) == near
 
 
-def test_a_number_that_is_none_is_not_written() -> None:
+def test_what_is_not_a_finite_number_is_not_written() -> None:
     row = RunnerUp(of=0, behind=float("nan"), config={}, gain=2.0, cost=1e5)
     with pytest.raises(ValueError, match="not JSON compliant"):
         text(row)
