@@ -118,10 +118,12 @@ def run(
 
     from dse.commands.options import Options
     from dse.commands.run import run_study
+    from dse.report.json_form import plain
 
     folder = None if out is None else Path(out)
     options = Options(folder, engine, executor, address, budget, seed, resume)
-    return run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+    found = run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+    return plain(found)
 
 
 def run_studies(
@@ -185,6 +187,7 @@ def rebuild_report(folder: File) -> Path:
     """
     from pathlib import Path
 
-    from dse.report.write import read_document, write_report
+    from dse.report.document_files import read_document
+    from dse.report.write import write_report
 
     return write_report(read_document(Path(folder)), Path(folder))

@@ -16,6 +16,7 @@ def check_study(study: str, as_json: bool) -> None:
     """Print what a study would search, without searching."""
     from dse.pricing import load
     from dse.report import check
+    from dse.report.json_form import plain
 
     problem = load.load(study)
-    print(json.dumps(check.checked(problem)) if as_json else "\n".join(check.lines(problem)))
+    print(json.dumps(plain(check.checked(problem))) if as_json else "\n".join(check.lines(problem)))

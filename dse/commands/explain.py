@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +45,9 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     check_given(problem, values, given, OPTION)
     point = explained(problem, values)
     if as_json:
-        print(json.dumps(point, indent=1))
+        from dse.report import json_form
+
+        print(json_form.text(point))
         return
     from dse.report.explain import lines
 

@@ -26,10 +26,11 @@ def export(
 
 def export_run(folder: Path, storage: str, only_front: bool) -> str:
     """Write a finished run into an Optuna storage; returns a line about it."""
-    from dse.report.write import read_document
+    from dse.report.document_files import read_document
+    from dse.report.json_form import plain
     from dse.search.guided import export
 
-    document = read_document(folder)
+    document = plain(read_document(folder))
     path = (folder if folder.is_dir() else folder.parent) / POINTS
     rows = None
     if path.is_file() and not only_front:

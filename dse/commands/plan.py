@@ -8,16 +8,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.commands.options import Options
 from dse.errors import NoFeasiblePoint, OutputError, StudyError
-from dse.report.finding import RUN_LOG
+from dse.report.document_files import RUN_LOG
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
+    from dse.report.document import RunDocument
     from dse.search.executors import Executors
     from dse.search.guided import Archive, Guide
     from dse.search.run import Progress
@@ -103,7 +104,7 @@ def _sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
 class Done:
     """A finished run: its document, its page, and where the report it did not overwrite is."""
 
-    document: dict[str, Any]
+    document: RunDocument
     page: Path
     earlier: Path | None
 
@@ -114,8 +115,9 @@ def finished(plan: Plan) -> Done | None:
     A guided search is not asked, since its report does not tell its budget, nor one --within a
     share.
     """
-    from dse.report.document import inputs
-    from dse.report.write import FILES, NEAR, read_document
+    from dse.report.document_files import read_document
+    from dse.report.inputs import inputs
+    from dse.report.write import FILES, NEAR
 
     half_done = (plan.folder / RUN_LOG).exists()
     whole = all((plan.folder / name).is_file() for name in FILES if name != NEAR)
@@ -123,8 +125,8 @@ def finished(plan: Plan) -> Done | None:
         return None
     with suppress(StudyError):
         found = read_document(plan.folder)
-        wanted = {**inputs(plan.problem), "engine": "exhaustive", "seed": plan.seed}
-        if all(found.get(key) == value for key, value in wanted.items()):
+        wanted = (inputs(plan.problem), "exhaustive", plan.seed)
+        if (found.inputs, found.engine, found.seed) == wanted:
             return Done(found, plan.folder / "report.html", None)
     return None
 
@@ -139,7 +141,7 @@ def searched(
     started: float,
 ) -> Done:
     """Carry out a plan, from the log to the report. started: of time.perf_counter."""
-    from dse.report import document, runners_up
+    from dse.report import assembly, runners_up
     from dse.report.write import check_writable, earlier_report, write_report
     from dse.search import run as searching
     from dse.search.fingerprint import identity
@@ -168,9 +170,9 @@ def searched(
             )
         total_s = time.perf_counter() - started
         paths = _profile_paths(plan.problem)
-        found = document.build(outcome, command, plan.seed, total_s, paths)
+        found = assembly.build(outcome, command, plan.seed, total_s, paths)
         if plan.within is not None:
-            found["near"] = runners_up.runners_up(outcome, plan.within)
+            found = replace(found, near=runners_up.runners_up(outcome, plan.within))
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
         _keep_points(outcome.archive, plan.problem, plan.folder)
@@ -180,13 +182,13 @@ def searched(
 def _warm_guide(problem: Problem, sampler: str, folder: Path | None) -> tuple[Guide, str]:
     """How a search begins, and a line about it (empty without a folder of an earlier run)."""
     from dse.pricing import load
-    from dse.report.write import read_document
+    from dse.report.document_files import read_document
     from dse.search.guided import Guide, Points, warm
 
     if folder is None:
         return Guide(sampler), ""
     document = read_document(folder)
-    configs = [point["config"] for point in document["front"]]
+    configs = [point.config for point in document.front]
     points, dropped = warm.mapped(Points(problem.study), configs, load.known_names())
     line = f"warm start: {len(points)} points of the front in {folder} are priced first"
     if dropped:

@@ -18,11 +18,11 @@ def rebuilt(folder: Path) -> Path:
 
     Returns the path of its page. ``folder`` may also be the document itself.
     """
-    from dse.report.finding import FLEET, document_path
+    from dse.report.document_files import FLEET, document_path, read_document
 
     path = document_path(folder)
     if path.name != FLEET:
-        from dse.report.write import read_document, write_report
+        from dse.report.write import write_report
 
         return write_report(read_document(path), path.parent)
     from dse.fleet.answers import FORMAT

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +15,9 @@ from dse.commands.plan import finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
 from dse.commands.terminal import command_line
+
+if TYPE_CHECKING:
+    from dse.report.document import RunDocument
 
 Studies = Annotated[
     list[str],
@@ -88,9 +90,10 @@ def run(
 
 def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
-) -> dict[str, Any]:
+) -> RunDocument:
     """Search a study, write its report, print the answer; returns the run document."""
     from dse.report.answer import answer
+    from dse.report.json_form import text
     from dse.search.executors import Executors
 
     started = time.perf_counter()
@@ -105,7 +108,7 @@ def run_study(
             shown = shown_progress(quiet)
             done = searched(plan, executors, options.resume, command, shown, say, started)
     if show_json:
-        print(json.dumps(done.document, indent=1))
+        print(text(done.document))
     say("")
     for sentence in answer(done.document):
         say(sentence)

@@ -176,8 +176,10 @@ def _line(study: str, error: DseError) -> str:
 
 
 def _as_json(result: Result) -> dict[str, Any]:
+    from dse.report.json_form import plain
+
     if result.done:
-        return result.done.document
+        return plain(result.done.document)
     assert result.error is not None
     line = _line(result.study, result.error)
     return {"study": {"path": result.study}, "error": line,
@@ -199,15 +201,14 @@ def _print_table(results: Sequence[Result]) -> None:
             rows.append((result.study, f"failed: {why}"))
             continue
         found = result.done.document
-        best = found["recommended"]
-        cost = ", ".join(words.show_cost(found, best, sense) for sense in words.minimized(found))
+        best, senses = found.recommended, found.objectives.minimized
         rows.append(
             (
-                found["study"]["name"],
+                found.study.name,
                 words.describe(best),
                 words.show_gain(found, best),
-                cost,
-                words.count(found["counts"]["points"]),
+                ", ".join(words.show_cost(found, best, sense) for sense in senses),
+                words.count(found.counts.points),
                 words.duration(result.elapsed_s),
                 str(result.done.page),
             )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from dse.report.design_point import Point
+from dse.report.document import Counts, RunDocument, Sense
 from dse.report.words import (
     INTERVAL,
-    Document,
-    Point,
     aim,
     choice,
     cost,
@@ -16,7 +13,6 @@ from dse.report.words import (
     describe,
     gain_interval,
     interval,
-    minimized,
     percent,
     says_who,
     show_cost,
@@ -26,71 +22,70 @@ from dse.report.words import (
 )
 
 
-def answer(document: Document) -> list[str]:
+def answer(document: RunDocument) -> list[str]:
     """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
-    best, base = document["recommended"], document["baseline"]
-    joint, *others = (_against(document, best, base, sense) for sense in minimized(document))
+    best, base = document.recommended, document.baseline
+    joint, *others = (
+        _against(document, best, base, sense) for sense in document.objectives.minimized
+    )
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
-    if best["config"] == base["config"]:
+    if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
              f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
-    if document["engine"] == "guided":
-        lines.append(_how_far(document["counts"]))
-    if near := document.get("near"):
-        share, listed = f"{100 * near['within']:g} %", f"{len(near['rows'])} are in near.csv"
-        lines.append(f"Within {share} of the front are {near['points']:,} more points; {listed}.")
-    lines += [
-        f"Mind: {caution}" for caution in (*_left_out(best, base), *document.get("cautions", ()))
-    ]
-    missed = base.get("misses") or []
-    if missed:
-        lines.append(f"Mind the baseline: {' and '.join(missed)}.")
+    if document.engine == "guided":
+        lines.append(_how_far(document.counts))
+    if near := document.near:
+        share, listed = f"{100 * near.within:g} %", f"{len(near.rows)} are in near.csv"
+        lines.append(f"Within {share} of the front are {near.points:,} more points; {listed}.")
+    lines += [f"Mind: {caution}" for caution in (*_left_out(best, base), *document.cautions)]
+    if base.misses:
+        lines.append(f"Mind the baseline: {' and '.join(base.misses)}.")
     return lines
 
 
 def _left_out(best: Point, base: Point) -> list[str]:
     """What a speedup leaves out of a step that takes more samples, or more nodes."""
     left = []
-    if best["global_batch"] > base["global_batch"]:
+    if best.global_batch > base.global_batch:
         left.append("that a larger batch may need more samples")
-    if best["nodes"] > base["nodes"]:
+    if best.nodes > base.nodes:
         left.append("the time spent waiting for the slowest node")
     if not left:
         return []
     mine, theirs = (
-        f"{count(point['global_batch'])} samples on {count(point['nodes'])} "
-        f"node{'s' * (point['nodes'] != 1)}"
+        f"{count(point.global_batch)} samples on {count(point.nodes)} "
+        f"node{'s' * (point.nodes != 1)}"
         for point in (best, base)
     )
     out = " and ".join(left)
     return [f"A step takes {mine}, the baseline's {theirs}. The speedup leaves out {out}."]
 
 
-def _costs(document: Document, point: Point) -> str:
-    return " and ".join(_cost(document, point, sense) for sense in minimized(document))
+def _costs(document: RunDocument, point: Point) -> str:
+    return " and ".join(_cost(document, point, sense) for sense in document.objectives.minimized)
 
 
-def _reached(document: Document, point: Point) -> str:
+def _reached(document: RunDocument, point: Point) -> str:
     """``3x and costs USD 1 M to buy``, with a second cost ``3x, costs .. and draws 5 kW``."""
-    first, *more = (_cost(document, point, sense) for sense in minimized(document))
+    first, *more = (_cost(document, point, sense) for sense in document.objectives.minimized)
     gain = show_gain(document, point)
     return f"{gain}, {first} and {more[0]}" if more else f"{gain} and {first}"
 
 
-def _cost(document: Document, point: Point, sense: str) -> str:
+def _cost(document: RunDocument, point: Point, sense: Sense) -> str:
     how = aim(document, sense)
     return f"{how.verb} {show_cost(document, point, sense)} {how.tail}".strip()
 
 
-def _gains(document: Document, point: Point) -> str:
-    base, times = describe(document["baseline"]), shown(point["speedup"], "x")
-    if document["objectives"]["maximize"] == "throughput":
+def _gains(document: RunDocument, point: Point) -> str:
+    base, times = describe(document.baseline), shown(point.speedup, "x")
+    if document.objectives.maximize == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
     return f"It runs {times} as fast as the baseline ({base})"
 
 
-def _against(document: Document, point: Point, base: Point, sense: str) -> str:
+def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> str:
     mine, theirs = cost(document, point, sense), cost(document, base, sense)
     if mine is None or not theirs:
         return f"{_cost(document, point, sense)}; that of the baseline is unknown"
@@ -103,11 +98,11 @@ def _against(document: Document, point: Point, base: Point, sense: str) -> str:
     return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}, {change}"
 
 
-def _nearly(document: Document) -> str:
-    cheap, fast = document["cheapest_within_5_percent"], document["fastest"]
+def _nearly(document: RunDocument) -> str:
+    cheap, fast = document.cheapest_within_5_percent, document.fastest
     least = aim(document, "minimize").least
-    if cheap["config"] == fast["config"]:
-        if fast["config"] == document["recommended"]["config"]:
+    if cheap.config == fast.config:
+        if fast.config == document.recommended.config:
             return "It is also the fastest point, and nothing for less comes within 5 % of it."
         return (
             f"The fastest point reaches {_reached(document, fast)}: "
@@ -117,8 +112,8 @@ def _nearly(document: Document) -> str:
     if price is not None and whole:
         saved = percent(1 - price / whole)
         less = f", which is {saved} cheaper than the fastest ({show_gain(document, fast)})"
-    if cheap["config"] == document["recommended"]["config"]:
-        also = "" if document["recommended"]["rule"] == "cheapest-within-5%" else "also "
+    if cheap.config == document.recommended.config:
+        also = "" if document.recommended.rule == "cheapest-within-5%" else "also "
         return f"It is {also}the {least} point within 5 % of the fastest{less}."
     return (
         f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"
@@ -129,14 +124,14 @@ def _nearly(document: Document) -> str:
 def _chosen(point: Point) -> str:
     """That the algorithm follows from rules, where it does."""
     taken = choice(point)
-    if not taken:
+    if not point.chosen or not taken:
         return ""
-    return f" Its algorithm was not measured; by {point['chosen']['rules']} it is {taken}."
+    return f" Its algorithm was not measured; by {point.chosen.rules} it is {taken}."
 
 
-def _how_far(counts: Mapping[str, Any]) -> str:
+def _how_far(counts: Counts) -> str:
     """How much of the space a guided search saw, and why it ended."""
-    points, space, budget = counts["points"], counts.get("space"), counts.get("budget")
+    points, space, budget = counts.points, counts.space, counts.budget
     priced = f"The search was guided: it priced {count(points)} points"
     if points == space:
         return f"{priced}, which are all there are, so the front is exact."
@@ -148,17 +143,16 @@ def _how_far(counts: Mapping[str, Any]) -> str:
     return f"{priced}, and others may be better."
 
 
-def _how_sure(document: Document) -> str:
-    point, base = document["recommended"], document["baseline"]
+def _how_sure(document: RunDocument) -> str:
+    point, base = document.recommended, document.baseline
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None or name == "no communication":
         return f"How sure: no interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"How sure: {ends}, a {INTERVAL} of the calibration and of the computing model's error"
-    own = base.get("interval")
-    if own:
-        mine, theirs = (interval(i["step_s"], "s") for i in (point["interval"], own))
+    if base.interval and point.interval:
+        mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
         text += f" (a step takes {mine}, the baseline's {theirs})"
     if name == "extrapolated":
         text += "; it lies outside the measured range, where that is only a guide"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from dse import catalog
 from dse.catalog import Fact
 from dse.pricing.problem import Problem
+from dse.report.design_point import ApproachTerms
+from dse.report.document import TransportRow
 from dse.study import AggregationName
 
 _MS, _US, _MIB = 1e3, 1e6, 2.0**20
@@ -23,12 +24,11 @@ def used_approaches(problem: Problem) -> list[catalog.Approach]:
     ]
 
 
-def transports(problem: Problem) -> Iterator[dict[str, Any]]:
+def transports(problem: Problem) -> Iterator[TransportRow]:
     """A row for each, as :func:`dse.report.provenance.transports` has them."""
     for facts in used_approaches(problem):
         note = f"as the catalogue knows it, not measured; {_checked(facts)}"
-        yield {"name": facts.name, "title": facts.title, "calibrated": False, "partly": False,
-               "note": note}  # fmt: skip
+        yield TransportRow(name=facts.name, title=facts.title, calibrated=False, note=note)
 
 
 def assumptions(problem: Problem) -> Iterator[str]:
@@ -48,26 +48,26 @@ def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
         yield f"approach {facts.name}", facts.facts
 
 
-def lines(known: Mapping[str, Any], step_s: float) -> list[str]:
-    """The terms of one point's approach, see :func:`dse.report.points.explained`."""
-    cost = f"{known['message_s'] * _US:g} us a message, {known['link_efficiency']:.1%} of the link"
-    out = [f"approach         {known['title']}", f"                 {cost}"]
-    queries, adding, fusion = known["queries"], known["sum"], known["fusion"]
-    if queries["per_message"]:
-        asked = f"{queries['per_message']:g} driver queries a message, {queries['query_s'] * _US:g}"
-        out.append(f"  {asked} us each{_without(queries['without_step_s'], step_s)}")
-    if adding["s_per_byte"] or adding["start_s"]:
-        speed = 1e-9 / adding["s_per_byte"] if adding["s_per_byte"] else float("inf")
-        rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding['copied']}"
-        summed = f"sums on the {adding['where']}: {rate}, {adding['start_s'] * _US:g} us to begin"
-        out.append(f"  {summed}{_without(adding['without_step_s'], step_s)}")
+def lines(known: ApproachTerms, step_s: float) -> list[str]:
+    """The terms of one point's approach."""
+    cost = f"{known.message_s * _US:g} us a message, {known.link_efficiency:.1%} of the link"
+    out = [f"approach         {known.title}", f"                 {cost}"]
+    queries, adding, fusion = known.queries, known.sum, known.fusion
+    if queries.per_message:
+        asked = f"{queries.per_message:g} driver queries a message, {queries.query_s * _US:g}"
+        out.append(f"  {asked} us each{_without(queries.without_step_s, step_s)}")
+    if adding.s_per_byte or adding.start_s:
+        speed = 1e-9 / adding.s_per_byte if adding.s_per_byte else float("inf")
+        rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding.copied}"
+        summed = f"sums on the {adding.where}: {rate}, {adding.start_s * _US:g} us to begin"
+        out.append(f"  {summed}{_without(adding.without_step_s, step_s)}")
     else:
-        out.append(f"  sums {adding['where']}")
+        out.append(f"  sums {adding.where}")
     if fusion is not None:
-        buffer = f"{fusion['buffer_bytes'] / _MIB:g} MiB"
-        out.append(f"  tensors fused up to {buffer}, every {fusion['cycle_s'] * _MS:g} ms at most")
-    if known["unverified"]:
-        out.append(f"  unverified: {', '.join(known['unverified'])}")
+        buffer = f"{fusion.buffer_bytes / _MIB:g} MiB"
+        out.append(f"  tensors fused up to {buffer}, every {fusion.cycle_s * _MS:g} ms at most")
+    if known.unverified:
+        out.append(f"  unverified: {', '.join(known.unverified)}")
     return out
 
 

@@ -13,8 +13,8 @@ from dse.pricing.aggregations import serving
 from dse.pricing.library_choices import MOST_NAMES, measured_choices
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.closed import CLOSED_LINES
-from dse.report.measured import efficiency_lines, server_assumptions
+from dse.report.pai_assumptions import CLOSED_LINES
+from dse.report.profile_notes import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from dse.pricing.caveats import cautions, unsupported
 from dse.pricing.problem import Problem
@@ -12,23 +12,37 @@ from dse.search.estimate import estimate
 from dse.study import Study
 
 
-def checked(problem: Problem) -> dict[str, Any]:
-    """The same for programs: size, estimated seconds on one core and memory, engine and why,
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A study's size (None: continuous), estimated seconds on one core and memory, engine and why,
     cautions. priced_whole_because: constraints that leave no point to be counted without its price.
     """
+
+    study: str
+    points: int | None
+    estimated_s: float | None
+    estimated_bytes: float | None
+    priced_whole_because: tuple[str, ...]
+    engine: str
+    reason: str
+    cautions: tuple[str, ...]
+
+
+def checked(problem: Problem) -> Checked:
+    """What `dse check` says of a study, for programs."""
     study = problem.study
     engine, reason = searching.choose_engine(problem, study.search.engine)
     expected = None if problem.points is None else estimate(problem)
-    return {
-        "study": study.name,
-        "points": problem.points,
-        "estimated_s": None if expected is None else expected.seconds,
-        "estimated_bytes": None if expected is None else expected.bytes,
-        "priced_whole_because": bounds.steps_decide(study),
-        "engine": engine,
-        "reason": reason,
-        "cautions": [*cautions(problem), *unsupported(problem)],
-    }
+    return Checked(
+        study=study.name,
+        points=problem.points,
+        estimated_s=None if expected is None else expected.seconds,
+        estimated_bytes=None if expected is None else expected.bytes,
+        priced_whole_because=tuple(bounds.steps_decide(study)),
+        engine=engine,
+        reason=reason,
+        cautions=(*cautions(problem), *unsupported(problem)),
+    )
 
 
 def objectives(study: Study) -> list[str]:
@@ -52,14 +66,14 @@ def lines(problem: Problem) -> list[str]:
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
-    out += [f"mind: {caution}" for caution in found["cautions"]]
-    decided = found["priced_whole_because"]
+    out += [f"mind: {caution}" for caution in found.cautions]
+    decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)
         out.append(
             f"mind: an exhaustive search must price every point because of {texts}; without, "
             "bounds would rule most out"
         )
-    points = found["points"]
+    points = found.points
     size = "continuous" if points is None else f"{points:,} points"
-    return [*out, f"ok: {size}; {found['engine']} search, {found['reason']}"]
+    return [*out, f"ok: {size}; {found.engine} search, {found.reason}"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from dse.report import approaches, words
+from dse.report.design_point import Explained
 
 _TERMS = {
     "forward_s": "forward pass",
@@ -29,71 +27,67 @@ _SERVERS, ONE_SERVER = "ps_servers", 1
 _SECONDS_FROM = 10.0  # a step of so long is told in seconds
 
 
-def lines(point: Mapping[str, Any]) -> list[str]:
-    """Configuration, terms of the step with their share, money, memory and flags.
-
-    ``point`` is a point of run.json with ``constraints``: text -> whether it is met.
-    """
-    beside = point.get("not_searched", ())
+def lines(point: Explained) -> list[str]:
+    """Configuration, terms of the step with their share, money, memory and flags."""
     out = []
-    for name, label in point["config"].items():
-        said = "  (not in the study: never tried)" if name in beside else ""
+    for name, label in point.config.items():
+        said = "  (not in the study: never tried)" if name in point.not_searched else ""
         if not words.matters(point, name):
             said = "  (does not matter here)"
         if label:
             out.append(f"{name:<16} {label}{said}")
-    if words.served(point) and not point["config"].get(_SERVERS):
+    if words.served(point) and not point.config.get(_SERVERS):
         out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
-    step_s = point["step_s"]
+    step_s = point.step_s
     if step_s is None:
-        missed = [text for text, met in point["constraints"].items() if not met]
+        missed = [text for text, met in point.constraints.items() if not met]
         out += ["", f"step             cannot be computed; not met: {', '.join(missed)}"]
-        why = point.get("why_unpriced")
+        why = point.why_unpriced
         return [*out, f"                 {why}"] if why else out
     scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
     out += ["", f"step             {step_s * scale:.3f} {unit}"]
-    closed = point.get("closed")
-    terms, names = (closed["terms"], _CLOSED) if closed else (point["terms"], _TERMS)
-    for key, text in names.items():
-        seconds = terms[key]
+    closed = point.closed
+    terms, names = (closed.terms, _CLOSED) if closed else (point.terms, _TERMS)
+    for key, seconds in vars(terms).items():
+        text = names[key]
         out.append(f"  {text:<24} {seconds * scale:10.3f} {unit}  {seconds / step_s:5.1%}")
     if closed:
-        how = "the longest of T_d, T_c, T_w" if closed["ideal"] else "T_d + T_c + T_w"
-        out.append(f"  (model pai, {closed['architecture']}: {how})")
+        how = "the longest of T_d, T_c, T_w" if closed.ideal else "T_d + T_c + T_w"
+        out.append(f"  (model pai, {closed.architecture}: {how})")
     else:
-        out.append(f"  (aggregation, hidden or not: {point['comm_s'] * scale:.3f} {unit})")
-    out += ["", f"throughput       {point['throughput_samples_per_s']:,.1f} samples/s"]
-    speedup = f"speedup          {point['speedup']:.3f}"
-    if point["interval"]:
-        low, high = point["interval"]["speedup"]
+        out.append(f"  (aggregation, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
+    out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s"]
+    speedup = f"speedup          {point.speedup:.3f}"
+    if point.interval:
+        low, high = point.interval.speedup
         speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
     out.append(speedup)
+    costs = vars(point.costs)
     for name, unit in _COSTS.items():
-        cost = point["costs"][name]
+        cost = costs[name]
         out.append(f"{name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
-    slack = point["memory_slack_bytes"]
+    slack = point.memory_slack_bytes
     out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
-    out.append(f"calibration      {_calibration(point)}{':' * bool(point.get('why_outside'))}")
-    out += [f"                 {reason}" for reason in point.get("why_outside", ())]
+    out.append(f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}")
+    out += [f"                 {reason}" for reason in point.why_outside]
     choice = words.choice(point)
-    if choice:
-        out.append(f"algorithm        {choice}; chosen by {point['chosen']['rules']}, not measured")
-    folded = point.get("folded_ranks")
-    if folded:
-        many = f"{point['gpus']:.0f} ranks, {folded} beyond a power of two"
+    if choice and point.chosen:
+        out.append(f"algorithm        {choice}; chosen by {point.chosen.rules}, not measured")
+    if point.folded_ranks:
+        many = f"{point.gpus:.0f} ranks, {point.folded_ranks} beyond a power of two"
         out.append(f"algorithm        {many}: a message of those")
         out.append("                 goes to another rank first, and the sum comes back last")
-    if point.get("approach"):
-        out += approaches.lines(point["approach"], step_s)
-    missed = [text for text, met in point["constraints"].items() if not met]
+    if point.approach:
+        out += approaches.lines(point.approach, step_s)
+    missed = [text for text, met in point.constraints.items() if not met]
     out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
     return out
 
 
-def _calibration(point: Mapping[str, Any]) -> str:
+def _calibration(point: Explained) -> str:
     """What was measured of the point."""
-    if point["extrapolated"]:
+    if point.extrapolated:
         return "outside the measured range"
-    if point.get("comm_s") == 0:
+    if point.comm_s == 0:
         return "nothing is communicated, so no measured run is needed"
     return "inside the measured range"

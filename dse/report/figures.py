@@ -8,8 +8,9 @@ from html import escape
 from typing import Any
 
 from dse.report import scales, tables, terms, words
+from dse.report.design_point import Point
+from dse.report.document import RunDocument
 from dse.report.style import ACCENT, INK, MARK, chart_layout, of_a_step, part_of_bar
-from dse.report.words import Document, Point
 
 MOST_BARS = 25
 MOST_GROUPS = 8
@@ -25,14 +26,14 @@ _BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated":
            "not measured": "diamond-open"}  # fmt: skip
 
 
-def front_figure(document: Document) -> str:
+def front_figure(document: RunDocument) -> str:
     """Gain over cost: sampled feasible points, the front with its intervals, the named points.
 
     A second cost is the colour of the front's markers; such a front is no line.
     """
     import plotly.graph_objects as go
 
-    front = [p for p in document["front"] if _known(document, p)]
+    front = [p for p in document.front if _known(document, p)]
     figure = go.Figure(layout=chart_layout(height=560, hovermode="closest"))
     _backdrop(document, figure)
     shades = scales.shades(document, front)
@@ -43,7 +44,7 @@ def front_figure(document: Document) -> str:
             mode="lines", line={"color": ACCENT, "width": 2, "shape": "hv"},
             hoverinfo="skip", name="Front", legendrank=1, showlegend=False,
         )  # fmt: skip
-    numbers = {id(point): at for at, point in enumerate(document["front"], 1)}
+    numbers = {id(point): at for at, point in enumerate(document.front, 1)}
     for behind, symbol in _BEHIND.items():
         points = [p for p in front if words.says_who(p)[0] == behind]
         if points:
@@ -56,26 +57,26 @@ def front_figure(document: Document) -> str:
                           "color": [shades[id(p)] for p in points], **scale}  # fmt: skip
                 scale["showscale"] = False  # one bar is enough
             _points(document, figure, points, titles, f"Front, {behind}", marker)
-    base, best, edge = document["baseline"], document["recommended"], {"color": "white", "width": 1}
+    base, best, edge = document.baseline, document.recommended, {"color": "white", "width": 1}
     if _known(document, best):
         marker = {"symbol": "star", "size": 19, "color": MARK, "line": edge}
-        at = [numbers[id(p)] for p in document["front"] if p["config"] == best["config"]]
+        at = [numbers[id(p)] for p in document.front if p.config == best.config]
         title = "Recommended" + "".join(f" (front point {number})" for number in at)
         _points(document, figure, [best], [title], "Recommended", marker, _side(document, best))
     if _known(document, base):
         marker = {"symbol": "diamond", "size": 13, "color": INK, "line": edge}
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
-    shown, sample = [*front, base], document.get("sample") or {}
+    shown, sample = [*front, base], document.sample
     gains = [words.gain(document, p) for p in shown]
     gains += [end[1] for p in front if (end := words.gain_interval(document, p))]
     prices = [words.cost(document, p) for p in shown]
     layout, how = figure.layout, (words.aim(document, "minimize"), words.aim(document, "maximize"))
-    scales.axis(layout.xaxis, how[0], prices, sample.get("cost", ()), 0.0)
-    scales.axis(layout.yaxis, how[1], gains, sample.get("gain", ()), 0.1)
+    scales.axis(layout.xaxis, how[0], prices, sample.cost, 0.0)
+    scales.axis(layout.yaxis, how[1], gains, sample.gain, 0.1)
     return str(figure.to_json())
 
 
-def time_figure(document: Document) -> str:
+def time_figure(document: RunDocument) -> str:
     """Shares of the step, a bar for the baseline and for the front points (thinned out)."""
     import plotly.graph_objects as go
 
@@ -88,8 +89,8 @@ def time_figure(document: Document) -> str:
         name, values = term.title, [terms.seconds(point)[term.key] for _, point in rows]
         if not any(values):
             continue
-        steps = [point["step_s"] for _, point in rows]
-        shares = [terms.added(p)[term.key] / (p["step_s"] or 1.0) for _, p in rows]
+        steps = [point.step_s or 0.0 for _, point in rows]
+        shares = [terms.added(p)[term.key] / (p.step_s or 1.0) for _, p in rows]
         figure.add_bar(
             y=labels, x=shares, name=name, **part_of_bar(term.color, term.pattern),
             text=[f"{share:.0%}" if share >= 0.08 else "" for share in shares],
@@ -102,15 +103,15 @@ def time_figure(document: Document) -> str:
     return str(figure.to_json())
 
 
-def bars(document: Document) -> list[tuple[str, Point]]:
+def bars(document: RunDocument) -> list[tuple[str, Point]]:
     """(label, point) for the baseline and at most :data:`MOST_BARS` points of the front."""
-    front = document["front"]
+    front = document.front
     keep = {at for at, point in enumerate(front) if tables.role(document, point)}
     free = MOST_BARS - len(keep)
     step = max(1.0, (len(front) - 1) / max(1, free - 1)) if len(front) > MOST_BARS else 1.0
     picked = [round(at * step) for at in range(len(front)) if round(at * step) < len(front)]
     keep.update(picked if step == 1.0 else [at for at in picked if at not in keep][:free])
-    rows: list[tuple[str, Point]] = [("Baseline", document["baseline"])]
+    rows: list[tuple[str, Point]] = [("Baseline", document.baseline)]
     for at in sorted(keep):
         point = front[at]
         name = tables.role(document, point).split(",")[0]
@@ -121,7 +122,7 @@ def bars(document: Document) -> list[tuple[str, Point]]:
     return rows
 
 
-def hover(document: Document, title: str, point: Point) -> str:
+def hover(document: RunDocument, title: str, point: Point) -> str:
     """A point's whole configuration and its numbers, as an aligned block of text."""
     gain = words.aim(document, "maximize")
     bounds = words.interval(words.gain_interval(document, point), gain.unit)
@@ -130,17 +131,17 @@ def hover(document: Document, title: str, point: Point) -> str:
         *([(words.INTERVAL, bounds)] if bounds else []),
         *(
             (words.aim(document, sense).title, words.show_cost(document, point, sense))
-            for sense in words.minimized(document)
+            for sense in document.objectives.minimized
         ),
-        ("step time", words.duration(point["step_s"])),
+        ("step time", words.duration(point.step_s)),
         ("basis", words.says_who(point)[0]),
         ("", ""),
     ]
     rows += [(tables.heading(axis), label) for axis in tables.axis_names(document)
              if (label := words.label(point, axis))]  # fmt: skip
     lines = [f"<b>{escape(title)}</b>", *_aligned(rows)]
-    if point["ties"]:
-        count = "an equal" if point["ties"] == 1 else f"{point['ties']:,} equals"
+    if point.ties:
+        count = "an equal" if point.ties == 1 else f"{point.ties:,} equals"
         ties = tables.equals(point)
         lines += ["", f"<b>and {count}{', differing in' if ties else ''}</b>", *_aligned(ties)]
     return "<br>".join(lines)
@@ -156,18 +157,18 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _side(document: Document, best: Point) -> str:
+def _side(document: RunDocument, best: Point) -> str:
     """Where the word beside the star has room: above the front, unless that is off the chart."""
-    costs = sorted(words.cost(document, p) or 0.0 for p in (*document["front"], best))
+    costs = sorted(words.cost(document, p) or 0.0 for p in (*document.front, best))
     return "bottom right" if (words.cost(document, best) or 0.0) < 1.3 * costs[0] else "top left"
 
 
-def _known(document: Document, point: Point) -> bool:
-    costs = [words.cost(document, point, sense) for sense in words.minimized(document)]
+def _known(document: RunDocument, point: Point) -> bool:
+    costs = [words.cost(document, point, sense) for sense in document.objectives.minimized]
     return None not in costs and words.gain(document, point) is not None
 
 
-def _points(document: Document, figure: Any, points: Sequence[Point], titles: Sequence[str],
+def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles: Sequence[str],
             name: str, marker: dict[str, Any], label: str = "") -> None:  # fmt: skip
     gains = [words.gain(document, p) or 0.0 for p in points]
     bounds = [words.gain_interval(document, p) for p in points]
@@ -186,11 +187,11 @@ def _points(document: Document, figure: Any, points: Sequence[Point], titles: Se
     )  # fmt: skip
 
 
-def _backdrop(document: Document, figure: Any) -> None:
-    sample = document.get("sample") or {}
-    rows = [row for row in zip(sample.get("aggregation", ()), sample.get("cost", ()),
-                               sample.get("gain", ()), strict=True)
-            if row[1] is not None and row[2] is not None]  # fmt: skip
+def _backdrop(document: RunDocument, figure: Any) -> None:
+    sample = document.sample
+    rows = [(name, price, gain)
+            for name, price, gain in zip(sample.aggregation, sample.cost, sample.gain, strict=True)
+            if price is not None and gain is not None]  # fmt: skip
     most = [name for name, _ in Counter(row[0] for row in rows).most_common()]
     kept = most if len(most) <= MOST_GROUPS + 1 else most[:MOST_GROUPS]
     groups: dict[str, list[tuple[float, float]]] = {name: [] for name in sorted(kept)}

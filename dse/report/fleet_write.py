@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dse.report.finding import FLEET as DOCUMENT
-from dse.report.finding import document_path
+from dse.report.document_files import FLEET as DOCUMENT
+from dse.report.document_files import checked_document, document_path
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.words import Document
-from dse.report.write import checked_document, free_name, put
+from dse.report.write import free_name, put
 
 # Every key the page needs, so that a document of another origin is refused in one line.
 NEEDED = frozenset(

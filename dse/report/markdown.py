@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import jinja2
 
-from dse.report import words
-from dse.report.page import TEMPLATES, sections
+from dse.report import sections, words
+from dse.report.document import RunDocument
+from dse.report.page import TEMPLATES
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -19,9 +18,10 @@ class Verbatim(str):
     """Text that is not escaped: it stands in a fenced block."""
 
 
-def render_markdown(document: Mapping[str, Any]) -> str:
-    """The report of a run document (``run.json`` as a dict) as GitHub-flavoured Markdown."""
-    text = environment().get_template("report.md.j2").render(sections(document))
+def render_markdown(document: RunDocument) -> str:
+    """The report of a run as GitHub-flavoured Markdown."""
+    bodies = sections.bodies(document, environment(), "md")
+    text = environment().get_template("report.md.j2").render(d=document, sections=bodies)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 

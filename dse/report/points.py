@@ -5,18 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
+from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
-from dse.model.pai import PaiStep
 from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
+from dse.report.design_point import (
+    ApproachTerms,
+    Bounds,
+    Costs,
+    Explained,
+    Fusion,
+    Interval,
+    PaiStep,
+    PaiTerms,
+    Point,
+    Queries,
+    RuledAlgorithm,
+    RuledAlgorithms,
+    StepTerms,
+    Summing,
+)
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
@@ -26,134 +41,127 @@ INTERVAL = (5.0, 95.0)  # percentiles: a 90 % interval
 
 def describe(
     problem: Problem, values: Mapping[str, Value | None], front: FrontPoint | None = None
-) -> dict[str, Any]:
-    """Everything run.json says of one point; see :mod:`dse.report.document`."""
+) -> Point:
+    """Everything the report says of one point."""
     evaluation = problem.point(values)
     step = evaluation.step
     names = {objective.name for objective in problem.study.objectives} | {"speedup"}
     points = problem.points_at(values)
     outside = points.why_outside()
-    numbers = {name: _scalar(evaluation[name]) for name in sorted(names)}
-    return {
-        "config": labels_of(problem, values),
-        "numbers": continuous_numbers(problem.study, values),
-        **numbers,
-        "throughput_samples_per_s": _scalar(evaluation["throughput"]),
-        "step_s": _scalar(step.step_s),
-        "extrapolated": bool(outside),
-        "why_outside": outside,
-        "interval": _interval(problem, values),
-        "costs": {
-            name: _scalar(evaluation[name]) for name in ("capital", "hourly", "tco", "power")
-        },
-        "gpus": int(np.ravel(evaluation.gpus)[0]),
-        "nodes": int(np.ravel(evaluation["nodes"])[0]),
-        "global_batch": int(np.ravel(evaluation["global_batch"])[0]),
-        "memory_slack_bytes": _scalar(evaluation["memory_slack"]),
-        "terms": {
-            "forward_s": _scalar(step.forward_s),
-            "backward_s": _scalar(step.backward_s),
-            "exposed_s": _scalar(step.exposed_s),
-            "optimizer_s": _scalar(step.optimizer_s),
-            "stalled_s": _scalar(step.stalled_s),
-        },
-        "comm_s": _scalar(step.comm_s),
-        "chosen": _chosen(points),
-        "closed": _closed(points),
-        "ties": front.ties if front else 0,
-        "tied": [dict(labels) for labels in front.tied] if front else [],
-    }
+    return Point(
+        config=labels_of(problem, values),
+        numbers=continuous_numbers(problem.study, values),
+        objectives={name: _scalar(evaluation[name]) for name in sorted(names)},
+        throughput_samples_per_s=_scalar(evaluation["throughput"]),
+        step_s=_scalar(step.step_s),
+        extrapolated=bool(outside),
+        why_outside=tuple(outside),
+        interval=_interval(problem, values),
+        costs=Costs(
+            capital=_scalar(evaluation["capital"]),
+            hourly=_scalar(evaluation["hourly"]),
+            tco=_scalar(evaluation["tco"]),
+            power=_scalar(evaluation["power"]),
+        ),
+        gpus=int(np.ravel(evaluation.gpus)[0]),
+        nodes=int(np.ravel(evaluation["nodes"])[0]),
+        global_batch=int(np.ravel(evaluation["global_batch"])[0]),
+        memory_slack_bytes=_scalar(evaluation["memory_slack"]),
+        terms=StepTerms(
+            forward_s=_scalar(step.forward_s),
+            backward_s=_scalar(step.backward_s),
+            exposed_s=_scalar(step.exposed_s),
+            optimizer_s=_scalar(step.optimizer_s),
+            stalled_s=_scalar(step.stalled_s),
+        ),
+        comm_s=_scalar(step.comm_s),
+        chosen=_ruled(points),
+        closed=_pai_step(points),
+        ties=front.ties if front else 0,
+        tied=tuple(dict(labels) for labels in front.tied) if front else (),
+    )
 
 
-def explained(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any]:
-    """What `dse explain --json` says of one point: all of :func:`describe`, and why."""
+def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained:
+    """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.checks(problem.point(values), problem.study)
     points = problem.points_at(values)
-    point["approach"] = _approach(points)
-    point["why_unpriced"] = why_unpriced(problem, values)
-    point["folded_ranks"] = folded_ranks(points)
-    point["not_searched"] = [
-        name for name, value in values.items()
-        if value is not None and not problem.study.has(name, value)
-    ]  # fmt: skip
-    point["constraints"] = {reason: bool(mask.all()) for reason, mask in checks}
-    return point
+    return Explained(
+        **vars(point),
+        approach=approach_terms(points),
+        why_unpriced=why_unpriced(problem, values),
+        folded_ranks=folded_ranks(points),
+        not_searched=tuple(
+            name
+            for name, value in values.items()
+            if value is not None and not problem.study.has(name, value)
+        ),
+        constraints={reason: bool(mask.all()) for reason, mask in checks},
+    )
 
 
-def _chosen(points: Points) -> dict[str, Any] | None:
-    """What is chosen by rules at one point; None where nothing is.
-
-    rules: whose; source: where they are written; chosen: one entry per algorithm of the library, by
-    rising size. Empty where one accelerator sends nothing.
-    """
+def _ruled(points: Points) -> RuledAlgorithms | None:
+    """What is chosen by rules at a point; None where nothing is."""
     authority = points.aggregation.authority
     if authority is None or not points.problem.step_model.measurable:
         return None
-    entries = [
-        {
-            "name": choice.name,
-            "algorithm": choice.algorithm,
-            "messages": choice.messages,
-            "bytes": [choice.least_bytes, choice.most_bytes],
-        }
+    chosen = (
+        RuledAlgorithm(
+            name=choice.name,
+            algorithm=choice.algorithm,
+            messages=choice.messages,
+            bytes=(choice.least_bytes, choice.most_bytes),
+        )
         for choice in points.aggregation.choices(points.gradients, points)
-    ]
-    return {"rules": authority.title, "source": authority.source, "chosen": entries}
+    )
+    return RuledAlgorithms(rules=authority.title, source=authority.source, chosen=tuple(chosen))
 
 
-def _closed(points: Points) -> dict[str, Any] | None:
-    """Class and terms of one point by the PAI paper's model; None under another."""
+def _pai_step(points: Points) -> PaiStep | None:
+    """The step by the PAI paper's model; None under another."""
     model = points.problem.step_model
-    if not isinstance(model, PaiStep):
+    if not isinstance(model, pai.PaiStep):
         return None
     terms = asdict(model.terms(points))
-    return {"architecture": terms.pop("architecture"), "ideal": terms.pop("ideal"), "terms": terms}
+    architecture, ideal = terms.pop("architecture"), terms.pop("ideal")
+    return PaiStep(architecture=architecture, ideal=ideal, terms=PaiTerms(**terms))
 
 
-def _approach(points: Points) -> dict[str, Any] | None:
-    """What the approach of one point does; None where it has none.
-
-    queries, sum: of the terms that MPI on accelerator memory adds, with the step as it would be
-    without; of a sum also whether copies to the host and back are in its seconds a byte.
-    unverified: names of the parameters that nobody checked.
-    """
+def approach_terms(points: Points) -> ApproachTerms | None:
+    """What the approach of a point does; None where it has none."""
     facts, model = points.summing.approach, points.aggregation
-    if (
-        facts is None
-        or not points.problem.step_model.measurable
-        or not isinstance(model, Tensorwise)
-    ):
+    measurable = points.problem.step_model.measurable
+    if facts is None or not measurable or not isinstance(model, Tensorwise):
         return None
     unasked = replace(model, queries=PointerQueries())
     unsummed = replace(model, sum_s_per_byte=None, sum_start_s=0.0)
-    found: dict[str, Any] = {
-        "name": facts.name,
-        "title": facts.title,
-        "message_s": facts.message_s,
-        "link_efficiency": facts.link_efficiency,
-        "queries": {
-            "per_message": facts.queries,
-            "query_s": facts.query_s,
-            "without_step_s": _scalar(points.summed_by(unasked).step_time().step_s),
-        },
-        "sum": {
-            "where": _where(model),
-            "copied": model.copies_to_sum,
-            "s_per_byte": _scalar(np.asarray(model.summing(points).s_per_byte)),
-            "start_s": facts.sum_start_s,
-            "without_step_s": _scalar(points.summed_by(unsummed).step_time().step_s),
-        },
-        "fusion": None,
-        "unverified": [fact.name for fact in facts.facts if fact.status == "unverified"],
-    }
     fusion = model.fusion(points)
-    if fusion is not None:
-        found["fusion"] = {
-            "buffer_bytes": _scalar(np.asarray(fusion.buffer_bytes)),
-            "cycle_s": _scalar(np.asarray(fusion.cycle_s)),
-        }
-    return found
+    return ApproachTerms(
+        name=facts.name,
+        title=facts.title,
+        message_s=facts.message_s,
+        link_efficiency=facts.link_efficiency,
+        queries=Queries(
+            per_message=facts.queries,
+            query_s=facts.query_s,
+            without_step_s=_scalar(points.summed_by(unasked).step_time().step_s),
+        ),
+        sum=Summing(
+            where=_where(model),
+            copied=model.copies_to_sum,
+            s_per_byte=float(np.ravel(model.summing(points).s_per_byte)[0]),
+            start_s=facts.sum_start_s,
+            without_step_s=_scalar(points.summed_by(unsummed).step_time().step_s),
+        ),
+        fusion=None
+        if fusion is None
+        else Fusion(
+            buffer_bytes=float(np.ravel(fusion.buffer_bytes)[0]),
+            cycle_s=float(np.ravel(fusion.cycle_s)[0]),
+        ),
+        unverified=tuple(fact.name for fact in facts.facts if fact.status == "unverified"),
+    )
 
 
 def _where(model: Tensorwise) -> str:
@@ -163,7 +171,7 @@ def _where(model: Tensorwise) -> str:
     return "accelerator" if model.sum_start_s > 0 else "contained in the link's efficiency"
 
 
-def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, Any] | None:
+def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval | None:
     """90 % interval from the profile's draws and its held-out error; None if nothing is measured.
 
     Every draw prices the whole step of the point and of the baseline, so that what both have in
@@ -182,17 +190,17 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> dict[str,
     evaluation = sampled.point(values, speedup=False)
     baseline = np.ravel(sampled.baseline["throughput"])
     speedup = np.ravel(evaluation["throughput"]) / baseline
-    return {
-        "speedup": _percentiles(speedup, best["speedup"]),
-        "step_s": _percentiles(evaluation.step.step_s, best.step.step_s),
-    }
+    return Interval(
+        speedup=_percentiles(speedup, best["speedup"]),
+        step_s=_percentiles(evaluation.step.step_s, best.step.step_s),
+    )
 
 
-def _percentiles(draws: Array, best: Array) -> list[float]:
+def _percentiles(draws: Array, best: Array) -> Bounds:
     """The interval of the draws, stretched to the best fit where all draws miss it."""
     low, high = np.percentile(draws, INTERVAL)
     point = float(np.ravel(best)[0])
-    return [min(float(low), point), max(float(high), point)]
+    return min(float(low), point), max(float(high), point)
 
 
 def _scalar(value: Array) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from dse import catalog
 from dse.calibration import Profile
@@ -12,7 +11,8 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.measured import server_note
+from dse.report.document import SourceRow, TransportRow
+from dse.report.profile_notes import server_note
 from dse.study import Wire
 
 
@@ -30,12 +30,12 @@ def used_transports(problem: Problem) -> list[str]:
     return list(dict.fromkeys(filter(None, names)))
 
 
-def transports(problem: Problem) -> list[dict[str, Any]]:
+def transports(problem: Problem) -> list[TransportRow]:
     """The transports of the study, and whether each is calibrated."""
     if problem.closed:
         note = f"model {problem.study.model} knows no transports"
-        return [{"name": name, "title": catalog.transport(name).title, "calibrated": False,
-                 "partly": False, "note": note} for name in used_transports(problem)]  # fmt: skip
+        return [TransportRow(name=name, title=catalog.transport(name).title, calibrated=False,
+                             note=note) for name in used_transports(problem)]  # fmt: skip
     rows = []
     for transport in used_transports(problem):
         used = [
@@ -52,9 +52,10 @@ def transports(problem: Problem) -> list[dict[str, Any]]:
         notes += [served] if served else []
         notes += [_chosen_note(problem, one) for one in used if one.left_to_library]
         measured = [known for one in used for known in one.evidence.parts_measured]
-        rows.append({"name": transport, "title": catalog.transport(transport).title,
-                     "calibrated": all(measured), "partly": any(measured) and not all(measured),
-                     "note": "; ".join(notes)})  # fmt: skip
+        rows.append(TransportRow(
+            name=transport, title=catalog.transport(transport).title, calibrated=all(measured),
+            partly=any(measured) and not all(measured), note="; ".join(notes),
+        ))  # fmt: skip
     return [*rows, *approaches.transports(problem)]
 
 
@@ -95,19 +96,19 @@ def devices(problem: Problem) -> list[str]:
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
 
 
-def sources(problem: Problem) -> list[dict[str, str]]:
+def sources(problem: Problem) -> list[SourceRow]:
     """Every catalogue fact behind the study, with where it is from and when it was read."""
-    rows: list[dict[str, str]] = []
+    rows: list[SourceRow] = []
 
     def add(item: str, facts: Iterable[Fact]) -> None:
         for fact in facts:
             source = catalog.sources().get(fact.source)
-            rows.append({
-                "item": item, "fact": fact.name, "value": fact.text,
-                "source": source.title if source else fact.source,
-                "url": source.url if source else "", "accessed": fact.accessed,
-                "date": fact.date, "status": fact.status,
-            })  # fmt: skip
+            rows.append(SourceRow(
+                item=item, fact=fact.name, value=fact.text,
+                source=source.title if source else fact.source,
+                url=source.url if source else "", accessed=fact.accessed,
+                date=fact.date, status=fact.status,
+            ))  # fmt: skip
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
     for name in mentioned(problem, "node"):

@@ -7,8 +7,9 @@ from math import ceil, floor, log10
 from typing import Any
 
 from dse.report import tables, words
+from dse.report.design_point import Point
+from dse.report.document import ALSO, RunDocument
 from dse.report.style import GRID
-from dse.report.words import Document, Point
 
 LOG_SPAN = 10.0
 # Little is green, much is dark; no shade is too pale for a thin marker on white.
@@ -58,26 +59,26 @@ def _tick(value: float, unit: str) -> str:
     return text.removesuffix("/h").removesuffix(unit if unit not in "xsWJ" else "").strip()
 
 
-def shades(document: Document, points: Sequence[Point]) -> dict[int, float]:
+def shades(document: RunDocument, points: Sequence[Point]) -> dict[int, float]:
     """Where points are on the scale of colours, by id: their second cost, or its logarithm.
 
     Empty where the study minimizes one objective only.
     """
-    if len(words.minimized(document)) < 2 or not points:
+    if document.objectives.minimize_also is None or not points:
         return {}
-    prices = [words.cost(document, point, words.ALSO) or 0.0 for point in points]
+    prices = [words.cost(document, point, ALSO) or 0.0 for point in points]
     far = wide(min(prices), max(prices))
     return {id(point): log10(price) if far else price
             for point, price in zip(points, prices, strict=True)}  # fmt: skip
 
 
-def colors(document: Document, points: Sequence[Point]) -> dict[str, Any]:
+def colors(document: RunDocument, points: Sequence[Point]) -> dict[str, Any]:
     """The scale of colours for the second cost of points, with its bar; keys of a marker.
 
     Plotly's axis for colours would serve as well, but its legend does not know it.
     """
-    how = words.aim(document, words.ALSO)
-    prices = [words.cost(document, point, words.ALSO) or 0.0 for point in points]
+    how = words.aim(document, ALSO)
+    prices = [words.cost(document, point, ALSO) or 0.0 for point in points]
     low, high, far = min(prices), max(prices), wide(min(prices), max(prices))
     values = [low + (high - low) * part / PARTS for part in range(PARTS + 1)]
     if far:

@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from math import inf
 
 from dse.report import words
-from dse.report.words import Document, Point
+from dse.report.design_point import Point
+from dse.report.document import RunDocument
 
 NOT_APPLICABLE = "–"
 DASHES = (
     "A dash: it does not matter there, since one accelerator aggregates nothing and one node needs "
     "neither network nor servers."
-)
-NAMED = (
-    ("baseline", "Baseline"),
-    ("recommended", "Recommended"),
-    ("cheapest_within_5_percent", "{Least} within 5 % of fastest"),
-    ("fastest", "Fastest"),
 )
 TIES_LISTED = 12
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}
@@ -69,9 +64,9 @@ class FrontTable:
     note: str = ""
 
 
-def axis_names(document: Document) -> list[str]:
+def axis_names(document: RunDocument) -> list[str]:
     """The axes in the document's order."""
-    return [str(axis["name"]) for axis in document["axes"]]
+    return [axis.name for axis in document.axes]
 
 
 def heading(axis: str) -> str:
@@ -81,7 +76,7 @@ def heading(axis: str) -> str:
 
 
 def split_axes(
-    document: Document, points: Iterable[Point], beyond_one_node: bool = False
+    document: RunDocument, points: Iterable[Point], beyond_one_node: bool = False
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """(axes that vary over ``points``, (axis, label) of the others that apply at all).
 
@@ -91,7 +86,7 @@ def split_axes(
     seen: dict[str, dict[str, None]] = {name: {} for name in axis_names(document)}
     for point in points:
         for name, labels in seen.items():
-            alone = beyond_one_node and point["nodes"] == 1
+            alone = beyond_one_node and point.nodes == 1
             if words.matters(point, name) or not alone:
                 labels[words.label(point, name)] = None
     varying = [name for name, labels in seen.items() if len(labels) > 1]
@@ -100,47 +95,54 @@ def split_axes(
     return varying, constant
 
 
-def role(document: Document, point: Point) -> str:
+def role(document: RunDocument, point: Point) -> str:
     """What the answer calls this point, empty for an ordinary point of the front."""
-    found = [key for key, _ in NAMED[1:] if document[key]["config"] == point["config"]]
-    names = {"recommended": "recommended", "fastest": "fastest",
-             "cheapest_within_5_percent": "within 5 % of fastest"}  # fmt: skip
-    if "fastest" in found and "cheapest_within_5_percent" in found:
-        found.remove("cheapest_within_5_percent")
-    return ", ".join(names[key] for key in found)
+    fastest = document.fastest.config == point.config
+    near = document.cheapest_within_5_percent.config == point.config and not fastest
+    roles = (
+        ("recommended", document.recommended.config == point.config),
+        ("within 5 % of fastest", near),
+        ("fastest", fastest),
+    )
+    return ", ".join(name for name, is_so in roles if is_so)
 
 
-def front_rows(document: Document) -> tuple[list[str], list[list[object]]]:
+def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
     """(header, rows) of front.csv: every axis, then the objectives and what they rest on."""
     axes = axis_names(document)
-    senses = words.minimized(document)
-    objectives = [document["objectives"][sense] for sense in senses]
+    senses = document.objectives.minimized
+    objectives = [document.objectives.named(sense) for sense in senses]
     header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated"]
     rows: list[list[object]] = []
-    for point in document["front"]:
+    for point in document.front:
         prices = [words.cost(document, point, sense) for sense in senses]
         rows.append(
             [
-                *(point["config"].get(axis, "") for axis in axes),
-                point["speedup"],
+                *(point.config.get(axis, "") for axis in axes),
+                point.speedup,
                 *("" if price is None else price for price in prices),
-                point["step_s"],
-                point["throughput_samples_per_s"],
-                "true" if point["extrapolated"] else "false",
+                point.step_s,
+                point.throughput_samples_per_s,
+                "true" if point.extrapolated else "false",
             ]
         )
     return header, rows
 
 
-def comparison(document: Document) -> Comparison:
+def comparison(document: RunDocument) -> Comparison:
     """Baseline, recommended, cheapest within 5 %, fastest; equal points share a column."""
     least = capital(words.aim(document, "minimize").least)
     heads, points = list[str](), list[Point]()
-    for key, title in NAMED:
-        point, title = document[key], title.replace("{Least}", least)
-        configs = [other["config"] for other in points]
-        if point["config"] in configs:
-            at = configs.index(point["config"])
+    named = (
+        ("Baseline", document.baseline),
+        ("Recommended", document.recommended),
+        (f"{least} within 5 % of fastest", document.cheapest_within_5_percent),
+        ("Fastest", document.fastest),
+    )
+    for title, point in named:
+        configs = [other.config for other in points]
+        if point.config in configs:
+            at = configs.index(point.config)
             heads[at] = _both(heads[at], title)
         else:
             heads, points = [*heads, title], [*points, point]
@@ -155,32 +157,32 @@ def _both(first: str, second: str) -> str:
     return capital(" and ".join([*kept, second.lower() if kept else second]))
 
 
-def _measures(document: Document, points: Sequence[Point]) -> list[tuple[str, tuple[Cell, ...]]]:
+def _measures(document: RunDocument, points: Sequence[Point]) -> list[tuple[str, tuple[Cell, ...]]]:
     columns = [_measured(document, point) for point in points]
     columns[0]["speedup"] = Cell(columns[0]["speedup"].text)  # the baseline over itself
     return [(capital(head), tuple(column[head] for column in columns)) for head in columns[0]]
 
 
-def _measured(document: Document, p: Point) -> dict[str, Cell]:
-    bounds = p.get("interval") or {}
-    senses = words.minimized(document)
-    targets = [document["objectives"][sense] for sense in senses]
-    nodes = f"{words.count(p['nodes'])} {'node' if p['nodes'] == 1 else 'nodes'}"
+def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
+    speedup, step_s = (p.interval.speedup, p.interval.step_s) if p.interval else (None, None)
+    senses = document.objectives.minimized
+    targets = [document.objectives.named(sense) for sense in senses]
+    nodes = f"{words.count(p.nodes)} {'node' if p.nodes == 1 else 'nodes'}"
     others = {words.objective(document, name): value
-              for name, value in p["costs"].items() if name not in targets}  # fmt: skip
+              for name, value in vars(p.costs).items() if name not in targets}  # fmt: skip
     return {
-        "speedup": Cell(words.shown(p["speedup"], "x"), words.interval(bounds.get("speedup"), "x")),
+        "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
         **{
             words.aim(document, sense).title: Cell(words.show_cost(document, p, sense))
             for sense, target in zip(senses, targets, strict=True)
             if target != "step"
         },
-        "throughput": Cell(words.shown(p["throughput_samples_per_s"], "samples/s")),
-        "step time": Cell(words.duration(p["step_s"]), words.interval(bounds.get("step_s"), "s")),
+        "throughput": Cell(words.shown(p.throughput_samples_per_s, "samples/s")),
+        "step time": Cell(words.duration(p.step_s), words.interval(step_s, "s")),
         **{how.title: Cell(words.shown(value, how.unit)) for how, value in others.items()},
-        "GPUs": Cell(words.count(p["gpus"]), nodes, p["gpus"] != document["baseline"]["gpus"]),
-        "global batch": Cell(words.count(p["global_batch"])),
-        "free memory per GPU": Cell(words.size(p["memory_slack_bytes"])),
+        "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
+        "global batch": Cell(words.count(p.global_batch)),
+        "free memory per GPU": Cell(words.size(p.memory_slack_bytes)),
         "basis": Cell(capital(words.says_who(p)[0])),
     }
 
@@ -190,35 +192,42 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _axis(document: Document, name: str, points: Sequence[Point]) -> tuple[str, tuple[Cell, ...]]:
-    base = document["baseline"]
+def _axis(
+    document: RunDocument, name: str, points: Sequence[Point]
+) -> tuple[str, tuple[Cell, ...]]:
+    base = document.baseline
     given = words.label(base, name)
-    assumed = name in base.get("assumed", ())
+    assumed = name in base.assumed
     cells = []
     for point in points:
         label = words.label(point, name)
-        note = "assumed" if label and assumed and point["config"] == base["config"] else ""
+        note = "assumed" if label and assumed and point.config == base.config else ""
         cells.append(Cell(label or NOT_APPLICABLE, note, label != given))
     return capital(heading(name)), tuple(cells)
 
 
-def front_table(document: Document) -> FrontTable:
+def front_table(document: RunDocument) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
-    front = document["front"]
+    front = document.front
     varying, constant = split_axes(document, front, beyond_one_node=True)
-    measures = (words.aim(document, key) for key in ("maximize", *words.minimized(document)))
+    measures = (words.aim(document, sense) for sense in document.objectives.senses)
     heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Equals", True))
     rows = [_front_row(document, at, point, varying) for at, point in enumerate(front, 1)]
-    note = DASHES if any(point["nodes"] == 1 for point in front) else ""
+    note = DASHES if any(point.nodes == 1 for point in front) else ""
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
 
 
-def _labels(document: Document, name: str) -> list[str]:
-    return next(list(axis["values"]) for axis in document["axes"] if axis["name"] == name)
+def _sortable(value: float | None) -> float:
+    """What is unknown comes last."""
+    return inf if value is None else value
+
+
+def _labels(document: RunDocument, name: str) -> list[str]:
+    return next(list(axis.values) for axis in document.axes if axis.name == name)
 
 
 def _numbers(labels: Sequence[str]) -> bool:
@@ -226,16 +235,18 @@ def _numbers(labels: Sequence[str]) -> bool:
     return all(label.replace(".", "", 1).isdigit() for label in labels)
 
 
-def _front_row(document: Document, number: int, point: Point, varying: Sequence[str]) -> FrontRow:
-    prices = {sense: words.cost(document, point, sense) for sense in words.minimized(document)}
+def _front_row(
+    document: RunDocument, number: int, point: Point, varying: Sequence[str]
+) -> FrontRow:
+    prices = {sense: words.cost(document, point, sense) for sense in document.objectives.minimized}
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
-        *((inf if price is None else price, words.show_cost(document, point, sense))
+        *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
-        (point["step_s"], words.duration(point["step_s"])),
+        (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
-        (point["gpus"], words.count(point["gpus"])),
+        (point.gpus, words.count(point.gpus)),
     ]  # fmt: skip
     for name in varying:
         label, labels = words.label(point, name), _labels(document, name)
@@ -243,26 +254,26 @@ def _front_row(document: Document, number: int, point: Point, varying: Sequence[
     name = role(document, point)
     mark = next((sign for word, sign in MARKS.items() if word in name.split(", ")), "")
     listed = combinations(point)
-    more = max(0, point["ties"] - len(listed))
-    return FrontRow(number, name, mark, tuple(cells), point["ties"], tuple(equals(point)),
+    more = max(0, point.ties - len(listed))
+    return FrontRow(number, name, mark, tuple(cells), point.ties, tuple(equals(point)),
                     tuple(listed), more)  # fmt: skip
 
 
 def equals(point: Point) -> list[tuple[str, str]]:
     """(axis, values) in which the listed equals of a point differ from it; each axis by itself."""
     seen: dict[str, dict[str, None]] = {}
-    for other in point["tied"]:
+    for other in point.tied:
         for axis, label in other.items():
-            if label != point["config"].get(axis, ""):
+            if label != point.config.get(axis, ""):
                 seen.setdefault(axis, {})[label or NOT_APPLICABLE] = None
     return [(heading(axis), ", ".join(labels)) for axis, labels in seen.items()]
 
 
 def combinations(point: Point) -> list[str]:
     """The listed equals of a point one by one, each by what sets it apart."""
-    config = point["config"]
+    config = point.config
     return [
         ", ".join(f"{heading(axis)} {label or NOT_APPLICABLE}" for axis, label in other.items()
                   if label != config.get(axis, "")) or "the same values"
-        for other in point["tied"][:TIES_LISTED]
+        for other in point.tied[:TIES_LISTED]
     ]  # fmt: skip

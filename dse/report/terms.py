@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.report import words
+from dse.report.design_point import Point
+from dse.report.document import RunDocument
 from dse.report.fleet_words import CLASSES
 from dse.report.style import DARK
-from dse.report.words import Document, Point
 
 
 @dataclass(frozen=True)
@@ -44,19 +45,19 @@ _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
            "nvlink_s": "weights_s"}  # fmt: skip
 
 
-def terms(document: Document) -> tuple[Term, ...]:
+def terms(document: RunDocument) -> tuple[Term, ...]:
     """The terms of the document's model."""
-    return CLOSED_TERMS if document["baseline"].get("closed") else TERMS
+    return CLOSED_TERMS if document.baseline.closed else TERMS
 
 
 def seconds(point: Point) -> dict[str, float]:
     """How long each term of a point takes. Their sum is the step, unless all overlaps ideally."""
-    closed = point.get("closed")
-    if not closed:
-        return {term.key: point["terms"].get(term.key) or 0.0 for term in TERMS}
+    if not point.closed:
+        own = vars(point.terms)
+        return {term.key: own[term.key] or 0.0 for term in TERMS}
     found = dict.fromkeys((term.key for term in CLOSED_TERMS), 0.0)
-    for key, whole in _ADD_UP.items():
-        found[whole] += closed["terms"][key]
+    for key, value in vars(point.closed.terms).items():
+        found[_ADD_UP[key]] += value
     return found
 
 
@@ -74,15 +75,15 @@ def added(point: Point) -> dict[str, float]:
 
 def _ideal(point: Point) -> bool:
     """Whether the step is the longest of its terms, not their sum."""
-    return bool((point.get("closed") or {}).get("ideal"))
+    return point.closed is not None and point.closed.ideal
 
 
-def times(document: Document) -> list[str]:
+def times(document: RunDocument) -> list[str]:
     """Where the time goes at the recommended point and the baseline, in sentences."""
     found = []
-    for key, name in (("recommended", "recommended point"), ("baseline", "baseline")):
-        point = document[key]
-        step, parts = point["step_s"], seconds(point)
+    named = (("recommended point", document.recommended), ("baseline", document.baseline))
+    for name, point in named:
+        step, parts = point.step_s, seconds(point)
         largest = max(terms(document), key=lambda term: parts[term.key])
         share = words.percent(parts[largest.key] / step if step else 0.0)
         took = f"At the {name} a step takes {words.duration(step)}"
@@ -95,12 +96,11 @@ def times(document: Document) -> list[str]:
 
 def _more(point: Point) -> str:
     """How much of its communication a point hides; by the closed model, what it was priced as."""
-    closed = point.get("closed")
-    if closed:
-        name = CLASSES[closed["architecture"]]
-        how = "all overlaps ideally" if closed["ideal"] else "nothing overlaps"
+    if point.closed:
+        name = CLASSES[point.closed.architecture]
+        how = "all overlaps ideally" if point.closed.ideal else "nothing overlaps"
         return f" It is priced as {name}, and {how}."
-    comm, exposed = point["comm_s"], point["terms"].get("exposed_s") or 0.0
+    comm, exposed = point.comm_s, point.terms.exposed_s or 0.0
     if not comm:
         return ""
     hidden = 1 - exposed / comm
@@ -109,9 +109,9 @@ def _more(point: Point) -> str:
     return f" It communicates for {words.duration(comm)}; computing hides {how} of it."
 
 
-def note(document: Document) -> str:
+def note(document: RunDocument) -> str:
     """What to know of the terms under their chart and table; empty where they just add up."""
-    if not any(map(_ideal, (document["baseline"], *document["front"]))):
+    if not any(map(_ideal, (document.baseline, *document.front))):
         return ""
     return (
         "Where all overlaps ideally a step is the longest of its terms: the bar shows what each "

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
-Document: TypeAlias = Mapping[str, Any]
-Point: TypeAlias = Mapping[str, Any]
+from dse.report.design_point import Bounds, Point
+from dse.report.document import RunDocument, Sense
+
+Document: TypeAlias = Mapping[str, Any]  # of a fleet
 
 UNKNOWN = "unknown"
-ALSO = "minimize_also"  # key of a document's second objective to have little of
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -53,9 +54,9 @@ OF_SERVERS = frozenset({"ps_servers", "ps_placement"})
 WITH_SERVERS = ("ps-", "grpc")  # how an aggregation begins that has servers; grpc: an approach
 
 
-def objective(document: Document, name: str) -> Objective:
+def objective(document: RunDocument, name: str) -> Objective:
     """How to speak of an objective; one that is not known here goes by its own name."""
-    unit = str(document.get("units", {}).get(name, ""))
+    unit = document.units.get(name, "")
     return OBJECTIVES.get(name) or Objective(name.replace("_", " "), unit, "needs", "", "least")
 
 
@@ -76,8 +77,10 @@ def scaled(value: float, prefixes: Sequence[tuple[float, str]]) -> str:
     return significant(value)
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float | None) -> str:
     """Seconds in the unit that suits, from ns to days; less than a picosecond is rounding."""
+    if seconds is None:
+        return UNKNOWN
     if abs(seconds) < 1e-12:
         return "0 s"
     if 0 < abs(seconds) < 1e-9:
@@ -122,46 +125,38 @@ def interval(bounds: Sequence[float] | None, unit: str) -> str:
     return " to ".join(dict.fromkeys(ends))
 
 
-def minimized(document: Document) -> tuple[str, ...]:
-    """The senses in which the study wants little: its one cost, or the first and the second."""
-    return ("minimize", ALSO) if document["objectives"].get(ALSO) else ("minimize",)
-
-
-def gain(document: Document, point: Point) -> float | None:
+def gain(document: RunDocument, point: Point) -> float | None:
     """What the study maximizes, at one point."""
-    name = document["objectives"]["maximize"]
-    value = point["throughput_samples_per_s"] if name == "throughput" else point.get(name)
-    return None if value is None else float(value)
+    return point.quantity(document.objectives.maximize)
 
 
-def cost(document: Document, point: Point, sense: str = "minimize") -> float | None:
+def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> float | None:
     """What the study minimizes, at one point; None where it is unknown. sense: which of them."""
-    name = document["objectives"][sense]
-    value = point.get(name, point["step_s"] if name == "step" else point["costs"].get(name))
-    return None if value is None else float(value)
+    return point.quantity(document.objectives.named(sense))
 
 
-def gain_interval(document: Document, point: Point) -> tuple[float, ...] | None:
+def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     """The interval of what is maximized; throughput's follows from that of the step."""
-    bounds = point.get("interval")
-    if not bounds:
+    bounds = point.interval
+    if bounds is None:
         return None
-    if document["objectives"]["maximize"] == "throughput":
-        return tuple(point["global_batch"] / end for end in reversed(bounds["step_s"]))
-    return float(bounds["speedup"][0]), float(bounds["speedup"][1])
+    if document.objectives.maximize == "throughput":
+        low, high = bounds.step_s
+        return point.global_batch / high, point.global_batch / low
+    return bounds.speedup
 
 
-def aim(document: Document, sense: str) -> Objective:
-    """The objective the study has for ``maximize``, ``minimize`` or :data:`ALSO`."""
-    return objective(document, document["objectives"][sense])
+def aim(document: RunDocument, sense: Sense) -> Objective:
+    """How to speak of the objective that the study has for ``sense``."""
+    return objective(document, document.objectives.named(sense))
 
 
-def show_gain(document: Document, point: Point) -> str:
+def show_gain(document: RunDocument, point: Point) -> str:
     """The gain with its unit."""
     return shown(gain(document, point), aim(document, "maximize").unit)
 
 
-def show_cost(document: Document, point: Point, sense: str = "minimize") -> str:
+def show_cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> str:
     """The cost with its unit; sense: which of them."""
     return shown(cost(document, point, sense), aim(document, sense).unit)
 
@@ -175,31 +170,31 @@ def matters(point: Point, axis: str) -> bool:
     if axis in OF_SERVERS:
         return served(point)
     if axis in BETWEEN_NODES:
-        return bool(point["nodes"] > 1)
+        return point.nodes > 1
     if axis == "intra_node":
-        return bool(point["gpus"] > point["nodes"])
-    return bool(point["gpus"] > 1 or axis not in OF_AGGREGATION)
+        return point.gpus > point.nodes
+    return point.gpus > 1 or axis not in OF_AGGREGATION
 
 
 def label(point: Point, axis: str) -> str:
     """What a point has of an axis; empty where the axis does not apply or matter."""
-    return str(point["config"].get(axis, "")) if matters(point, axis) else ""
+    return point.config.get(axis, "") if matters(point, axis) else ""
 
 
 def served(point: Point) -> bool:
     """Whether parameter servers aggregate here."""
-    aggregation = str(point["config"].get("aggregation", ""))
-    return bool(point["nodes"] > 1) and aggregation.startswith(WITH_SERVERS)
+    aggregation = point.config.get("aggregation", "")
+    return point.nodes > 1 and aggregation.startswith(WITH_SERVERS)
 
 
 def describe(point: Point) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision."""
-    config = point["config"]
-    gpus, alone = count(point["gpus"]), point["nodes"] == 1
+    config = point.config
+    gpus, alone = count(point.gpus), point.nodes == 1
     parts = [f"{gpus} x {config.get('accelerator')}"]
     if not config.get("accelerator"):
-        parts = [f"{gpus} GPUs in {count(point['nodes'])} x {config.get('node') or 'nodes'}"]
-    elif alone and point["gpus"] > 1:
+        parts = [f"{gpus} GPUs in {count(point.nodes)} x {config.get('node') or 'nodes'}"]
+    elif alone and point.gpus > 1:
         parts.append("in one node")
     parts += [phrase.format(label(point, axis)) for axis, phrase in _PHRASES.items()
               if label(point, axis) and not (alone and "node" in axis)]  # fmt: skip
@@ -208,37 +203,37 @@ def describe(point: Point) -> str:
 
 def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind a point's numbers."""
-    if point.get("comm_s") == 0:
+    if point.comm_s == 0:
         return "no communication", "Nothing is communicated; computing is priced by assumption."
-    if point.get("closed"):
+    if point.closed:
         return "not measured", "It is priced by the PAI paper's formula; nothing was measured."
-    if not point.get("interval"):
+    if not point.interval:
         return "not measured", "Its transport was never measured; catalogue values stand in."
-    if point["extrapolated"]:
+    if point.extrapolated:
         return "extrapolated", "Calibrated, but this point lies outside the measured range."
     return "calibrated", "Calibrated by real runs, and inside the measured range."
 
 
-def work(document: Document) -> str:
+def work(document: RunDocument) -> str:
     """How an exhaustive search went through its units of work; empty where there is none."""
-    done = document.get("work") or {}
-    if not done.get("units"):
+    done = document.work
+    if not done.units:
         return ""
-    parts = [f"{count(done['units'])} unit{'s' * (done['units'] != 1)} of work"]
-    if done["resumed"]:
-        parts.append(f"{count(done['resumed'])} taken from the log of an interrupted run")
-    if done["repeated"]:
-        parts.append(f"{count(done['repeated'])} done again because a worker or node was lost")
+    parts = [f"{count(done.units)} unit{'s' * (done.units != 1)} of work"]
+    if done.resumed:
+        parts.append(f"{count(done.resumed)} taken from the log of an interrupted run")
+    if done.repeated:
+        parts.append(f"{count(done.repeated)} done again because a worker or node was lost")
     return ", ".join(parts)
 
 
 def choice(point: Point) -> str:
     """The algorithms that a library's rules take at a point, and for which messages; else empty."""
     parts = []
-    for entry in (point.get("chosen") or {}).get("chosen", ()):
-        ends = dict.fromkeys(size(end) for end in entry["bytes"])
-        many = f"{count(entry['messages'])} message{'s' * (entry['messages'] != 1)}"
-        name, priced_as = entry["name"], entry["algorithm"]
+    for entry in point.chosen.chosen if point.chosen else ():
+        ends = dict.fromkeys(size(end) for end in entry.bytes)
+        many = f"{count(entry.messages)} message{'s' * (entry.messages != 1)}"
+        name, priced_as = entry.name, entry.algorithm
         if not name.startswith(priced_as):
             name = f"{name} (priced as {priced_as})"
         parts.append(f"{name} for {many} of {' to '.join(ends)}")

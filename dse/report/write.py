@@ -11,26 +11,19 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-from dse.errors import OutputError, StudyError
-from dse.report import markdown, page, runners_up, tables
-from dse.report.finding import RUN, document_path, read_json
+from dse.errors import OutputError
+from dse.report import json_form, markdown, page, runners_up, tables
+from dse.report.document import RunDocument
+from dse.report.document_files import RUN
 from dse.search.runlog import sync_folder
 
-# Every key the page needs, so that a document of another origin is refused in one line.
-NEEDED = frozenset(
-    ("study", "command", "versions", "hashes", "seed", "engine", "engine_reason", "executor",
-     "counts", "rejected", "timings", "objectives", "units", "axes", "constraints", "baseline",
-     "recommended", "cheapest_within_5_percent", "fastest", "front", "sample", "calibration",
-     "transports", "extrapolated", "assumptions", "sources", "reproduce", "study_text", "created")
-)  # fmt: skip
 NEAR = "near.csv"  # only where runners-up were asked for
 STAGING = ".report-"
-FILES = ("run.json", "front.csv", NEAR, "report.md", "report.html")
+FILES = (RUN, "front.csv", NEAR, "report.md", "report.html")
 
 
-def write_report(document: Mapping[str, Any], folder: Path) -> Path:
+def write_report(document: RunDocument, folder: Path) -> Path:
     """Write the files of a report into ``folder``; returns the page's path.
 
     Everything is written beside its place first. A report of another study is copied to
@@ -38,13 +31,13 @@ def write_report(document: Mapping[str, Any], folder: Path) -> Path:
     permission), and what was in the folder before is then untouched.
     """
     contents = {
-        "run.json": json.dumps(document, indent=1, allow_nan=False) + "\n",
+        RUN: json_form.text(document) + "\n",
         "front.csv": front_csv(document),
         "report.md": markdown.render_markdown(document),
         "report.html": page.render_page(document),
     }
-    if "near" in document:
-        contents[NEAR] = runners_up.near_csv(document)
+    if document.near is not None:
+        contents[NEAR] = runners_up.near_csv(document, document.near)
 
     put(contents, FILES, folder, earlier_report(folder, document))
     return folder / "report.html"
@@ -84,19 +77,19 @@ def put(
             shutil.rmtree(staging, ignore_errors=True)
 
 
-def earlier_report(folder: Path, document: Mapping[str, Any]) -> Path | None:
+def earlier_report(folder: Path, document: RunDocument) -> Path | None:
     """Where the report that lies in ``folder`` is kept, if it is of another study than ``document``
     or of another version of it: FOLDER.1, or the first number that is free. None if it is of the
     same, or there is none.
     """
-    path = folder / "run.json"
+    path = folder / RUN
     if not path.is_file():
         return None
     try:
         hashes = json.loads(path.read_text(encoding="utf-8"))["hashes"]
     except (OSError, ValueError, KeyError, TypeError):
         hashes = None  # whatever it is, it is not ours to drop
-    if isinstance(hashes, dict) and hashes.get("study") == document["hashes"]["study"]:
+    if isinstance(hashes, dict) and hashes.get("study") == document.hashes.study:
         return None
     return free_name(folder)
 
@@ -130,7 +123,7 @@ def check_writable(folder: Path) -> None:
         raise OutputError(f"{folder}: {place} cannot be written; choose another --out")
 
 
-def front_csv(document: Mapping[str, Any]) -> str:
+def front_csv(document: RunDocument) -> str:
     """The front as CSV: a column per axis, then the objectives and what a planner asks next."""
     header, rows = tables.front_rows(document)
     out = io.StringIO()
@@ -138,23 +131,3 @@ def front_csv(document: Mapping[str, Any]) -> str:
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue()
-
-
-def read_document(folder: Path) -> dict[str, Any]:
-    """The run.json of a finished run. Raises :class:`StudyError` where there is none."""
-    return checked_document(document_path(folder, (RUN,)), "schema_version", 1, NEEDED)
-
-
-def checked_document(
-    path: Path, version: str, wanted: int | str, needed: Iterable[str]
-) -> dict[str, Any]:
-    """The document in a file, if the value under ``version`` is the wanted one and no key of
-    ``needed`` is missing. Raises :class:`StudyError`.
-    """
-    found = read_json(path)
-    if not isinstance(found, dict) or found.get(version) != wanted:
-        raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
-    missing = sorted(set(needed) - set(found))
-    if missing:
-        raise StudyError(str(path), 0, 0, f"has no '{missing[0]}'", "run the study again")
-    return found

@@ -19,6 +19,7 @@ import dse
 from dse.fleet.answers import answer
 from dse.fleet.study import read_fleet
 from dse.pricing.load import load
+from dse.report.json_form import plain
 from dse.report.points import explained
 
 HERE = Path(__file__).parent
@@ -80,7 +81,7 @@ def _study(path: Path, engine: str | None = None) -> Record:
 def _points(problem: Any) -> Iterator[tuple[str, Record]]:
     for at in range(POINTS):
         index = int(problem.space.size * ((at + 0.5) * GOLDEN_RATIO % 1))
-        yield str(index), explained(problem, problem.space.point(index))
+        yield str(index), plain(explained(problem, problem.space.point(index)))
 
 
 def _place(point: Record) -> str:

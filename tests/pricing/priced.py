@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dse.pricing.objectives import by_goal
 
 from dse.calibration import Profile
 from dse.pricing import constraints
 from dse.pricing.load import load
-from dse.pricing.objectives import by_goal
 from dse.pricing.problem import Problem
+from dse.report.design_point import Point
 from dse.report.points import describe
 from tests.calibration import library_profiles
 from tests.pricing import studies
@@ -38,7 +39,7 @@ def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
             yield int(index), tuple(map(float, numbers))
 
 
-def at(problem: Problem, **values: Any) -> dict[str, Any]:
+def at(problem: Problem, **values: Any) -> Point:
     """What is said of the baseline with other values."""
     point = {**problem.study.baseline.values, **values}
     return describe(problem, problem.applicable(point))
@@ -46,11 +47,13 @@ def at(problem: Problem, **values: Any) -> dict[str, Any]:
 
 def comm_s(problem: Problem, **values: Any) -> float:
     """Seconds of communication of a step in which nothing hides it."""
-    return float(at(problem, overlap="none", **values)["comm_s"])
+    return at(problem, overlap="none", **values).comm_s or 0.0
 
 
 def width(problem: Problem, **values: Any) -> float:
     """Width of the step's interval over the time of communication, of which nothing is hidden."""
     point = at(problem, overlap="none", **values)
-    low, high = point["interval"]["step_s"]
-    return float((high - low) / point["comm_s"])
+    assert point.interval is not None
+    assert point.comm_s is not None
+    low, high = point.interval.step_s
+    return (high - low) / point.comm_s

@@ -25,7 +25,8 @@ from dse.pricing.problem import Problem
 from dse.report import approaches as told
 from dse.report import explain, provenance
 from dse.report.assumptions import assumptions
-from dse.report.points import describe
+from dse.report.design_point import Explained
+from dse.report.points import approach_terms, describe
 from dse.search import bounds, estimate, exhaustive
 from dse.search.fingerprint import identity
 from dse.study import Names, Value
@@ -311,13 +312,13 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
         1 / 5e9 + 2 / setting.device.host_bytes_per_s
     )
     assert known["fusion"] == {"buffer_bytes": 64 * 2.0**20, "cycle_s": 5e-3}
-    text = "\n".join(told.lines(known, step))
+    text = "\n".join(told.lines(approach_terms(setting), step))
     assert (
         f"4 driver queries a message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
         in text
     )
     assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text
-    served = approached.described(paper.setting(at(paper, aggregation="grpc", gpus=64)))
+    served = approach_terms(paper.setting(at(paper, aggregation="grpc", gpus=64)))
     assert served is not None
     assert "sums on the host: 20 GB/s, 0 us to begin" in "\n".join(told.lines(served, step))
     assert "unverified: message.latency" in text
@@ -336,25 +337,24 @@ def test_nothing_of_an_approach_counts_as_measured(paper: Problem) -> None:
         assert not paper.is_measured(values)
         assert not np.any(paper.point(values).in_range)
         point = describe(paper, values)
-        assert point["interval"] is None
-        assert point["extrapolated"]
-        assert name in point["why_outside"][0]
+        assert point.interval is None
+        assert point.extrapolated
+        assert name in point.why_outside[0]
     assert np.all(paper.point(at(paper, aggregation="grpc", gpus=1)).in_range)
 
 
 def test_the_report_names_what_an_approach_rests_on(paper: Problem) -> None:
     rows = provenance.sources(paper)
     for name in EVERY:
-        mine = [row for row in rows if row["item"] == f"approach {name}"]
+        mine = [row for row in rows if row.item == f"approach {name}"]
         assert len(mine) == len(catalog.approach(name).facts) > 3
-        assert any(row["status"] == "unverified" for row in mine)
-    carried = {row["name"]: row for row in provenance.transports(paper)}
+        assert any(row.status == "unverified" for row in mine)
+    carried = {row.name: row for row in provenance.transports(paper)}
     assert set(carried) == set(EVERY)
-    assert not any(row["calibrated"] for row in carried.values())
-    assert "unverified" in carried["grpc"]["note"]
+    assert not any(row.calibrated for row in carried.values())
+    assert "unverified" in carried["grpc"].note
     assert any("horovod-mpi" in line for line in assumptions(paper))
-    point = describe(paper, at(paper, aggregation="grpc", gpus=12))
-    point |= {"constraints": {}, "approach": None}
+    point = Explained(**vars(describe(paper, at(paper, aggregation="grpc", gpus=12))))
     assert "nobody measured here: grpc" in "\n".join(explain.lines(point))
 
 
@@ -434,7 +434,7 @@ def test_one_bucket_for_all_does_no_harm(tmp_path: Path) -> None:
 
 def test_studies_of_approaches_alone_have_no_bucket(paper: Problem) -> None:
     assert paper.study.axis("bucket") is None
-    assert "bucket" not in describe(paper, at(paper, aggregation="grpc"))["config"]
+    assert "bucket" not in describe(paper, at(paper, aggregation="grpc")).config
 
 
 def test_the_shipped_studies_differ_in_their_network_alone() -> None:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dse.pricing.outside import why_outside
 
 from dse.calibration import Profile
 from dse.errors import StudyError
 from dse.pricing.caveats import cautions, unsupported, why_unpriced
 from dse.pricing.load import load
-from dse.pricing.outside import why_outside
 from dse.pricing.problem import Problem
-from dse.report import check, document
+from dse.report import assembly, check
+from dse.report.design_point import Explained
 from dse.report.explain import lines
 from dse.report.points import describe
 from dse.search.run import run
@@ -60,8 +61,8 @@ def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> No
     assert why_unpriced(problem, point) in said
     assert why_unpriced(problem, problem.study.baseline.values) == ""
     assert f"mind: {said}" in check.lines(problem)
-    assert check.checked(problem)["cautions"][0] == said
-    described = {**describe(problem, point), "constraints": {}, "why_unpriced": said}
+    assert check.checked(problem).cautions[0] == said
+    described = Explained(**vars(describe(problem, point)), why_unpriced=said)
     assert said in lines(described)[-1]
 
 
@@ -71,8 +72,8 @@ def test_they_are_rejected_as_what_they_are(tmp_path: Path) -> None:
     # 2 accelerators x 2 counts x 3 networks x 2 precisions
     assert outcome.tally.rejected["layout priced by its profile"] == 24
     assert not outcome.tally.rejected.get("facts known")
-    found = document.build(outcome, "dse run", 0, 1.0, {})
-    assert found["cautions"][0] in found["assumptions"]
+    found = assembly.build(outcome, "dse run", 0, 1.0, {})
+    assert found.cautions[0] in found.assumptions
 
 
 def test_a_baseline_without_a_price_says_why(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from dse.errors import OutsideCalibration, StudyError
 from dse.model.aggregation.library_choice import LibraryCost
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import document, provenance
+from dse.report import assembly, provenance
 from dse.report.assumptions import assumptions
-from dse.report.page import profile as shown
+from dse.report.sections import profile as shown
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
 from tests.pricing import studies
@@ -83,7 +83,7 @@ def test_more_cards_of_a_node_share_the_bytes(problem: Problem) -> None:
 def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, STUDY, library_profiles.theirs(link_bytes_per_s=None))
     assert comm_s(problem, inter_node="10gbe") == comm_s(problem, inter_node="200gbe")
-    assert at(problem, inter_node="200gbe")["extrapolated"] is True
+    assert at(problem, inter_node="200gbe").extrapolated is True
     (line,) = [text for text in assumptions(problem) if "auto-nccl" in text]
     assert "not known" in line
     assert "count as extrapolated" in line
@@ -108,14 +108,14 @@ def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path
 def test_what_differs_from_the_measured_counts_as_extrapolated(
     problem: Problem, values: dict[str, object], outside: bool
 ) -> None:
-    assert at(problem, **values)["extrapolated"] is outside
+    assert at(problem, **values).extrapolated is outside
 
 
 def test_the_link_inside_a_node_must_be_the_devices_own(tmp_path: Path) -> None:
     study = STUDY.replace("space:\n", "space:\n  intra_node: [nvlink3, pcie3-x16]\n")
     found = problem_of(tmp_path, study, library_profiles.theirs())
-    assert at(found, intra_node="nvlink3")["extrapolated"] is False
-    assert at(found, intra_node="pcie3-x16")["extrapolated"] is True
+    assert at(found, intra_node="nvlink3").extrapolated is False
+    assert at(found, intra_node="pcie3-x16").extrapolated is True
 
 
 def test_intervals_come_from_the_profiles_own_spread(
@@ -138,12 +138,12 @@ def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
 ) -> None:
     bare = load(studies.written(tmp_path, STUDY.replace("auto-nccl", "tree-nccl"), "bare.yaml"))
     assert comm_s(problem, aggregation="ring-nccl") == comm_s(bare, aggregation="ring-nccl")
-    assert at(problem, aggregation="ring-nccl")["interval"] is None
-    rows = {row["name"]: row for row in provenance.transports(problem)}
-    assert (rows["nccl"]["calibrated"], rows["nccl"]["partly"]) == (False, True)
-    assert (rows["grpc"]["calibrated"], rows["grpc"]["partly"]) == (False, False)
-    assert "ring: software costs from the catalogue" in rows["nccl"]["note"]
-    assert "the library's own choice, fitted on a public log" in rows["nccl"]["note"]
+    assert at(problem, aggregation="ring-nccl").interval is None
+    rows = {row.name: row for row in provenance.transports(problem)}
+    assert (rows["nccl"].calibrated, rows["nccl"].partly) == (False, True)
+    assert (rows["grpc"].calibrated, rows["grpc"].partly) == (False, False)
+    assert "ring: software costs from the catalogue" in rows["nccl"].note
+    assert "the library's own choice, fitted on a public log" in rows["nccl"].note
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -157,8 +157,8 @@ def test_two_profiles_of_a_transport_each_price_what_they_know(
     only = problem_of(tmp_path, STUDY, library_profiles.theirs())
     assert comm_s(found, aggregation="auto-nccl") == comm_s(only, aggregation="auto-nccl")
     assert comm_s(found, aggregation="ring-nccl") != comm_s(only, aggregation="ring-nccl")
-    assert at(found, aggregation="ring-nccl")["interval"]
-    assert {row["name"]: row["calibrated"] for row in provenance.transports(found)}["nccl"]
+    assert at(found, aggregation="ring-nccl").interval
+    assert {row.name: row.calibrated for row in provenance.transports(found)}["nccl"]
 
 
 def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
@@ -223,18 +223,18 @@ def test_a_point_asked_for_by_hand_is_refused_in_one_line(tmp_path: Path) -> Non
 def test_the_report_shows_system_device_source_and_error(problem: Problem) -> None:
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
     (name,) = problem.profiles
-    found = document.build(outcome, "dse run small", 0, 1.0, {name: Path("their-cluster.yaml")})
-    (item,) = found["calibration"]
+    found = assembly.build(outcome, "dse run small", 0, 1.0, {name: Path("their-cluster.yaml")})
+    (item,) = found.calibration
     table = shown(item)
-    facts = dict(table["facts"])
+    facts = dict(table.facts)
     assert facts["System"] == "their cluster"
     assert facts["Device"] == "NVIDIA A100-SXM4-40GB"
     assert facts["Source"] == "a public log"
-    assert table["errors"] == [("auto (the library's own choice)", ["10 %", "30 %", "30 %"])]
-    assert found["reproduce"] == ["dse run small"]  # a log is not measured again
-    assert found["counts"]["points"] == problem.space.size
-    by_size = {**item["algorithms"]["auto"], "held_out": "sizes"}
-    rows = shown({**item, "algorithms": {"auto": by_size}})["errors"]
+    assert table.errors == (("auto (the library's own choice)", ("10 %", "30 %", "30 %")),)
+    assert found.reproduce == ("dse run small",)  # a log is not measured again
+    assert found.counts.points == problem.space.size
+    by_size = replace(item.algorithms["auto"], held_out="sizes")
+    rows = shown(replace(item, algorithms={"auto": by_size})).errors
     assert rows[0][0] == "auto (the library's own choice), judged on sizes left out"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,9 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import check, provenance
 from dse.report.assumptions import assumptions
+from dse.report.design_point import Explained
 from dse.report.explain import lines
+from dse.report.json_form import text
 from dse.report.points import describe
 from dse.search import bounds, exhaustive, fingerprint
 from tests.pricing import studies
@@ -188,9 +189,9 @@ def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
     assert not problem.profiles
     assert any("not-there is not used" in line for line in cautions(problem))
     point = describe(problem, problem.study.baseline.values)
-    assert point["extrapolated"]
-    assert point["interval"] is None
-    assert point["why_outside"] == ["model pai is a formula of which nothing is measured"]
+    assert point.extrapolated
+    assert point.interval is None
+    assert point.why_outside == ("model pai is a formula of which nothing is measured",)
 
 
 def test_the_study_may_set_the_efficiency_of_computing(tmp_path: Path) -> None:
@@ -203,12 +204,12 @@ def test_the_study_may_set_the_efficiency_of_computing(tmp_path: Path) -> None:
 
 def test_explain_shows_the_terms_of_the_paper(problem: Problem) -> None:
     point = describe(problem, problem.study.baseline.values)
-    told = "\n".join(lines({**point, "constraints": {}}))
+    told = "\n".join(lines(Explained(**vars(point))))
     data_s, _, exchanged = parts()
     assert f"T_d input over PCIe      {1e3 * data_s:10.3f} ms" in told
     assert f"T_w over Ethernet        {1e3 * exchanged / (3.125e9 * E):10.3f} ms" in told
     assert "(model pai, ps-worker: T_d + T_c + T_w)" in told
-    assert json.dumps(point)
+    assert text(point)
 
 
 def test_the_report_says_what_it_rests_on(problem: Problem) -> None:
@@ -216,7 +217,7 @@ def test_the_report_says_what_it_rests_on(problem: Problem) -> None:
     assert "closed model of Wang et al." in told
     assert "Not contained: latency" in told
     assert "prefetched" not in told
-    notes = {row["name"]: row["note"] for row in provenance.transports(problem)}
+    notes = {row.name: row.note for row in provenance.transports(problem)}
     assert notes["grpc"] == "model pai knows no transports"
 
 

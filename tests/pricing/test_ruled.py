@@ -17,9 +17,10 @@ from dse.pricing import ruled
 from dse.pricing.load import load
 from dse.pricing.messages import demand
 from dse.pricing.problem import Problem
-from dse.report import document, explain, provenance
+from dse.report import assembly, explain, provenance
 from dse.report.answer import answer
 from dse.report.assumptions import assumptions
+from dse.report.design_point import Explained
 from dse.report.points import describe
 from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
@@ -98,12 +99,12 @@ def test_of_one_algorithm_interval_and_range_are_that_algorithms(
     problem = problem_of(tmp_path, forced)
     chosen, named = (describe(problem, values_of(problem, aggregation=how, gpus=4))
                      for how in ("auto-mpi", "halving-doubling-mpi"))  # fmt: skip
-    assert [entry["algorithm"] for entry in chosen["chosen"]["chosen"]] == ["halving-doubling"]
+    assert [entry.algorithm for entry in chosen.chosen.chosen] == ["halving-doubling"]
     same = ("step_s", "interval", "extrapolated", "speedup", "costs", "terms")
-    assert {key: chosen[key] for key in same} == {key: named[key] for key in same}
-    assert named["chosen"] is None
+    assert {key: getattr(chosen, key) for key in same} == {key: getattr(named, key) for key in same}
+    assert named.chosen is None
     outside = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1024))
-    assert outside["extrapolated"] is True
+    assert outside.extrapolated is True
 
 
 def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, forced: Profile) -> None:
@@ -115,17 +116,17 @@ def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, force
         folder.mkdir()
         problem = problem_of(folder, profile)
         points.append(describe(problem, values_of(problem, **mixed)))
-    taken = {entry["algorithm"] for entry in points[0]["chosen"]["chosen"]}
+    taken = {entry.algorithm for entry in points[0].chosen.chosen}
     assert {"ring", "halving-doubling"} <= taken
-    assert [point["extrapolated"] for point in points] == [False, True]
-    assert all(point["interval"] for point in points)  # priced by the pooled fit, but measured
+    assert [point.extrapolated for point in points] == [False, True]
+    assert all(point.interval for point in points)  # priced by the pooled fit, but measured
 
 
 def test_without_a_profile_there_is_no_interval(tmp_path: Path) -> None:
     point = describe(problem := problem_of(tmp_path), values_of(problem, aggregation="auto-mpi"))
-    assert point["interval"] is None
-    assert point["extrapolated"] is True
-    assert point["chosen"]["rules"].startswith("Open MPI")
+    assert point.interval is None
+    assert point.extrapolated is True
+    assert point.chosen.rules.startswith("Open MPI")
 
 
 def test_the_rules_are_those_of_the_library_that_was_measured(
@@ -152,9 +153,9 @@ def test_what_was_measured_comes_before_rules_unless_they_are_named(
     at = {"gpus": 16, "gpus_per_node": 4, "aggregation": "auto-mpi"}
     assert problem.setting(values_of(problem, **at)).rules is None
     assert problem.profile("auto", "mpi") == measured
-    assert describe(problem, values_of(problem, **at))["chosen"] is None
+    assert describe(problem, values_of(problem, **at)).chosen is None
     by_name = values_of(problem, **{**at, "aggregation": "auto-mpich-mpi"})
-    assert describe(problem, by_name)["chosen"]["rules"].startswith("MPICH")
+    assert describe(problem, by_name).chosen.rules.startswith("MPICH")
 
 
 NCCL = (
@@ -215,18 +216,18 @@ def test_one_rank_chooses_nothing(tmp_path: Path) -> None:
 
 def test_explain_and_report_say_what_is_chosen_and_by_whom(tmp_path: Path, forced: Profile) -> None:
     problem = problem_of(tmp_path, forced)
-    point = {**describe(problem, values_of(problem, aggregation="auto-mpi", gpus=2,
-                                           bucket=BUCKETS[1])), "constraints": {}}  # fmt: skip
+    values = values_of(problem, aggregation="auto-mpi", gpus=2, bucket=BUCKETS[1])
+    point = Explained(**vars(describe(problem, values)))
     (line,) = [text for text in explain.lines(point) if text.startswith("algorithm")]
     assert "chosen by Open MPI's fixed rules (coll/tuned), not measured" in line
     assert "segmented ring (priced as ring) for" in line
     assert "halving-doubling for" in line
-    total = sum(entry["messages"] for entry in point["chosen"]["chosen"])
+    total = sum(entry.messages for entry in point.chosen.chosen)
     assert total == len(problem.setting(values_of(problem, bucket=BUCKETS[1])).buckets)
-    rows = {row["name"]: row for row in provenance.transports(problem)}
-    assert rows["mpi"]["calibrated"] is True
-    assert "auto: chosen by Open MPI's fixed rules" in rows["mpi"]["note"]
-    assert "auto-mpich: chosen by MPICH's default rules" in rows["mpi"]["note"]
+    rows = {row.name: row for row in provenance.transports(problem)}
+    assert rows["mpi"].calibrated is True
+    assert "auto: chosen by Open MPI's fixed rules" in rows["mpi"].note
+    assert "auto-mpich: chosen by MPICH's default rules" in rows["mpi"].note
     lines = [text for text in assumptions(problem) if "was not measured: it is" in text]
     assert [text.split()[2] for text in lines] == ["auto-mpi", "auto-mpich-mpi"]
 
@@ -240,8 +241,8 @@ def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile
     ).replace("gpus: [1, ", "gpus: ["))  # fmt: skip
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
     (name,) = problem.profiles
-    found = document.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
-    assert all(point["chosen"]["chosen"] for point in found["front"])
+    found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
+    assert all(point.chosen.chosen for point in found.front)
     (sure,) = [sentence for sentence in answer(found) if sentence.startswith("How sure: ")]
     assert "by Open MPI's fixed rules (coll/tuned) it is " in sure
 

@@ -16,8 +16,9 @@ from dse.model import overlap
 from dse.model.aggregation.parameter_server import shard_imbalance, wire_bytes
 from dse.pricing.efficiency import measured
 from dse.pricing.problem import Problem
-from dse.report import document, provenance
+from dse.report import assembly, provenance
 from dse.report.assumptions import assumptions
+from dse.report.design_point import Point
 from dse.search.run import run
 from tests.calibration import server_profiles, synthetic
 from tests.pricing import priced, studies
@@ -77,7 +78,7 @@ def test_shared_cores_of_the_measurement_do_not_come_along(tmp_path: Path) -> No
     problem = problem_of(tmp_path, shared)
     expected = expected_s(problem, server_profiles.part(), 4, 1, 1.25e9)
     assert comm_s(problem) == pytest.approx(expected, rel=1e-9)
-    why = at(problem)["why_outside"]
+    why = at(problem).why_outside
     assert any("all processes on one machine of 2 cores" in text for text in why)  # type: ignore[union-attr]
 
 
@@ -108,8 +109,8 @@ def test_what_differs_from_the_measured_is_named(
     problem: Problem, values: dict[str, object], reason: str | None
 ) -> None:
     found = at(problem, **values)
-    assert found["why_outside"] == ([] if reason is None else [reason])
-    assert found["extrapolated"] is (reason is not None)
+    assert found.why_outside == (() if reason is None else (reason,))
+    assert found.extrapolated is (reason is not None)
 
 
 @pytest.mark.parametrize(
@@ -126,12 +127,12 @@ def test_what_the_profile_lacks_is_named(
 ) -> None:
     part = server_profiles.part(**changes)
     problem = problem_of(tmp_path, server_profiles.profile(ps={"grpc": part}))
-    (text,) = at(problem)["why_outside"]  # type: ignore[misc]
+    (text,) = at(problem).why_outside
     assert reason in text
 
 
-def width(point: dict[str, object]) -> float:
-    low, high = point["interval"]["step_s"]  # type: ignore[index]
+def width(point: Point) -> float:
+    low, high = point.interval.step_s  # type: ignore[union-attr]
     return float(np.log(high / low))
 
 
@@ -140,8 +141,8 @@ def test_intervals_hold_the_point_and_widen_with_doubt(tmp_path: Path) -> None:
         made = server_profiles.profile(ps={"grpc": server_profiles.part(**changes)})
         problem = problem_of(tmp_path, made)
         point = at(problem, gpus=16)
-        low, high = point["interval"]["step_s"]  # type: ignore[index]
-        assert low < point["step_s"] < high  # type: ignore[operator]
+        low, high = point.interval.step_s  # type: ignore[union-attr]
+        assert low < point.step_s < high  # type: ignore[operator]
         return width(point)
 
     assert spread(workers=(1, 16)) < spread() < spread(cores=2.0)
@@ -160,14 +161,14 @@ def test_the_first_profile_of_a_transport_serves(tmp_path: Path) -> None:
     assert found is not None
     assert found.name == "over-mpi"
     assert two.profile("ring", "mpi") is None
-    assert at(two, aggregation="ps-mpi")["why_outside"] == []
+    assert at(two, aggregation="ps-mpi").why_outside == ()
 
 
 def test_a_run_states_where_the_servers_come_from(problem: Problem) -> None:
-    notes = {row["name"]: row for row in provenance.transports(problem)}
-    assert notes["grpc"]["calibrated"] is True
-    assert "parameter servers as measured by profile servers" in notes["grpc"]["note"]
-    assert notes["mpi"]["calibrated"] is False
+    notes = {row.name: row for row in provenance.transports(problem)}
+    assert notes["grpc"].calibrated is True
+    assert "parameter servers as measured by profile servers" in notes["grpc"].note
+    assert notes["mpi"].calibrated is False
     (line,) = [text for text in assumptions(problem) if "Parameter servers" in text]
     assert "a machine for each worker and server" in line
     assert "half of the work" in line
@@ -219,8 +220,8 @@ def test_a_timed_accelerator_reaches_what_it_did(timed: Problem, problem: Proble
 
 
 def _compute_s(problem: Problem, **values: object) -> float:
-    terms = at(problem, **values)["terms"]
-    return terms["forward_s"] + terms["backward_s"]  # type: ignore[index, no-any-return]
+    terms = at(problem, **values).terms
+    return terms.forward_s + terms.backward_s  # type: ignore[operator]
 
 
 def test_the_study_comes_before_the_measured_share(tmp_path: Path) -> None:
@@ -265,7 +266,7 @@ def test_a_profile_of_compute_alone_serves(tmp_path: Path) -> None:
     )
     problem = problem_of(tmp_path, alone)
     assert list(problem.profiles)
-    assert at(problem)["interval"] is None
+    assert at(problem).interval is None
     assert [line for line in assumptions(problem) if "v100-sxm2-16gb" in line]
 
 
@@ -273,5 +274,5 @@ def test_the_report_repeats_the_runner_that_measured(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, server_profiles.profile(machine={"cpu": "ours"}))
     [name] = problem.profiles
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    found = document.build(outcome, "dse run", 0, 1.0, {name: Path("servers.yaml")})
-    assert found["reproduce"] == ["dse calibrate run --runner grpc --name servers", "dse run"]
+    found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("servers.yaml")})
+    assert found.reproduce == ("dse calibrate run --runner grpc --name servers", "dse run")

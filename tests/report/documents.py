@@ -1,10 +1,15 @@
-"""Run documents as ``run.json`` holds them, built by a toy cost model and varied by the tests."""
+"""Run documents by a toy cost model: as objects, and as the run.json of an older version of dse
+holds them, which tests vary before they are read."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from typing import Any
+
+from dse.report.design_point import Point
+from dse.report.document import RunDocument
+from dse.report.json_form import parsed
 
 ACCELERATORS = {"p100-pcie-16gb": (1.0, 5000.0), "v100-sxm2-16gb": (3.0, 9000.0),
                 "a100-sxm4-80gb": (7.0, 15000.0)}  # fmt: skip
@@ -82,6 +87,21 @@ def point(config: dict[str, str], ties: int = 0) -> dict[str, Any]:
     }
 
 
+def read(run: dict[str, Any]) -> RunDocument:
+    """The document in a file."""
+    return parsed(RunDocument, run)
+
+
+def read_point(item: dict[str, Any]) -> Point:
+    """The point of a document in a file."""
+    return parsed(Point, item)
+
+
+def document(gain: str = "speedup", cost: str = "capital", also: str | None = None) -> RunDocument:
+    """The document that :func:`written` has."""
+    return read(written(gain, cost, also))
+
+
 def configs() -> list[dict[str, str]]:
     """Every configuration of the toy space."""
     found = []
@@ -126,10 +146,10 @@ def front_of_three(
     ]
 
 
-def document(
+def written(
     gain: str = "speedup", cost: str = "capital", also: str | None = None
 ) -> dict[str, Any]:
-    """A whole run document; ``also``: the second objective to have little of."""
+    """A whole run document as its file has it; ``also``: the second objective to have little of."""
     points = [point(config) for config in configs()]
     bound = 1.2e6
     feasible = [p for p in points if p["costs"]["capital"] <= bound]

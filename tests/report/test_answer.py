@@ -8,11 +8,12 @@ import pytest
 
 from dse.report import words
 from dse.report.answer import answer
-from tests.report.documents import COSTS, THREE, document
+from dse.report.document import ALSO
+from tests.report.documents import COSTS, THREE, document, read, written
 
 
 def how_sure(run: dict[str, Any]) -> str:
-    (found,) = [sentence for sentence in answer(run) if sentence.startswith("How sure: ")]
+    (found,) = [sentence for sentence in answer(read(run)) if sentence.startswith("How sure: ")]
     return found
 
 
@@ -21,13 +22,13 @@ def how_sure(run: dict[str, Any]) -> str:
 def test_answer_names_the_point_its_worth_and_how_sure(gain: str, cost: str) -> None:
     run = document(gain, cost)
     sentences = answer(run)
-    best = run["recommended"]
+    best = run.recommended
     assert 3 <= len(sentences) <= 5
     assert sentences[0].startswith("Recommended: ")
-    assert best["config"]["accelerator"] in sentences[0]
-    assert words.shown(best["speedup"], "x") in sentences[1]
+    assert best.config["accelerator"] in sentences[0]
+    assert words.shown(best.speedup, "x") in sentences[1]
     assert words.show_cost(run, best) in sentences[1]
-    assert words.show_cost(run, run["baseline"]) in sentences[1]
+    assert words.show_cost(run, run.baseline) in sentences[1]
     assert "within 5 %" in sentences[2]
     assert sentences[3].startswith("How sure: ")
     assert not any("None" in s or "nan" in s or "{" in s for s in sentences)
@@ -38,9 +39,9 @@ def test_answer_with_two_costs_gives_both(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     sentences = answer(run)
     assert 3 <= len(sentences) <= 5
-    for sense in ("minimize", words.ALSO):
-        assert words.show_cost(run, run["recommended"], sense) in sentences[1]
-        assert words.show_cost(run, run["baseline"], sense) in sentences[1]
+    for sense in ("minimize", ALSO):
+        assert words.show_cost(run, run.recommended, sense) in sentences[1]
+        assert words.show_cost(run, run.baseline, sense) in sentences[1]
     assert "; it " in sentences[1]
     assert "within 5 %" in sentences[2]
     assert not any("None" in s or "nan" in s or "{" in s for s in sentences)
@@ -56,7 +57,7 @@ def test_every_cost_has_its_own_words(cost: str, phrase: str) -> None:
 
 
 def test_answer_gives_the_interval_and_says_where_it_extrapolates() -> None:
-    run = document()
+    run = written()
     best = next(p for p in run["front"] if p["interval"] and p["extrapolated"])
     run["recommended"] = {**best, "rule": "knee", "why": ""}
     low, high = (words.shown(end, "x") for end in best["interval"]["speedup"])
@@ -68,13 +69,13 @@ def test_answer_gives_the_interval_and_says_where_it_extrapolates() -> None:
 
 
 def test_answer_admits_what_was_not_measured() -> None:
-    run = document()
+    run = written()
     run["recommended"]["interval"] = None
     assert "never measured" in how_sure(run)
 
 
 def test_answer_tells_the_steps_behind_the_interval() -> None:
-    run = document()
+    run = written()
     best = next(p for p in run["front"] if p["interval"] and p["comm_s"])
     run["recommended"] = {**best, "rule": "knee", "why": ""}
     run["baseline"]["interval"] = None
@@ -87,9 +88,9 @@ def test_answer_tells_the_steps_behind_the_interval() -> None:
 
 
 def test_answer_where_the_baseline_is_the_best() -> None:
-    run = document()
+    run = written()
     run["recommended"] = {**run["baseline"], "rule": "knee", "why": ""}
-    assert "the baseline itself" in answer(run)[1]
+    assert "the baseline itself" in answer(read(run))[1]
 
 
 @pytest.mark.parametrize(
@@ -104,35 +105,35 @@ def test_answer_where_the_baseline_is_the_best() -> None:
 def test_answer_says_how_far_a_guided_search_came(
     points: int, space: int | None, budget: int, said: str, unsaid: str
 ) -> None:
-    run = document()
+    run = written()
     run["engine"] = "guided"
     run["counts"].update(points=points, space=space, budget=budget)
-    sentence = next(s for s in answer(run) if s.startswith("The search was guided"))
+    sentence = next(s for s in answer(read(run)) if s.startswith("The search was guided"))
     assert said in sentence
     assert unsaid not in sentence
 
 
 def test_answer_with_one_point_on_the_front() -> None:
-    run = document()
+    run = written()
     only = run["front"][-1]
     run.update(front=[only], fastest=only, cheapest_within_5_percent=only)
     run["recommended"] = {**only, "rule": "knee", "why": ""}
-    assert "also the fastest" in answer(run)[2]
+    assert "also the fastest" in answer(read(run))[2]
 
 
 def test_answer_where_something_cheaper_is_nearly_as_fast() -> None:
-    run = document()
+    run = written()
     cheap, fast = run["front"][-2:]
     cheap["speedup"] = 0.97 * fast["speedup"]
     run["cheapest_within_5_percent"] = cheap
     saved = words.percent(1 - cheap["capital"] / fast["capital"])
-    assert f"{saved} cheaper than the fastest" in answer(run)[2]
+    assert f"{saved} cheaper than the fastest" in answer(read(run))[2]
 
 
 def test_answer_with_an_unknown_cost_of_the_baseline() -> None:
-    run = document()
+    run = written()
     run["baseline"].update(capital=None, costs={**run["baseline"]["costs"], "capital": None})
-    assert "that of the baseline is unknown" in answer(run)[1]
+    assert "that of the baseline is unknown" in answer(read(run))[1]
 
 
 @pytest.mark.parametrize(
@@ -148,10 +149,10 @@ def test_answer_with_an_unknown_cost_of_the_baseline() -> None:
 def test_a_speedup_by_more_samples_or_nodes_says_what_it_leaves_out(
     samples: int, nodes: int, said: str
 ) -> None:
-    run = document()
+    run = written()
     run["baseline"] |= {"global_batch": 32, "nodes": 1}
     run["recommended"] |= {"global_batch": samples, "nodes": nodes}
-    found = [s for s in answer(run) if "leaves out" in s]
+    found = [s for s in answer(read(run)) if "leaves out" in s]
     assert len(found) == bool(said)
     for sentence in found:
         assert sentence.endswith(said)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dse.report import figures, tables, words
-from tests.report.documents import AXES, THREE, document, value
+from dse.report.document import ALSO
+from tests.report.documents import AXES, THREE, document, read, read_point, written
 
 
 def traces(text: str) -> dict[str, dict[str, Any]]:
@@ -20,9 +21,9 @@ def test_front_chart_holds_front_backdrop_and_named_points() -> None:
     run = document()
     found = traces(figures.front_figure(run))
     assert {"Front", "Baseline", "Recommended", "ring-mpi", "ps-grpc"} <= set(found)
-    assert found["Front"]["x"] == [p["capital"] for p in run["front"]]
+    assert found["Front"]["x"] == [p.quantity("capital") for p in run.front]
     behind = [name for name in found if name.startswith("Front, ")]
-    assert sum(len(found[name]["x"]) for name in behind) == len(run["front"])
+    assert sum(len(found[name]["x"]) for name in behind) == len(run.front)
     errors = found["Front, calibrated"]["error_y"]
     assert errors["visible"] is True
     assert all(error > 0 for error in errors["array"])
@@ -34,7 +35,7 @@ def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
     chart = json.loads(figures.front_figure(run))
     found = {trace["name"]: trace for trace in chart["data"]}
     assert "Front" not in found  # no line
-    values = sorted(value(p, also) for p in run["front"])
+    values = sorted(p.quantity(also) or 0.0 for p in run.front)
     far = values[-1] > 10 * values[0]
     shades = sorted(c for name in found if name.startswith("Front, ")
                     for c in found[name]["marker"]["color"])  # fmt: skip
@@ -44,12 +45,12 @@ def test_a_second_cost_is_the_colour_of_the_front(cost: str, also: str) -> None:
     for marker in markers:
         assert (marker["cmin"], marker["cmax"]) == pytest.approx((shades[0], shades[-1]))
     bar = markers[0]["colorbar"]
-    assert bar["title"]["text"] == tables.capital(words.aim(run, words.ALSO).title)
+    assert bar["title"]["text"] == tables.capital(words.aim(run, ALSO).title)
     assert len(bar["tickvals"]) == len(bar["ticktext"]) >= 2
     assert all(shades[0] <= tick <= shades[-1] for tick in bar["tickvals"])
     texts = [text for name in found if name.startswith("Front, ")
              for text in found[name]["customdata"]]  # fmt: skip
-    assert all(words.aim(run, words.ALSO).title in text for text in texts)
+    assert all(words.aim(run, ALSO).title in text for text in texts)
 
 
 def test_one_cost_has_no_colours() -> None:
@@ -57,10 +58,10 @@ def test_one_cost_has_no_colours() -> None:
 
 
 def test_hover_gives_the_whole_configuration_and_the_ties() -> None:
-    run = document()
+    run = written()
     item = next(p for p in run["front"] if p["ties"] > 1)
     item.update(gpus=16.0, nodes=4.0)
-    text = figures.hover(run, "Front point 3", item)
+    text = figures.hover(read(run), "Front point 3", read_point(item))
     for axis in AXES:
         assert item["config"][axis] in text
     assert f"and {item['ties']} equals" in text
@@ -68,54 +69,60 @@ def test_hover_gives_the_whole_configuration_and_the_ties() -> None:
 
 
 def test_hover_escapes_every_text() -> None:
-    run = document()
+    run = written()
     run["front"][0]["config"]["accelerator"] = "<img src=x onerror=alert(1)>"
-    assert "<img" not in figures.hover(run, "<b>", run["front"][0])
+    assert "<img" not in figures.hover(read(run), "<b>", read(run).front[0])
 
 
 @pytest.mark.parametrize(("factor", "kind"), [(2.0, None), (100.0, "log")])
 def test_axes_are_logarithmic_where_the_span_asks_for_it(factor: float, kind: str | None) -> None:
-    run = document()
+    run = written()
     run["sample"] = {"cost": [], "gain": [], "aggregation": [], "gpus": []}
     for at, item in enumerate([run["baseline"], *run["front"]]):
         item["capital"] = 1e5 * (factor if at == 1 else 1.0)
-    assert json.loads(figures.front_figure(run))["layout"]["xaxis"].get("type") == kind
+    assert json.loads(figures.front_figure(read(run)))["layout"]["xaxis"].get("type") == kind
 
 
 def test_a_front_whose_costs_are_unknown_still_draws() -> None:
-    run = document()
+    run = written()
     named = [run["baseline"], run["recommended"]]
     for item in [*run["front"], *named]:
         item["capital"] = item["costs"]["capital"] = None
     run["sample"] = {"cost": [None], "gain": [1.0], "aggregation": ["ring-mpi"], "gpus": [4]}
-    assert traces(figures.front_figure(run))["Front"]["x"] == []
+    assert traces(figures.front_figure(read(run)))["Front"]["x"] == []
 
 
 def test_many_aggregations_are_grouped() -> None:
-    run = document()
+    run = written()
     names = [f"algorithm-{at % 20}" for at in range(200)]
-    run["sample"] = {"cost": [1e5] * 200, "gain": [2.0] * 200, "aggregation": names, "gpus": names}
-    found = traces(figures.front_figure(run))
+    run["sample"] = {
+        "cost": [1e5] * 200,
+        "gain": [2.0] * 200,
+        "aggregation": names,
+        "gpus": [4] * 200,
+    }
+    found = traces(figures.front_figure(read(run)))
     assert sum(len(t["x"]) for name, t in found.items() if name.startswith("algorithm")) == 80
     assert len(found["others"]["x"]) == 120
 
 
 def test_bars_are_thinned_but_keep_the_named_points() -> None:
-    run = document()
+    run = written()
     front = run["front"]
     long = [{**front[0], "config": {**front[0]["config"], "gpus": str(at)}} for at in range(500)]
     run.update(front=long, fastest=long[-1], cheapest_within_5_percent=long[490])
     run["recommended"] = {**long[123], "rule": "knee", "why": ""}
-    rows = figures.bars(run)
+    found = read(run)
+    rows = figures.bars(found)
     points = [item for _, item in rows]
     assert rows[0][0] == "Baseline"
     assert len(rows) <= figures.MOST_BARS + 1
-    assert all(any(p is long[at] for p in points) for at in (123, 490, 499))
+    assert all(any(p is found.front[at] for p in points) for at in (123, 490, 499))
     assert len({label for label, _ in rows}) == len(rows)
 
 
 def test_shares_of_a_step_add_up() -> None:
     run = document()
     data = json.loads(figures.time_figure(run))["data"]
-    for bar in range(len(run["front"]) + 1):
+    for bar in range(len(run.front) + 1):
         assert sum(trace["x"][bar] for trace in data) == pytest.approx(1.0)

@@ -8,7 +8,7 @@ import pytest
 
 from dse.report import markdown
 from dse.report.answer import answer
-from tests.report.documents import COSTS, document
+from tests.report.documents import COSTS, document, read, written
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -25,10 +25,10 @@ def test_the_answer_comes_first_and_the_questions_in_order(cost: str) -> None:
 
 
 def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
-    run = document()
+    run = written()
     run["front"][0]["config"]["aggregation"] = "a | b"
     width = None
-    for line in markdown.render_markdown(run).splitlines():
+    for line in markdown.render_markdown(read(run)).splitlines():
         cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
         if cells and width:
             assert cells == width, line
@@ -36,22 +36,22 @@ def test_rows_of_a_table_have_as_many_cells_as_its_head() -> None:
 
 
 def test_texts_of_a_study_are_no_markup() -> None:
-    run = document()
+    run = written()
     run["study"].update(name="<script>x</script> *a* [b](c)", description="# no head\n\n# none")
     run["study_text"] = "```\n# escaped?\n````\n"
-    text = markdown.render_markdown(run)
+    text = markdown.render_markdown(read(run))
     assert "<script>" not in text.replace("\\<", "")
     assert not re.search(r"^# n", text, re.MULTILINE)
     assert "`````\n```\n# escaped?\n````\n`````" in text
 
 
 def test_a_long_front_is_cut_and_says_so() -> None:
-    run = document()
+    run = written()
     run["front"] = [run["front"][0]] * 500
-    assert "440 more are in front.csv" in markdown.render_markdown(run)
+    assert "440 more are in front.csv" in markdown.render_markdown(read(run))
 
 
 def test_nothing_calibrated_is_said() -> None:
-    run = document()
+    run = written()
     run["calibration"] = []
-    assert "Nothing was calibrated" in markdown.render_markdown(run)
+    assert "Nothing was calibrated" in markdown.render_markdown(read(run))

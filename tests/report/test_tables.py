@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dse.report import tables, words
-from tests.report.documents import AXES, COSTS, THREE, document, value
+from dse.report.document import ALSO
+from tests.report.documents import AXES, COSTS, THREE, document, read, read_point, written
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -14,11 +15,11 @@ def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     header, rows = tables.front_rows(run)
     results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated"]
     assert header == [*AXES, *results]
-    assert len(rows) == len(run["front"])
-    for row, item in zip(rows, run["front"], strict=True):
-        assert row[: len(AXES)] == [item["config"][axis] for axis in AXES]
-        assert row[len(AXES)] == item["speedup"]
-        assert row[-1] == ("true" if item["extrapolated"] else "false")
+    assert len(rows) == len(run.front)
+    for row, item in zip(rows, run.front, strict=True):
+        assert row[: len(AXES)] == [item.config[axis] for axis in AXES]
+        assert row[len(AXES)] == item.speedup
+        assert row[-1] == ("true" if item.extrapolated else "false")
         assert None not in row
 
 
@@ -28,7 +29,7 @@ def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
     header, rows = tables.front_rows(run)
     assert header[len(AXES) : len(AXES) + 3] == ["speedup", cost, also]
     found = [row[len(AXES) + 1 : len(AXES) + 3] for row in rows]
-    assert found == [[value(p, cost), value(p, also)] for p in run["front"]]
+    assert found == [[p.quantity(cost), p.quantity(also)] for p in run.front]
 
 
 @pytest.mark.parametrize(("cost", "also"), THREE)
@@ -36,23 +37,23 @@ def test_tables_have_a_row_and_a_column_for_each_cost(cost: str, also: str) -> N
     run = document("speedup", cost, also)
     heads = [head for head, _ in tables.front_table(run).heads]
     rows = [head for head, _ in tables.comparison(run).rows]
-    for sense in ("minimize", words.ALSO):
+    for sense in ("minimize", ALSO):
         title = tables.capital(words.aim(run, sense).title)
         assert heads.count(title) == rows.count(title) == 1
     assert all(len(row.cells) + 1 == len(heads) for row in tables.front_table(run).rows)
 
 
 def test_csv_leaves_an_unknown_cost_empty() -> None:
-    run = document()
+    run = written()
     first = run["front"][0]
     first["capital"] = first["costs"]["capital"] = None
-    header, rows = tables.front_rows(run)
+    header, rows = tables.front_rows(read(run))
     assert rows[0][header.index("capital")] == ""
 
 
 def test_comparison_marks_what_differs_from_the_baseline() -> None:
-    run = document()
-    table = tables.comparison(run)
+    run = written()
+    table = tables.comparison(read(run))
     rows = dict(table.rows)
     assert table.heads[:2] == ("Baseline", "Recommended")
     base, best = rows["Accelerator"][:2]
@@ -64,24 +65,24 @@ def test_comparison_marks_what_differs_from_the_baseline() -> None:
 
 
 def test_comparison_gives_equal_points_one_column() -> None:
-    run = document()
+    run = written()
     run["cheapest_within_5_percent"] = run["fastest"]
-    assert tables.comparison(run).heads == ("Baseline", "Recommended", "Fastest")
+    assert tables.comparison(read(run)).heads == ("Baseline", "Recommended", "Fastest")
     run["recommended"] = {**run["fastest"], "rule": "fastest", "why": ""}
-    assert tables.comparison(run).heads == ("Baseline", "Recommended and fastest")
+    assert tables.comparison(read(run)).heads == ("Baseline", "Recommended and fastest")
 
 
 def test_comparison_says_which_values_of_the_baseline_were_assumed() -> None:
-    run = document()
+    run = written()
     run["recommended"]["config"] = {**run["recommended"]["config"], "bucket": "1 MiB"}
-    assert dict(tables.comparison(run).rows)["Bucket"][0].note == "assumed"
+    assert dict(tables.comparison(read(run)).rows)["Bucket"][0].note == "assumed"
 
 
 def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None:
-    run = document()
+    run = written()
     for item in run["front"]:
         item["config"]["precision"] = "fp16"
-    table = tables.front_table(run)
+    table = tables.front_table(read(run))
     heads = [head for head, _ in table.heads]
     assert ("precision", "fp16") in table.constant
     assert "Precision" not in heads
@@ -90,51 +91,54 @@ def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None
 
 
 def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
-    run = document()
+    run = written()
     alone = run["front"][0]
     alone.update(gpus=1.0, nodes=1.0)
     alone["config"] = {**alone["config"], "gpus": "1", "aggregation": "ps-grpc"}
-    table = tables.front_table(run)
+    table = tables.front_table(read(run))
     heads = [head for head, _ in table.heads]
     row = dict(zip(heads, (text for _, text in table.rows[0].cells), strict=False))
     assert row["Aggregation"] == row["Inter node"] == "–"
-    assert "ps-grpc" not in words.describe(alone)
+    assert "ps-grpc" not in words.describe(read_point(alone))
     assert table.note == tables.DASHES
-    assert not words.matters({**alone, "gpus": 1.0, "nodes": 1.0}, "intra_node")
-    assert words.matters({**alone, "gpus": 2.0, "nodes": 1.0}, "intra_node")
+    assert not words.matters(read_point({**alone, "gpus": 1.0, "nodes": 1.0}), "intra_node")
+    assert words.matters(read_point({**alone, "gpus": 2.0, "nodes": 1.0}), "intra_node")
     several = next(p for p in run["front"] if p["nodes"] > 1)
-    assert words.label(several, "inter_node") == several["config"]["inter_node"] != ""
-    assert tables.front_rows(run)[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
+    assert words.label(read_point(several), "inter_node") == several["config"]["inter_node"] != ""
+    assert tables.front_rows(read(run))[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
         "the file has all"
     )
 
 
 def test_servers_are_named_where_they_serve_alone() -> None:
-    run = document()
+    run = written()
     ring, served = run["front"][-2:]
     for item, aggregation in ((ring, "ring-mpi"), (served, "ps-grpc")):
         item.update(gpus=16.0, nodes=4.0)
         item["config"] = {**item["config"], "aggregation": aggregation, "ps_servers": "2"}
-    assert (words.label(ring, "ps_servers"), words.label(served, "ps_servers")) == ("", "2")
-    assert "PS servers" in [head for head, _ in tables.front_table(run).heads]
+    assert (
+        words.label(read_point(ring), "ps_servers"),
+        words.label(read_point(served), "ps_servers"),
+    ) == ("", "2")
+    assert "PS servers" in [head for head, _ in tables.front_table(read(run)).heads]
     served.update(nodes=1.0)
-    assert words.label(served, "ps_servers") == "", "one node needs none"
+    assert words.label(read_point(served), "ps_servers") == "", "one node needs none"
 
 
 def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> None:
-    run = document()
+    run = written()
     for item in run["front"]:
         item["config"]["inter_node"] = "25 Gbps" if item["nodes"] > 1 else "100 Gbps"
     assert any(p["nodes"] == 1 for p in run["front"])
     assert any(p["nodes"] > 1 for p in run["front"])
-    assert ("inter node", "25 Gbps") in tables.front_table(run).constant
+    assert ("inter node", "25 Gbps") in tables.front_table(read(run)).constant
     run["baseline"]["nodes"] = 1.0
     run["recommended"]["nodes"] = run["fastest"]["nodes"] = 2.0
-    cells = dict(tables.comparison(run).rows)["Inter node"]
+    cells = dict(tables.comparison(read(run)).rows)["Inter node"]
     assert cells[0].text == "–", "named points: what does not matter differs from what does"
     for item in run["front"]:
         item.update(nodes=1.0)
-    assert "inter node" not in dict(tables.front_table(run).constant)
+    assert "inter node" not in dict(tables.front_table(read(run)).constant)
 
 
 def test_front_table_sorts_by_numbers_not_by_text() -> None:
@@ -147,8 +151,8 @@ def test_front_table_sorts_by_numbers_not_by_text() -> None:
 
 def test_equals_are_listed_and_counted() -> None:
     run = document()
-    item = next(p for p in run["front"] if p["ties"] == 3)
-    row = tables.front_table(run).rows[run["front"].index(item)]
+    item = next(p for p in run.front if p.ties == 3)
+    row = tables.front_table(run).rows[run.front.index(item)]
     assert row.ties == 3
     assert len(row.listed) == 2
     assert row.more == 1
@@ -157,7 +161,7 @@ def test_equals_are_listed_and_counted() -> None:
 
 
 def test_no_ties() -> None:
-    run = document()
+    run = written()
     for item in run["front"]:
         item.update(ties=0, tied=[])
-    assert all(not row.listed and not row.more for row in tables.front_table(run).rows)
+    assert all(not row.listed and not row.more for row in tables.front_table(read(run)).rows)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from dse.pricing.load import load
-from dse.report import document, figures, markdown, page, terms
+from dse.report import assembly, figures, markdown, page, terms
+from dse.report.document import RunDocument
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report import documents
@@ -34,13 +33,13 @@ objectives: {{maximize: speedup, minimize: capital}}
 HEADS = ["Data loading T_d", "Computation T_c", "Weights T_w"]
 
 
-def made(folder: Path, overlap: str) -> dict[str, Any]:
+def made(folder: Path, overlap: str) -> RunDocument:
     problem = load(studies.written(folder, STUDY.format(overlap=overlap)))
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    return document.build(outcome, "dse run closed", 0, 1.0, {})
+    return assembly.build(outcome, "dse run closed", 0, 1.0, {})
 
 
-def drawn(found: dict[str, Any]) -> dict[str, list[float]]:
+def drawn(found: RunDocument) -> dict[str, list[float]]:
     return {bar["name"]: bar["x"] for bar in json.loads(figures.time_figure(found))["data"]}
 
 
@@ -59,14 +58,15 @@ def test_a_report_by_the_closed_model_names_its_terms(tmp_path: Path, overlap: s
 
 def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
     found = made(tmp_path, "none")
-    for point in (found["baseline"], *found["front"]):
-        assert sum(terms.seconds(point).values()) == pytest.approx(point["step_s"])
+    for point in (found.baseline, *found.front):
+        assert sum(terms.seconds(point).values()) == pytest.approx(point.step_s)
         assert terms.added(point) == terms.seconds(point)
-    base = terms.seconds(found["baseline"])
-    assert base["data_s"] == found["baseline"]["closed"]["terms"]["data_s"]
-    assert base["weights_s"] == pytest.approx(found["baseline"]["comm_s"])
+    assert found.baseline.closed is not None
+    base = terms.seconds(found.baseline)
+    assert base["data_s"] == found.baseline.closed.terms.data_s
+    assert base["weights_s"] == pytest.approx(found.baseline.comm_s)
     assert terms.note(found) == ""
-    share = base["weights_s"] / found["baseline"]["step_s"]
+    share = base["weights_s"] / found.baseline.step_s
     assert share > 0.5
     said = terms.times(found)[1]
     assert f"; the largest part is the exchange of weights (T_w), {100 * share:.0f} %." in said
@@ -75,9 +75,9 @@ def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
 
 def test_of_terms_that_all_overlap_the_longest_is_the_step(tmp_path: Path) -> None:
     found = made(tmp_path, "ideal")
-    for point in (found["baseline"], *found["front"]):
-        assert max(terms.seconds(point).values()) == pytest.approx(point["step_s"])
-        assert sum(terms.added(point).values()) == pytest.approx(point["step_s"])
+    for point in (found.baseline, *found.front):
+        assert max(terms.seconds(point).values()) == pytest.approx(point.step_s)
+        assert sum(terms.added(point).values()) == pytest.approx(point.step_s)
         assert min(terms.added(point).values()) >= 0
     for bars in zip(*drawn(found).values(), strict=True):
         assert sum(bars) == pytest.approx(1)
@@ -94,10 +94,11 @@ def test_other_reports_keep_theirs() -> None:
     assert [term.title for term in terms.terms(found)] == [
         "Forward", "Backward", "Communication not hidden", "Optimizer", "Waiting for input",
     ]  # fmt: skip
-    for point in (found["baseline"], *found["front"]):
-        assert terms.seconds(point) == point["terms"]
-    older = copy.deepcopy(found)
-    for point in (older["baseline"], older["recommended"], *older["front"]):
-        point.pop("closed", None)
-    assert terms.times(older) == terms.times(found)
+    for point in (found.baseline, *found.front):
+        assert terms.seconds(point) == vars(point.terms)
+    newer = documents.written()
+    for point in (newer["baseline"], newer["recommended"], *newer["front"]):
+        assert "closed" not in point
+        point["closed"] = None
+    assert terms.times(documents.read(newer)) == terms.times(found)
     assert "computing hides" in terms.times(found)[0]

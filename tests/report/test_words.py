@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dse.report import words
-from tests.report.documents import document, point
+from dse.report.design_point import Point
+from tests.report.documents import document, point, read_point
+
+
+def placed(config: dict[str, str], gpus: int, nodes: int) -> Point:
+    return replace(document().fastest, config=config, gpus=gpus, nodes=nodes)
 
 
 def test_describe_complete_machines() -> None:
     config = {"node": "dgx-h100", "gpus": "16", "aggregation": "tree-nccl", "batch_per_gpu": "8"}
-    text = words.describe({"config": config, "gpus": 16, "nodes": 2})
+    text = words.describe(placed(config, 16, 2))
     assert text == "16 GPUs in 2 x dgx-h100, tree-nccl, batch 8 per GPU"
 
 
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe({"config": config, "gpus": 4, "nodes": 1}) == (
-        "4 x t4, in one node, ring-mpi"
-    )
-    assert "on 10gbe" in words.describe({"config": config, "gpus": 8, "nodes": 2})
+    assert words.describe(placed(config, 4, 1)) == ("4 x t4, in one node, ring-mpi")
+    assert "on 10gbe" in words.describe(placed(config, 8, 2))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +54,10 @@ def test_sizes() -> None:
 
 
 def test_who_says_so() -> None:
-    config = document()["recommended"]["config"]
-    alone = point({**config, "gpus": "1"})
+    config = dict(document().recommended.config)
+    alone = read_point(point({**config, "gpus": "1"}))
     assert words.says_who(alone)[0] == "no communication"
-    measured = point({**config, "gpus": "8", "aggregation": "ring-mpi"})
+    measured = read_point(point({**config, "gpus": "8", "aggregation": "ring-mpi"}))
     assert words.says_who(measured)[0] == "calibrated"
-    assert words.says_who({**measured, "extrapolated": True})[0] == "extrapolated"
-    assert words.says_who({**measured, "interval": None})[0] == "not measured"
+    assert words.says_who(replace(measured, extrapolated=True))[0] == "extrapolated"
+    assert words.says_who(replace(measured, interval=None))[0] == "not measured"

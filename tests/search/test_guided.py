@@ -16,7 +16,8 @@ from optuna.trial import TrialState
 from dse.errors import DseError
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
-from dse.report.document import build
+from dse.report.assembly import build
+from dse.report.document import AxisRange
 from dse.search.fingerprint import identity
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
 from dse.search.guided.acquisition import Frame, losses_of
@@ -411,22 +412,22 @@ def test_a_budget_beyond_the_space_prices_all_and_aims_at_no_more(small: Problem
     found = run(small, "guided", None, None, lambda _, whole: goals.add(whole), 10**9, 1)
     assert goals == {small.space.size}
     assert found.tally.points == small.space.size
-    counts = build(found, "", 1, 0.0, {})["counts"]
-    assert (counts["space"], counts["budget"]) == (small.space.size, 10**9)
+    counts = build(found, "", 1, 0.0, {}).counts
+    assert (counts.space, counts.budget) == (small.space.size, 10**9)
 
 
 def test_the_document_of_a_continuous_space_has_its_exact_numbers(continuous: Problem) -> None:
     found = run(continuous, "guided", None, None, lambda *_: None, 150, 1)
     made = build(found, "", 1, 0.0, {})
-    assert made["counts"]["space"] is None
-    spans = {axis["name"]: axis["range"] for axis in made["axes"] if axis["range"]}
+    assert made.counts.space is None
+    spans = {axis.name: axis.range for axis in made.axes if axis.range}
     name = "inter_node_bytes_per_s"
-    assert spans == {"inter_node": {"name": name, "low": 1e9 / 8, "high": 100e9 / 8}}
-    for point, priced in zip(made["front"], found.front, strict=True):
+    assert spans == {"inter_node": AxisRange(name=name, low=1e9 / 8, high=100e9 / 8)}
+    for point, priced in zip(made.front, found.front, strict=True):
         link = priced.values["inter_node"]
         assert isinstance(link, Wire)
-        assert point["numbers"] == {name: link.bytes_per_s}
-        shown = float(point["config"]["inter_node"].removesuffix(" Gbps"))
+        assert point.numbers == {name: link.bytes_per_s}
+        shown = float(point.config["inter_node"].removesuffix(" Gbps"))
         assert shown == pytest.approx(link.bytes_per_s * 8 / 1e9, rel=1e-3)
 
 

@@ -1,13 +1,15 @@
-"""Which document a folder's report is made from, and what to say of a folder that has none."""
+"""The files that reports are made from: which a folder has, what is in them, what is wrong."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from dse.errors import StudyError
+from dse.report.document import SCHEMA_VERSION, RunDocument
+from dse.report.json_form import parsed
 
 RUN, FLEET = "run.json", "fleet.json"
 RUN_LOG = "run.log.jsonl"  # while a run is not finished
@@ -79,3 +81,36 @@ def read_json(path: Path) -> Any:
         raise StudyError(str(path), cause.lineno, cause.colno, problem, again) from cause
     except ValueError as cause:  # not UTF-8
         raise StudyError(str(path), 0, 0, f"is not the document of {kind}", again) from cause
+
+
+def read_document(folder: Path) -> RunDocument:
+    """The document of a finished run. Raises :class:`~dse.errors.StudyError` where there is none,
+    or where it is damaged."""
+    from pydantic import ValidationError
+
+    path = document_path(folder, (RUN,))
+    found = checked_document(path, "schema_version", SCHEMA_VERSION, ())
+    try:
+        return parsed(RunDocument, found)
+    except ValidationError as cause:
+        error = cause.errors()[0]
+    place = ".".join(map(str, error["loc"]))
+    problem = f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    if error["type"] == "missing":
+        problem = f"has no '{place}'"
+    raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
+
+
+def checked_document(
+    path: Path, version: str, wanted: int | str, needed: Iterable[str]
+) -> dict[str, Any]:
+    """The document in a file, if the value under ``version`` is the wanted one and no key of
+    ``needed`` is missing. Raises :class:`StudyError`.
+    """
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get(version) != wanted:
+        raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
+    missing = sorted(set(needed) - set(found))
+    if missing:
+        raise StudyError(str(path), 0, 0, f"has no '{missing[0]}'", "run the study again")
+    return found

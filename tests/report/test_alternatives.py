@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,9 @@ import pytest
 from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import document, markdown, others, page
+from dse.report import alternatives, assembly, markdown, page
+from dse.report.document import RunDocument
+from dse.report.json_form import plain
 from dse.search.guided import Guide
 from dse.search.run import Outcome, run
 from tests.pricing import studies
@@ -27,10 +27,9 @@ def searched(problem: Problem, engine: str = "exhaustive") -> Outcome:
     return run(problem, engine, None, None, lambda *_: None, 300, 0, "", Guide("random"))
 
 
-def made(outcome: Outcome) -> dict[str, Any]:
-    built = document.build(outcome, "dse run small", 0, 1.0, {})
-    found: dict[str, Any] = json.loads(json.dumps(built, allow_nan=False))
-    return found
+def made(outcome: Outcome) -> RunDocument:
+    """The document as a program reads it from the file."""
+    return documents.read(plain(assembly.build(outcome, "dse run small", 0, 1.0, {})))
 
 
 @pytest.fixture
@@ -40,32 +39,32 @@ def small(tmp_path: Path) -> Problem:
 
 def test_each_aggregation_is_the_best_of_those_that_differ_in_nothing_else(small: Problem) -> None:
     found = made(searched(small))
-    best, rows = found["recommended"], found["other_aggregations"]
-    assert best["gpus"] > 1
-    names = {row["config"]["aggregation"] for row in rows}
+    best, rows = found.recommended, found.other_aggregations
+    assert best.gpus > 1
+    names = {row.config["aggregation"] for row in rows}
     assert names == {"ring-mpi", "halving-doubling-gloo", "ps-grpc"}
-    assert [row["ratio"] for row in rows] == sorted((r["ratio"] for r in rows), reverse=True)
+    assert [row.ratio for row in rows] == sorted((r.ratio for r in rows), reverse=True)
     for row in rows:
-        same = {name for name in best["config"] if name not in ("aggregation", "ps_servers")}
-        assert all(row["config"][name] == best["config"][name] for name in same)
-        if row["config"]["aggregation"] == best["config"]["aggregation"]:
-            assert (row["config"], row["ratio"]) == (best["config"], 1.0)
-            assert row["missed"] == []
+        same = {name for name in best.config if name not in ("aggregation", "ps_servers")}
+        assert all(row.config[name] == best.config[name] for name in same)
+        if row.config["aggregation"] == best.config["aggregation"]:
+            assert (row.config, row.ratio) == (best.config, 1.0)
+            assert row.missed == ()
         rivals = []
         for index in range(small.space.size):
             labels = small.space.labels(index)
-            wanted = {**row["config"], "ps_servers": labels["ps_servers"]}
+            wanted = {**row.config, "ps_servers": labels["ps_servers"]}
             if labels == wanted:
                 evaluation = small.point(small.space.point(index))
                 passed = all(m.all() for _, m in constraints.checks(evaluation, small.study))
                 rivals.append((passed, evaluation["speedup"].item()))
-        assert len(rivals) == (2 if row["config"]["aggregation"] == "ps-grpc" else 1)
-        assert (not row["missed"], row["speedup"]) == max(rivals)
-        assert row["ratio"] == pytest.approx(row["speedup"] / best["speedup"])
-        assert row["on_front"] == sum(
-            any(config["aggregation"] == row["config"]["aggregation"]
-                for config in (point["config"], *point["tied"]))
-            for point in found["front"] if point["gpus"] > 1
+        assert len(rivals) == (2 if row.config["aggregation"] == "ps-grpc" else 1)
+        assert (not row.missed, row.speedup) == max(rivals)
+        assert row.ratio == pytest.approx(row.speedup / best.speedup)
+        assert row.on_front == sum(
+            any(config["aggregation"] == row.config["aggregation"]
+                for config in (point.config, *point.tied))
+            for point in found.front if point.gpus > 1
         )  # fmt: skip
 
 
@@ -73,21 +72,19 @@ def test_what_meets_every_demand_comes_before_what_is_faster(tmp_path: Path) -> 
     text = studies.SMALL.replace("fits_memory,", 'fits_memory, "ps_servers <= 1",')
     problem = load(studies.written(tmp_path, text.replace("values: [1, 2]", "values: [4, 1, 2]")))
     (row,) = [
-        row for row in made(searched(problem))["other_aggregations"]
-        if row["config"]["aggregation"] == "ps-grpc"
+        row for row in made(searched(problem)).other_aggregations
+        if row.config["aggregation"] == "ps-grpc"
     ]  # fmt: skip
-    assert (row["config"]["ps_servers"], row["missed"]) == ("1", [])
+    assert (row.config["ps_servers"], row.missed) == ("1", ())
 
 
 def test_a_demand_that_no_setting_meets_is_named(tmp_path: Path) -> None:
     text = studies.SMALL.replace("fits_memory,", 'fits_memory, "ps_servers <= 1",')
     problem = load(studies.written(tmp_path, text.replace("values: [1, 2]", "values: [3, 2]")))
     found = made(searched(problem))
-    (row,) = [
-        row for row in found["other_aggregations"] if row["config"]["aggregation"] == "ps-grpc"
-    ]
-    assert row["missed"] == ["ps_servers <= 1"]
-    shown = others.table(found)
+    (row,) = [row for row in found.other_aggregations if row.config["aggregation"] == "ps-grpc"]
+    assert row.missed == ("ps_servers <= 1",)
+    shown = alternatives.table(found)
     assert shown is not None
     assert any("ps_servers <= 1" in cells for _, cells in shown.rows)
 
@@ -97,13 +94,13 @@ def test_nothing_is_compared_where_there_is_nothing_to_compare(
 ) -> None:
     front = searched(small).front
     alone = {**front[0].values, "gpus": 1}
-    assert others.others(small, front, alone) == []
+    assert alternatives.alternatives(small, front, alone) == ()
     text = studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", "ring-mpi")
     text = text[: text.index("when:")] + text[text.index("baseline:") :]
     text = text.replace("ps-grpc, bucket: 25 MiB, ps_servers: 1", "ring-mpi")
     problem = load(studies.written(tmp_path, text, "one.yaml"))
     outcome = searched(problem)
-    assert others.others(problem, outcome.front, outcome.front[-1].values) == []
+    assert alternatives.alternatives(problem, outcome.front, outcome.front[-1].values) == ()
     html = page.render_page(made(outcome))
     assert HEADING not in html
     assert 'others-table"' not in html
@@ -112,11 +109,11 @@ def test_nothing_is_compared_where_there_is_nothing_to_compare(
 @pytest.mark.parametrize("engine", ["exhaustive", "guided"])
 def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     found = made(searched(small, engine))
-    shown = others.table(found)
+    shown = alternatives.table(found)
     assert shown is not None
-    fails = any(point["missed"] for point in found["other_aggregations"])
+    fails = any(point.missed for point in found.other_aggregations)
     missed = ["Demands missed"] * fails
-    several = any(point["nodes"] > 1 for point in found["other_aggregations"])
+    several = any(point.nodes > 1 for point in found.other_aggregations)
     assert [head for head, _ in shown.heads] == [
         "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
         "Against the recommended", "Purchase price", "Front points", *missed, "Basis",
@@ -131,8 +128,9 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
         line = " | ".join(markdown.escaped(cell) for cell in (name, *cells[1:]))
         assert f"| {line} |" in text
         assert cells[2] in html
-    found["other_aggregations"][-1]["missed"] = ["gpus <= 1"]
-    shown = others.table(found)
+    *others, last = found.other_aggregations
+    others.append(replace(last, missed=("gpus <= 1",)))
+    shown = alternatives.table(replace(found, other_aggregations=tuple(others)))
     assert shown is not None
     at = [head for head, _ in shown.heads].index("Demands missed")
     assert shown.rows[-1][1][at] == "gpus <= 1"
@@ -140,23 +138,23 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
 
 def test_a_continuous_axis_keeps_its_value(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, studies.CONTINUOUS))
-    rows = made(searched(problem, "guided"))["other_aggregations"]
+    rows = made(searched(problem, "guided")).other_aggregations
     assert len(rows) == 3
-    assert len({row["numbers"]["inter_node_bytes_per_s"] for row in rows}) == 1
-    assert all(np.isfinite(row["ratio"]) for row in rows)
+    assert len({row.numbers["inter_node_bytes_per_s"] for row in rows}) == 1
+    assert all(np.isfinite(row.ratio) for row in rows)
 
 
 def test_a_report_of_an_older_version_has_none() -> None:
     found = documents.document()
-    assert others.table(found) is None
+    assert alternatives.table(found) is None
     assert HEADING not in page.render_page(found)
 
 
 def test_settings_of_servers_are_shown_where_several_nodes_need_them(small: Problem) -> None:
     found = made(searched(small, "exhaustive"))
-    for point in found["other_aggregations"]:
-        point.update(nodes=4.0, gpus=4.0)
-    shown = others.table(found)
+    several = (replace(point, nodes=4, gpus=4) for point in found.other_aggregations)
+    found = replace(found, other_aggregations=tuple(several))
+    shown = alternatives.table(found)
     assert shown is not None
     assert shown.settings
     assert any("PS servers" in cells[1] for _, cells in shown.rows)
@@ -166,7 +164,7 @@ def test_settings_of_servers_are_shown_where_several_nodes_need_them(small: Prob
 def test_no_column_for_settings_that_nobody_has(small: Problem) -> None:
     plain = replace(small.study, conditions=())
     found = made(searched(replace(small, study=plain)))
-    shown = others.table(found)
+    shown = alternatives.table(found)
     assert shown is not None
     assert not shown.settings
     assert "Settings of its own" not in markdown.render_markdown(found)

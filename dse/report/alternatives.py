@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.report import tables, words
+from dse.report.design_point import Alternative, Point
+from dse.report.document import RunDocument
 from dse.report.points import describe
-from dse.report.words import Document, Point
 from dse.search.guided import Points
 from dse.search.run import FrontPoint
 from dse.study import Value
@@ -25,20 +25,19 @@ AXIS = "aggregation"
 MOST_TRIED = 2000  # settings of one aggregation that the recommended point does not have
 
 
-def others(
+def alternatives(
     problem: Problem, front: Sequence[FrontPoint], chosen: Mapping[str, Value | None]
-) -> list[dict[str, Any]]:
+) -> tuple[Alternative, ...]:
     """A point for each value of the axis, ``chosen`` among them, the fastest first.
 
     Where a value brings conditional axes that ``chosen`` lacks, the point with the most of what the
     study maximizes is taken, of these the cheapest, of those that meet every demand if any does.
-    Besides what a point has: ratio, its speedup over that of ``chosen``; missed, the demands it
-    fails; on_front, how many points of the front have that aggregation, or a listed equal of
-    theirs has. Empty where there is only one value, or nothing to aggregate.
+    A point of the front counts for an aggregation if it or a listed equal of it has that. Empty
+    where there is only one value, or nothing to aggregate.
     """
     values = problem.study.values(AXIS)
     if len(values) < 2 or bool(np.all(problem.points_at(chosen).gpus <= 1)):
-        return []
+        return ()
     own = problem.point(chosen)["speedup"].item()
     found = []
     for value in values:
@@ -46,20 +45,24 @@ def others(
         evaluation = problem.point(point)
         row = describe(problem, point)
         checks = constraints.checks(evaluation, problem.study)
-        row["ratio"] = None if row["speedup"] is None else row["speedup"] / own
-        row["missed"] = [reason for reason, mask in checks if not mask.all()]
-        label = row["config"][AXIS]
-        row["on_front"] = sum(
-            any(labels[AXIS] == label for labels in (entry.labels, *entry.tied))
-            for entry in front
-            if entry.values["gpus"] != 1  # one aggregates nothing
+        label = row.config[AXIS]
+        found.append(
+            Alternative(
+                **vars(row),
+                ratio=None if row.speedup is None else row.speedup / own,
+                missed=tuple(reason for reason, mask in checks if not mask.all()),
+                on_front=sum(
+                    any(labels[AXIS] == label for labels in (entry.labels, *entry.tied))
+                    for entry in front
+                    if entry.values["gpus"] != 1  # one aggregates nothing
+                ),
+            )
         )
-        found.append(row)
-    return sorted(found, key=lambda row: -(row["ratio"] or 0.0))
+    return tuple(sorted(found, key=lambda row: -(row.ratio or 0.0)))
 
 
 def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Value | None]:
-    """The completion of ``chosen`` that :func:`others` takes."""
+    """The completion of ``chosen`` that :func:`alternatives` takes."""
     space = Points(problem.study)
     tried = [space.values(p) for p in islice(space.completions(chosen), MOST_TRIED)]
     most, least, *_ = problem.study.objectives
@@ -75,7 +78,7 @@ def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Val
 
 
 @dataclass(frozen=True)
-class Others:
+class AlternativesTable:
     """The table: (heading, whether of numbers), and rows of (whether recommended, cells)."""
 
     heads: tuple[tuple[str, bool], ...]
@@ -83,51 +86,51 @@ class Others:
     settings: bool  # whether a column tells of conditional axes
 
 
-def table(document: Document) -> Others | None:
+def table(document: RunDocument) -> AlternativesTable | None:
     """The points as a table; None where the document has none."""
-    points = document.get("other_aggregations")
+    points = document.other_aggregations
     if not points:
         return None
     own = [_settings(document, point) for point in points]
-    costs = [words.aim(document, sense).title for sense in words.minimized(document)]
-    missed = any(point["missed"] for point in points)
+    costs = [words.aim(document, sense).title for sense in document.objectives.minimized]
+    missed = any(point.missed for point in points)
     heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs), ("Front points", True),
              *([("Demands missed", False)] if missed else []), ("Basis", False)]  # fmt: skip
-    best = document["recommended"]["config"]
+    best = document.recommended.config
     rows = tuple(
         (
-            point["config"] == best,
+            point.config == best,
             (
-                point["config"][AXIS],
+                point.config[AXIS],
                 *([settings or tables.NOT_APPLICABLE] if any(own) else []),
                 *_cells(document, point, missed),
             ),
         )
         for point, settings in zip(points, own, strict=True)
     )
-    return Others(tuple(heads), rows, any(own))
+    return AlternativesTable(tuple(heads), rows, any(own))
 
 
-def _settings(document: Document, point: Point) -> str:
+def _settings(document: RunDocument, point: Point) -> str:
     """Its values of conditional axes."""
-    names = [axis["name"] for axis in document["axes"] if axis["conditional"]]
+    names = [axis.name for axis in document.axes if axis.conditional]
     return ", ".join(
         f"{tables.heading(name)} {label}" for name in names if (label := words.label(point, name))
     )
 
 
-def _cells(document: Document, point: Point, missed: bool) -> tuple[str, ...]:
+def _cells(document: RunDocument, point: Alternative, missed: bool) -> tuple[str, ...]:
     """missed: whether there is a column for the demands that it fails."""
-    bounds = words.interval((point.get("interval") or {}).get("speedup"), "x")
-    step_s, ratio = point["step_s"], point["ratio"]
+    bounds = words.interval(point.interval.speedup if point.interval else None, "x")
+    ratio = point.ratio
     return (
-        words.UNKNOWN if step_s is None else words.duration(step_s),
-        words.shown(point["speedup"], "x") + (f" ({bounds})" if bounds else ""),
+        words.duration(point.step_s),
+        words.shown(point.speedup, "x") + (f" ({bounds})" if bounds else ""),
         words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
-        *(words.show_cost(document, point, sense) for sense in words.minimized(document)),
-        words.count(point["on_front"]),
-        *([", ".join(point["missed"]) or tables.NOT_APPLICABLE] if missed else []),
+        *(words.show_cost(document, point, sense) for sense in document.objectives.minimized),
+        words.count(point.on_front),
+        *([", ".join(point.missed) or tables.NOT_APPLICABLE] if missed else []),
         words.says_who(point)[0],
     )

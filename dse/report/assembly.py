@@ -1,0 +1,276 @@
+"""The document of a finished run, put together from the outcome of its search."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dse.calibration import Profile
+from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.profile import POOLED, Fit
+from dse.calibration.ps_part import PS, ServersFit
+from dse.pricing import caveats, constraints
+from dse.pricing.aggregations import FORMULA
+from dse.pricing.problem import Problem
+from dse.report import provenance
+from dse.report.alternatives import alternatives
+from dse.report.assumptions import assumptions
+from dse.report.design_point import Baseline, Point, Recommended
+from dse.report.document import (
+    AxisRange,
+    AxisRow,
+    CalibrationRow,
+    Counts,
+    Extrapolated,
+    FitErrors,
+    Objectives,
+    RunDocument,
+    Sample,
+    StudyInfo,
+    Timings,
+    Work,
+)
+from dse.report.inputs import inputs
+from dse.report.points import describe
+from dse.report.recommendation import recommended, why
+from dse.search.guided import number_name
+from dse.search.run import Outcome
+from dse.study import Axis
+
+SAMPLED = 2000  # feasible points drawn as the backdrop of the front
+
+UNITS = {
+    "speedup": "x",
+    "throughput": "samples/s",
+    "capital": "USD",
+    "hourly": "USD/hour",
+    "tco": "USD/hour",
+    "power": "W",
+    "per_run": "USD",
+    "energy": "J",
+    "time_to_target": "s",
+    "step": "s",
+}
+
+
+def build(
+    outcome: Outcome, command: str, seed: int, total_s: float, profiles: Mapping[str, Path]
+) -> RunDocument:
+    """The document of a finished run; no number in it is NaN."""
+    problem, study = outcome.problem, outcome.problem.study
+    front = tuple(describe(problem, point.values, point) for point in outcome.front)
+    rule = study.recommend
+    chosen = recommended(outcome.front, rule)
+    near = recommended(outcome.front, "cheapest-within-5%")
+    return RunDocument(
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        study=StudyInfo(
+            name=study.name,
+            description=study.description,
+            path=study.path,
+            workload=problem.workload.name,
+            workload_title=problem.workload.title,
+        ),
+        command=command,
+        **vars(inputs(problem)),
+        seed=seed,
+        engine=outcome.engine,
+        engine_reason=outcome.reason,
+        executor=outcome.executor,
+        work=Work(
+            units=outcome.units,
+            resumed=outcome.resumed_units,
+            repeated=outcome.repeated_units,
+        ),
+        counts=Counts(
+            points=outcome.tally.points,
+            space=problem.points,
+            budget=outcome.budget,
+            feasible=outcome.tally.feasible,
+            priced=outcome.tally.priced,
+            front=len(outcome.front),
+            ties=sum(point.ties for point in outcome.front),
+        ),
+        rejected=dict(outcome.tally.rejected),
+        timings=Timings(search_s=outcome.search_s, total_s=total_s),
+        objectives=_objectives(problem),
+        units=UNITS,
+        axes=_axes(problem),
+        constraints=tuple(constraint.text for constraint in study.constraints),
+        baseline=Baseline(
+            **vars(describe(problem, study.baseline.values)),
+            assumed=tuple(study.baseline.assumed),
+            misses=baseline_misses(problem),
+        ),
+        recommended=Recommended(**vars(front[chosen]), rule=rule, why=why(rule, study.objectives)),
+        cheapest_within_5_percent=front[near],
+        fastest=front[recommended(outcome.front, "fastest")],
+        front=front,
+        other_aggregations=alternatives(problem, outcome.front, outcome.front[chosen].values),
+        sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
+        calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
+        transports=tuple(provenance.transports(problem)),
+        extrapolated=_extrapolated(problem, front),
+        cautions=(*caveats.cautions(problem), *caveats.unsupported(problem)),
+        assumptions=tuple(assumptions(problem)),
+        sources=tuple(provenance.sources(problem)),
+        reproduce=(*_measuring(problem, profiles), command),
+        study_text=study.source.text,
+    )
+
+
+def _objectives(problem: Problem) -> Objectives:
+    most, least, *also = (objective.name for objective in problem.study.objectives)
+    return Objectives(maximize=most, minimize=least, minimize_also=next(iter(also), None))
+
+
+def baseline_misses(problem: Problem) -> tuple[str, ...]:
+    """What the baseline could not do in reality: memory it lacks, nodes it fills in part."""
+    baseline = problem.baseline
+    slack = float(np.ravel(baseline["memory_slack"])[0])
+    missed = []
+    if slack < 0:
+        missed.append(f"it needs {-slack / 1e9:.1f} GB more memory than an accelerator has")
+    if not baseline.whole_nodes().all():
+        missed.append("its last node is only partly filled")
+    return tuple(missed)
+
+
+def sample(problem: Problem, seed: int) -> Sample:
+    """Random feasible points of the space, as columns."""
+    generator = np.random.default_rng(seed)
+    size = problem.space.size
+    count = min(size, 2 * SAMPLED)
+    picked = np.unique(generator.integers(0, size, count)) if size > count else np.arange(size)
+    points = [problem.space.point(int(index)) for index in picked]
+    most, least, *_ = problem.study.objectives
+    rows: list[tuple[float, float, str, int]] = []
+    for where, evaluation in problem.rows(points):
+        passed = np.ones(len(where), dtype=bool)
+        for _, mask in constraints.checks(evaluation, problem.study):
+            passed &= mask
+        gain = np.broadcast_to(evaluation[most.name], passed.shape)
+        cost = np.broadcast_to(evaluation[least.name], passed.shape)
+        gpus = np.broadcast_to(evaluation.gpus, passed.shape)
+        for row in np.flatnonzero(passed):
+            aggregation = str(points[int(where[row])]["aggregation"])
+            rows.append((float(cost[row]), float(gain[row]), aggregation, int(gpus[row])))
+    # Points come grouped by structure: thin them at random, not by cutting off the last groups.
+    kept = np.sort(generator.permutation(len(rows))[:SAMPLED])
+    return Sample(
+        cost=tuple(rows[row][0] for row in kept),
+        gain=tuple(rows[row][1] for row in kept),
+        aggregation=tuple(rows[row][2] for row in kept),
+        gpus=tuple(rows[row][3] for row in kept),
+    )
+
+
+def _axes(problem: Problem) -> tuple[AxisRow, ...]:
+    study = problem.study
+    rows = [
+        AxisRow(
+            name=axis.name,
+            values=(f"{axis.low:g} to {axis.high:g}",) if axis.continuous else tuple(axis.labels),
+            default=axis in study.defaults,
+            conditional="",
+            range=_range(axis),
+        )
+        for axis in (*study.axes, *study.defaults)
+    ]
+    for condition in study.conditions:
+        where = " and ".join(
+            f"{name} is {' or '.join(str(v) for v in values)}"
+            for name, values in condition.requires
+        )
+        rows = [row for row in rows if row.name != condition.axis]
+        rows.append(
+            AxisRow(
+                name=condition.axis,
+                values=tuple(condition.labels),
+                default=False,
+                conditional=f"only where {where}",
+            )
+        )
+    return tuple(rows)
+
+
+def _range(axis: Axis) -> AxisRange | None:
+    if axis.low is None or axis.high is None:
+        return None
+    return AxisRange(name=number_name(axis), low=axis.low, high=axis.high)
+
+
+def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:
+    """How the profiles measured here are made again; those of others' logs come with their file."""
+    return [
+        f"dse calibrate run{_runner(problem.profiles[name])} --name {Path(path).stem}"
+        for name, path in profiles.items()
+        if problem.profiles[name].machine
+    ]
+
+
+def _runner(profile: Profile) -> str:
+    """The runner that measures what such a profile holds; '' for allreduce by MPI, the default."""
+    if profile.measured_algorithms:
+        return " --runner torch" if profile.transport in ("gloo", "nccl") else ""
+    servers = {"grpc": "grpc", "mpi": "mpi-ps"}
+    kinds = [servers[transport] for transport in profile.ps] + ["compute"] * bool(profile.compute)
+    return f" --runner {kinds[0]}" if kinds else ""
+
+
+def _profile(problem: Problem, name: str, path: Path) -> CalibrationRow:
+    profile = problem.profiles[name]
+    return CalibrationRow(
+        name=profile.name,
+        transport=profile.transport,
+        system=profile.system,
+        device=profile.device,
+        source=profile.source,
+        library=f"{profile.library} {profile.version}",
+        machine=dict(profile.machine),
+        date=profile.date,
+        link=profile.link,
+        link_bytes_per_s=profile.link_bytes_per_s,
+        ranks=profile.ranks,
+        message_bytes=profile.message_bytes,
+        split=f"{profile.split}: {profile.split_reason}",
+        gamma_s_per_byte=profile.gamma_s_per_byte,
+        algorithms={
+            algorithm: FitErrors(
+                error_median=fit.error,
+                error_p90=fit.error_p90,
+                textbook_error_median=fit.textbook_error,
+                held_out=held_out,
+            )
+            for algorithm, fit, held_out in _parts(profile)
+        },
+        path=str(path),
+        hash=profile.content_hash,
+    )
+
+
+def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFit, str]]:
+    """(algorithm, its fit, what its error was judged on) for all that a profile holds."""
+    for algorithm, fit in profile.fits.items():
+        yield algorithm, fit, "ranks" if algorithm != POOLED else "algorithms"
+    if profile.auto is not None:
+        yield AUTO, profile.auto, profile.auto.held_out
+    for transport, part in profile.ps.items():
+        yield f"{PS}-{transport}", part, "workers and servers"
+
+
+def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
+    count = sum(point.extrapolated for point in front)
+    if problem.closed:
+        return Extrapolated(front=count, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
+    return Extrapolated(
+        front=count,
+        why="A point counts as extrapolated when its gradients are summed over a link, a number "
+        "of ranks or nodes, an algorithm, an element type or a message size that no profile of "
+        "this study has measured; where the library chose the algorithm, also with other ranks per "
+        "node or on another accelerator. Copies between device and host memory are priced from the "
+        "catalogue always.",
+    )

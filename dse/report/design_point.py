@@ -1,0 +1,214 @@
+"""A design point as the report shows it: what was chosen, and what it comes to.
+
+A field with a default may be absent: a file of an older version does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dse.report.json_form import INLINE
+
+Bounds: TypeAlias = tuple[float, float]  # low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """90 % intervals of a point."""
+
+    speedup: Bounds
+    step_s: Bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """Dollars, dollars an hour and watts; None is unknown."""
+
+    capital: float | None
+    hourly: float | None
+    tco: float | None
+    power: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepTerms:
+    """Seconds of a step by the calibrated model; they sum to it."""
+
+    forward_s: float | None = None
+    backward_s: float | None = None
+    exposed_s: float | None = None
+    optimizer_s: float | None = None
+    stalled_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaiTerms:
+    """Seconds of a step by the PAI paper's model: of T_d, of T_c (three), of T_w (three)."""
+
+    data_s: float
+    flops_s: float
+    memory_s: float
+    update_s: float
+    pcie_s: float
+    ethernet_s: float
+    nvlink_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaiStep:
+    """A step by the PAI paper's model. ideal: all overlaps, else its terms add up."""
+
+    architecture: str
+    ideal: bool
+    terms: PaiTerms
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuledAlgorithm:
+    """An algorithm that a library's rules take. algorithm: the model's that prices it; messages:
+    how many, of the least to the largest ``bytes``."""
+
+    name: str
+    algorithm: str
+    messages: int
+    bytes: Bounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuledAlgorithms:
+    """What the rules of a library take at a point, by rising size. source: where the rules are."""
+
+    rules: str
+    source: str
+    chosen: tuple[RuledAlgorithm, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A design point: what was chosen on every axis, and what it comes to.
+
+    config: axis -> label, '' where it does not apply. numbers: the exact values of continuous axes.
+    objectives: quantity -> value. ties: points exactly as good, of which some are listed in
+    ``tied``. None is unknown, or does not apply.
+    """
+
+    config: Mapping[str, str]
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    objectives: Mapping[str, float | None] = field(default_factory=dict, metadata=INLINE)
+    throughput_samples_per_s: float | None
+    step_s: float | None
+    extrapolated: bool
+    why_outside: tuple[str, ...] = ()
+    interval: Interval | None
+    costs: Costs
+    gpus: int
+    nodes: int
+    global_batch: int
+    memory_slack_bytes: float | None
+    terms: StepTerms
+    comm_s: float | None
+    chosen: RuledAlgorithms | None = None
+    closed: PaiStep | None = None
+    ties: int = 0
+    tied: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def speedup(self) -> float | None:
+        """Throughput over that of the baseline."""
+        return self.objectives.get("speedup")
+
+    def quantity(self, name: str) -> float | None:
+        """A value by the name that a study's objectives and constraints have for it."""
+        if name in self.objectives:
+            return self.objectives[name]
+        known: dict[str, float | None] = {
+            **vars(self.costs),
+            "throughput": self.throughput_samples_per_s,
+            "step": self.step_s,
+            "gpus": self.gpus,
+            "nodes": self.nodes,
+            "global_batch": self.global_batch,
+        }
+        return known.get(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline(Point):
+    """assumed: axes the study says nothing of. misses: what it could not do in reality."""
+
+    assumed: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommended(Point):
+    """The point that the rule recommends; why: the rule in words."""
+
+    rule: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative(Point):
+    """The recommended point with another aggregation. ratio: its speedup over the recommended;
+    missed: the demands it fails; on_front: points of the front that aggregate so."""
+
+    ratio: float | None
+    missed: tuple[str, ...]
+    on_front: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queries:
+    """Driver queries of an approach; without_step_s: the step as it would be without."""
+
+    per_message: float
+    query_s: float
+    without_step_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summing:
+    """Where an approach adds what it received, and how fast. copied: with copies there and back."""
+
+    where: str
+    copied: bool
+    s_per_byte: float
+    start_s: float
+    without_step_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fusion:
+    """How an approach fuses tensors."""
+
+    buffer_bytes: float
+    cycle_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApproachTerms:
+    """What the approach of a point does. unverified: its parameters that nobody checked."""
+
+    name: str
+    title: str
+    message_s: float
+    link_efficiency: float
+    queries: Queries
+    sum: Summing
+    fusion: Fusion | None
+    unverified: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained(Point):
+    """A point with its reasons. not_searched: axes with a value that the study does not have;
+    folded_ranks: those beyond a power of two; constraints: text -> whether it is met."""
+
+    approach: ApproachTerms | None = None
+    why_unpriced: str = ""
+    folded_ranks: int = 0
+    not_searched: tuple[str, ...] = ()
+    constraints: Mapping[str, bool] = field(default_factory=dict)

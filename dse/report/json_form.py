@@ -1,0 +1,84 @@
+"""Dataclasses as JSON and back, checked: how the document of a run gets into its file.
+
+Key by key, in the order of the fields. A type of which a field is marked :data:`INLINE` or
+:data:`IF_ANY` is written ``Flat[...]`` where another has it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+if TYPE_CHECKING:  # pydantic takes a while to import, and only files need it
+    from pydantic import GetCoreSchemaHandler, TypeAdapter
+    from pydantic_core import CoreSchema
+
+T = TypeVar("T")
+
+# Of a field: in JSON its entries are keys of the object that has it; None is not written.
+INLINE: Mapping[str, bool] = {"inline": True}
+IF_ANY: Mapping[str, bool] = {"if any": True}
+
+
+def parsed(kind: type[T], found: object) -> T:
+    """The object of a kind that a file has as ``found``. Raises pydantic's ValidationError."""
+    return _adapter(kind).validate_python(found)
+
+
+def text(document: object) -> str:
+    """The content of its file. Raises ValueError where a number is not finite."""
+    found = _adapter(type(document)).dump_python(document)
+    return json.dumps(found, indent=1, allow_nan=False)
+
+
+def plain(document: object) -> dict[str, Any]:
+    """The same in dicts, lists and scalars, as a program reads it from the file."""
+    found: dict[str, Any] = json.loads(text(document))
+    return found
+
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    from pydantic import TypeAdapter
+
+    marked: Any = Annotated[kind, _Marked()]
+    return TypeAdapter(marked)
+
+
+class _Marked:
+    """What tells pydantic of the marks of a dataclass's fields."""
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        inline = [entry.name for entry in fields(kind) if "inline" in entry.metadata]
+        if_any = [entry.name for entry in fields(kind) if "if any" in entry.metadata]
+        own = {entry.name for entry in fields(kind)}
+
+        def nested(found: Any) -> Any:
+            if not inline or not isinstance(found, Mapping):
+                return found
+            rest = {key: value for key, value in found.items() if key not in own}
+            numbers = {key: value for key, value in rest.items()
+                       if value is None or isinstance(value, float | int)}  # fmt: skip
+            return {**found, inline[0]: numbers}
+
+        def flat(document: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+            found: dict[str, Any] = {}
+            for key, value in handler(document).items():
+                if key in inline:
+                    found |= value
+                elif value is not None or key not in if_any:
+                    found[key] = value
+            return found
+
+        plainly = handler(kind)
+        return core_schema.no_info_before_validator_function(
+            nested,
+            plainly,
+            serialization=core_schema.wrap_serializer_function_ser_schema(flat, schema=plainly),
+        )
+
+
+Flat: TypeAlias = Annotated[T, _Marked()]

@@ -1,0 +1,246 @@
+"""The sections of a run's report, in order, and what each of them says on the page and in the text.
+
+To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, and its line in
+:data:`SECTIONS`. A template has the document as ``d``, and the section's facts by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dse.report import alternatives, figures, tables, terms, words
+from dse.report.answer import answer
+from dse.report.design_point import Bounds, Point
+from dse.report.document import CalibrationRow, RunDocument, SourceRow
+
+if TYPE_CHECKING:
+    import jinja2
+
+NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
+UNCHECKED = ("unverified", "unknown")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section: its name in links and files, its heading, and what its templates say beside the
+    document. link: its heading in the page's list of sections."""
+
+    name: str
+    title: str
+    link: str
+    facts: Callable[[RunDocument], dict[str, Any]]
+
+
+def bodies(
+    document: RunDocument, environment: jinja2.Environment, kind: str
+) -> Iterator[tuple[Section, str]]:
+    """Every section with what stands under its heading. kind: of the templates, html or md."""
+    for section in SECTIONS:
+        template = environment.get_template(f"sections/{section.name}.{kind}.j2")
+        yield section, template.render(d=document, **section.facts(document)).strip("\n")
+
+
+def _buy(document: RunDocument) -> dict[str, Any]:
+    return {
+        "answer": answer(document),
+        "tiles": tiles(document),
+        "comparison": tables.comparison(document),
+    }
+
+
+def _front(document: RunDocument) -> dict[str, Any]:
+    return {
+        "least": words.aim(document, "minimize").least,
+        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "front": tables.front_table(document),
+        "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
+        "others": alternatives.table(document),
+    }
+
+
+def _time(document: RunDocument) -> dict[str, Any]:
+    return {
+        "times": terms.times(document),
+        "terms": [term.title for term in terms.terms(document)],
+        "terms_note": terms.note(document),
+        "shares": shares(document),
+    }
+
+
+def _binds(document: RunDocument) -> dict[str, Any]:
+    return {"rejected": rejected(document), "bounds": bounds(document), "edges": edges(document)}
+
+
+def _calibration(document: RunDocument) -> dict[str, Any]:
+    return {"profiles": [profile(item) for item in document.calibration]}
+
+
+def _inputs(document: RunDocument) -> dict[str, Any]:
+    unchecked = {status: sum(row.status == status for row in document.sources)
+                 for status in UNCHECKED}  # fmt: skip
+    return {"groups": groups(document), "unchecked": unchecked}
+
+
+def _reproduce(document: RunDocument) -> dict[str, Any]:
+    return {"work": words.work(document), "hashes": vars(document.hashes)}
+
+
+SECTIONS = (
+    Section("buy", "What to buy", "What to buy", _buy),
+    Section("front", "The front", "The front", _front),
+    Section("time", "Where the time goes", "Where the time goes", _time),
+    Section("binds", "What binds", "What binds", _binds),
+    Section("calibration", "How the model was calibrated, and where it extrapolates",
+            "Calibration", _calibration),
+    Section("inputs", "Inputs, with their sources and dates", "Inputs", _inputs),
+    Section("reproduce", "How to reproduce", "Reproduce", _reproduce),
+)  # fmt: skip
+
+
+def _wide(bounds: Bounds | None) -> bool:
+    """Whether an interval is more than a point."""
+    return bounds is not None and bounds[0] < bounds[1]
+
+
+def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
+    """(label, big figure, note) of the recommended point and of what it is measured against."""
+    best, base, fast = document.recommended, document.baseline, document.fastest
+    cheap = document.cheapest_within_5_percent
+    cost = words.aim(document, "minimize")
+    bounds = words.interval(best.interval.speedup if best.interval else None, "x")
+    per_step = f"{words.duration(best.step_s)} per step of {words.count(best.global_batch)}"
+    ends = (words.show_gain(document, cheap), words.show_gain(document, fast))
+    end = (f"{tables.capital(cost.least)} within 5 % of the fastest",
+           words.show_cost(document, cheap),
+           f"{ends[0]}; the fastest: {ends[1]}, {words.show_cost(document, fast)}")  # fmt: skip
+    if cheap.config == fast.config:
+        end = ("Fastest feasible point", words.show_gain(document, fast),
+               f"at {words.show_cost(document, fast)}; nothing for less within 5 %")  # fmt: skip
+    return [
+        ("Speedup over the baseline", words.shown(best.speedup, "x"),
+         f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
+        *((tables.capital(words.aim(document, sense).title),
+           words.show_cost(document, best, sense),
+           f"baseline {words.show_cost(document, base, sense)}")
+          for sense in document.objectives.minimized),
+        ("Throughput, samples/s", words.shown(best.throughput_samples_per_s, ""), per_step),
+        end,
+    ]  # fmt: skip
+
+
+def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
+    """(bar, its terms, its step): the chart of the step as a table."""
+    return [
+        (label, [words.duration(value) for value in terms.seconds(point).values()],
+         words.duration(point.step_s))
+        for label, point in figures.bars(document)
+    ]  # fmt: skip
+
+
+def rejected(document: RunDocument) -> list[tuple[str, int, float]]:
+    """(reason, points rejected, share of the space), the sharpest first."""
+    points = max(1, document.counts.points)
+    rows = [(reason, count, count / points) for reason, count in document.rejected.items()]
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def bounds(document: RunDocument) -> list[tuple[str, str, list[int]]]:
+    """(constraint, how much of it the recommended point uses, front points near the bound).
+
+    Only for constraints of the form ``quantity <= number``; others say nothing here.
+    """
+    rows = []
+    for text in document.constraints:
+        used = [_used(text, p) for p in (document.recommended, *document.front)]
+        if used[0] is not None:
+            near = [at for at, share in enumerate(used[1:], 1) if share and share >= NEAR_BOUND]
+            rows.append((text, words.percent(used[0]), near))
+    return rows
+
+
+def _used(text: str, point: Point) -> float | None:
+    from dse.study.constraints import ExpressionError, parse_constraint
+    from dse.study.expressions import Name, Number
+
+    try:
+        parsed = parse_constraint(text)
+    except ExpressionError:  # fits_memory, or another version's syntax
+        return None
+    left, right = parsed.left, parsed.right
+    if not (isinstance(left, Name) and isinstance(right, Number)) or right.value <= 0:
+        return None
+    value = point.quantity(left.name)
+    if value is None or not parsed.comparison.startswith("<"):
+        return None
+    return float(value) * left.scale / right.value
+
+
+def edges(document: RunDocument) -> list[str]:
+    """Where the fastest point stands at the last listed value of a numeric axis: widen there?"""
+    lines = []
+    for axis in document.axes:
+        labels = axis.values
+        label = words.label(document.fastest, axis.name)
+        if len(labels) > 1 and label == labels[-1] and label[:1].isdigit():
+            lines.append(f"{tables.heading(axis.name)} = {label}")
+    return lines
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A calibration profile: its facts as (name, text), and the errors of each algorithm."""
+
+    name: str
+    transport: str
+    facts: tuple[tuple[str, str], ...]
+    errors: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def profile(item: CalibrationRow) -> Profile:
+    """One calibration profile in words."""
+    low, high = item.message_bytes
+    gamma = item.gamma_s_per_byte
+    facts = [
+        ("Library", item.library),
+        ("System", item.system),
+        ("Device", item.device),
+        ("Source", item.source),
+        ("Machine", ", ".join(f"{key} {value}" for key, value in item.machine.items())),
+        ("Date", item.date),
+        ("Link", item.link),
+        ("Ranks", f"{item.ranks[0]} to {item.ranks[1]}"),
+        ("Messages", f"{words.size(low)} to {words.size(high)}"),
+        ("Host and wire", item.split),
+        ("Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"),
+        ("File", f"{item.path} ({item.hash[:12]})"),
+    ]
+    errors = tuple(
+        (_judged(name, fit.held_out), tuple(map(_error, (
+            fit.error_median, fit.error_p90, fit.textbook_error_median,
+        ))))
+        for name, fit in item.algorithms.items()
+    )  # fmt: skip
+    known = tuple((key, str(value)) for key, value in facts if value)
+    return Profile(item.name, item.transport, known, errors)
+
+
+def _error(share: float | None) -> str:
+    return words.UNKNOWN if share is None else words.percent(share)
+
+
+def _judged(algorithm: str, held_out: str | None) -> str:
+    """The algorithm as the table of errors names it, with what it was judged on."""
+    name = {"any": "any other", "auto": "auto (the library's own choice)"}.get(algorithm, algorithm)
+    return name if held_out in (None, "ranks") else f"{name}, judged on {held_out} left out"
+
+
+def groups(document: RunDocument) -> list[tuple[str, list[SourceRow], int]]:
+    """(item, its facts, how many of them are unverified or unknown), in the document's order."""
+    found: dict[str, list[SourceRow]] = {}
+    for row in document.sources:
+        safe = row.url if row.url.startswith(("https://", "http://")) else ""
+        found.setdefault(row.item, []).append(replace(row, url=safe))
+    return [(item, rows, sum(row.status in UNCHECKED for row in rows))
+            for item, rows in found.items()]  # fmt: skip

@@ -1,0 +1,169 @@
+"""The document of a run, its points, and what `dse explain` says of one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.calibration import Profile, fit_measurements
+from dse.calibration.experiment import write_experiment
+from dse.pricing import coverage
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import assembly
+from dse.report.design_point import Explained, StepTerms
+from dse.report.document import RunDocument
+from dse.report.explain import lines
+from dse.report.json_form import parsed, plain, text
+from dse.search.run import run
+from tests.calibration import synthetic
+from tests.pricing import studies
+from tests.pricing.priced import at, width
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    measured = tmp_path_factory.mktemp("measured") / "measured.json"
+    write_experiment(synthetic.experiment(noise=0.1), measured)
+    return fit_measurements([measured], "planted")
+
+
+@pytest.fixture
+def problem(tmp_path: Path, profile: Profile) -> Problem:
+    found = load(studies.written(tmp_path, studies.SMALL.replace("ps-grpc", "ps-mpi")))
+    return replace(found, profiles={"mpi": profile})
+
+
+def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    found = assembly.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("planted.yaml")})
+    again = plain(found)
+    assert json.loads(text(found)) == again
+    assert parsed(RunDocument, again) == found
+    assert text(parsed(RunDocument, again)) == text(found)
+    assert again["counts"]["points"] == problem.space.size
+    assert again["counts"]["front"] == len(again["front"])
+    assert again["counts"]["ties"] == sum(point["ties"] for point in again["front"])
+    assert again["baseline"]["speedup"] == pytest.approx(1.0)
+    assert {row["status"] for row in again["sources"]} <= {
+        "sourced", "derived", "unverified", "unknown"
+    }  # fmt: skip
+    assert {row["name"]: row["calibrated"] for row in again["transports"]} == {
+        "mpi": True, "gloo": False
+    }  # fmt: skip
+    assert 0 < len(again["sample"]["gain"]) <= assembly.SAMPLED
+    for point in again["front"]:
+        assert sum(point["terms"].values()) == pytest.approx(point["step_s"], rel=1e-6)
+        if point["interval"]:
+            low, high = point["interval"]["step_s"]
+            assert low <= point["step_s"] * (1 + 1e-9)
+            assert high >= point["step_s"] * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.4, 50.0, 3300.0])
+def test_a_poor_calibration_has_wide_intervals_that_end_somewhere(
+    problem: Problem, profile: Profile, error: float
+) -> None:
+    poor = {name: replace(fit, error=error, error_p90=error) for name, fit in profile.fits.items()}
+    found = replace(problem, profiles={"mpi": replace(profile, fits=poor)})
+    low, high = at(found, gpus=4, aggregation="ring-mpi", overlap="none").interval.step_s
+    assert 0 < low < high < np.inf
+    known = replace(problem, profiles={"mpi": profile})
+    narrow, wide = (width(p, gpus=4, aggregation="ring-mpi") for p in (known, found))
+    assert (wide > narrow) is (error > 0.1)
+    outcome = run(found, "exhaustive", None, None, lambda *_: None, 0, 0)
+    told = assembly.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("poor.yaml")})
+    assert text(told)
+
+
+def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
+    measured = {"aggregation": "ring-mpi", "bucket": 4 * 2.0**20}
+    assert at(problem, gpus=4, gpus_per_node=4, **measured).extrapolated is False
+    assert at(problem, gpus=8, gpus_per_node=4, **measured).extrapolated is True  # two nodes
+    assert at(problem, gpus=16, gpus_per_node=16, **measured).extrapolated is True  # more ranks
+    large = {**measured, "bucket": 64 * 2.0**20}
+    assert at(problem, gpus=4, gpus_per_node=4, **large).extrapolated is True
+    other = {**measured, "aggregation": "halving-doubling-gloo"}
+    assert at(problem, gpus=4, gpus_per_node=4, **other).extrapolated is True
+    assert at(problem, gpus=1, gpus_per_node=4, **other).extrapolated is False
+
+
+def test_intervals_are_wider_outside_the_measured_range(
+    problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
+
+    values = {"aggregation": "ring-mpi", "gpus_per_node": 4, "bucket": 4 * 2.0**20}
+    assert 0 < width(problem, **values, gpus=4) < width(problem, **values, gpus=8)
+
+
+def test_no_interval_where_nothing_was_measured(problem: Problem) -> None:
+    assert at(problem, aggregation="halving-doubling-gloo", gpus=4).interval is None
+    unmeasured = load(problem.study.path)  # neither the point nor the baseline
+    assert at(unmeasured, aggregation="ring-mpi", gpus=4).interval is None
+
+
+def test_the_error_of_computing_cancels_only_on_the_same_accelerator(problem: Problem) -> None:
+    def spread(**values: object) -> float:
+        low, high = at(problem, aggregation="ring-mpi", gpus=1, **values).interval.speedup
+        return float(high / low)
+
+    same = spread(accelerator="p100-sxm2-16gb", batch_per_gpu=256)
+    other = spread(accelerator="v100-sxm2-16gb", batch_per_gpu=256)
+    assert other > 2 > same
+
+
+def test_the_interval_holds_the_point(problem: Problem) -> None:
+    for gpus in (1, 2, 3, 4, 8, 16):
+        point = at(problem, aggregation="ring-mpi", gpus=gpus)
+        assert point.interval is not None
+        low, high = point.interval.speedup
+        assert low <= (point.speedup or 0.0) <= high
+
+
+def test_a_baseline_that_could_not_run_is_named(tmp_path: Path) -> None:
+    big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
+    missed = assembly.baseline_misses(load(studies.written(tmp_path, big)))
+    assert len(missed) == 1
+    assert "more memory than an accelerator has" in missed[0]
+
+
+def told(problem: Problem, **values: object) -> Explained:
+    return Explained(**vars(at(problem, **values)))
+
+
+def test_explain_shows_every_term(problem: Problem) -> None:
+    point = told(problem, gpus=8, aggregation="ring-mpi")
+    known = replace(point, constraints={"fits_memory": True, "x <= 1": False})
+    text = "\n".join(lines(known))
+    assert "forward pass" in text
+    assert "not met: x <= 1" in text
+    assert "ps_servers" not in text
+    total = sum(vars(point.terms).values())
+    assert np.isclose(total, point.step_s or 0.0)
+
+
+def test_explain_says_how_many_servers_were_supposed(problem: Problem) -> None:
+    point = told(problem, gpus=8, gpus_per_node=4, aggregation="ps-mpi")
+    assert point.nodes == 2
+    config = {k: v for k, v in point.config.items() if k != "ps_servers"}
+    supposed = "ps_servers       1  (the study has no such axis)"
+    assert supposed in lines(replace(point, config=config))
+    assert "ps_servers       4" in lines(replace(point, config={**config, "ps_servers": "4"}))
+    one = told(problem, gpus=8, aggregation="ring-mpi")
+    assert not any(line.startswith("ps_servers") for line in lines(one))
+
+
+def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
+    point = told(problem, gpus=8, aggregation="ring-mpi")
+    short = f"step             {1e3 * (point.step_s or 0.0):.3f} ms"
+    assert short in lines(point)
+    terms = StepTerms(**dict.fromkeys(vars(point.terms), 2.0))
+    text = lines(replace(point, step_s=12.3456, comm_s=1.5, terms=terms))
+    assert "step             12.346 s" in text
+    assert any(line.startswith("  forward pass") and "  2.000 s  16.2%" in line for line in text)
+    assert "  (aggregation, hidden or not: 1.500 s)" in text

@@ -1,0 +1,42 @@
+"""The sections of a run's report: which there are, and what they say of what binds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dse.report import markdown, page, sections
+from tests.report.documents import document, read, written
+
+
+def test_page_and_text_have_every_section_under_its_heading() -> None:
+    run = document()
+    titles = [section.title for section in sections.SECTIONS]
+    html, text = page.render_page(run), markdown.render_markdown(run)
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == titles
+    assert re.findall(r"<h2 id=\"[\w-]+\">(.*)</h2>", html) == titles
+    links = re.findall(r"<a href=\"#(\w+)\">(.*)</a>", html)
+    assert links[: len(titles)] == [(section.name, section.link) for section in sections.SECTIONS]
+
+
+def test_what_binds_names_front_points_near_a_bound() -> None:
+    run = written()
+    run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
+    run["constraints"] += ["capital / gpus <= 50 kUSD", "gpus >= 1", "no constraint at all"]
+    found = sections.bounds(read(run))
+    assert [text for text, _, _ in found] == ["capital <= 1.2 MUSD"]
+    assert len(run["front"]) in found[0][2]
+
+
+def test_rejections_are_sorted_and_relative_to_the_space() -> None:
+    run = document()
+    rows = sections.rejected(run)
+    assert rows[0][0] == "capital <= 1.2 MUSD"
+    assert rows[0][2] == pytest.approx(rows[0][1] / run.counts.points)
+
+
+def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
+    run = written()
+    run["fastest"]["config"]["gpus"] = "128"
+    assert "GPUs = 128" in sections.edges(read(run))
