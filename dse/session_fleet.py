@@ -12,7 +12,7 @@ from dse.errors import StudyError
 from dse.spelling import meant
 
 if TYPE_CHECKING:
-    from dse.fleet.question import FleetStudy
+    from dse.fleet.study import FleetStudy
 
 MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
 
@@ -49,7 +49,7 @@ def fleet_schema() -> dict[str, Any]:
 def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
     """Answer a fleet study, write its report, print the answer."""
     from dse.fleet.answers import answer
-    from dse.fleet.study import read_fleet
+    from dse.fleet.reader import read_fleet
     from dse.report.fleet_facts import fact_lines
     from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
     from dse.report.fleet_write import earlier_fleet, write_fleet
@@ -114,10 +114,10 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
 
     from dse.fleet.answers import base_hardware, load_population
     from dse.fleet.assumptions import assumptions
-    from dse.fleet.beside import beside
     from dse.fleet.breakdown import priced
     from dse.fleet.facts import IDENTITY, facts
-    from dse.fleet.measured import measured
+    from dse.fleet.measured_costs import measured
+    from dse.fleet.model_comparison import compare_models
     from dse.fleet.recipe import population_names, population_path, read_recipe
 
     population = load_population(study)
@@ -137,7 +137,7 @@ def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
     return {
         "facts": published,
         "assumptions": [asdict(row) for row in rows],
-        "models": beside(classes, hardware, measured(study.profiles)),
+        "models": compare_models(classes, hardware, measured(study.profiles)),
     }
 
 

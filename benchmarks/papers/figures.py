@@ -23,7 +23,7 @@ from benchmarks.papers.tf_table import RANKS, ablation_s
 from dse import catalog, fleet
 from dse.fleet.breakdown import STEPS
 from dse.fleet.recipe import COMPONENTS
-from dse.fleet.whatif import what_if
+from dse.fleet.upgrades import speedups_by_upgrade
 from dse.model.pai import Hardware
 from dse.report.style import ACCENT, GRID, INK, MARK, QUIET
 
@@ -108,7 +108,7 @@ def spread_of_weights(axes: Axes, jobs: int) -> None:
 def upgrades(axes: Axes, jobs: int) -> None:
     """Mean speedups on the study's grid of hardware."""
     asked = fleet.read_fleet(SEARCH_SPACES / f"{FLEET}.yaml").upgrades
-    rows = what_if(_priced(FLEET, jobs), _base(FLEET), asked, False)
+    rows = speedups_by_upgrade(_priced(FLEET, jobs), _base(FLEET), asked, False)
     for k, (group, color) in enumerate((("ps-worker", MARK), ("all", ACCENT))):
         places = np.arange(len(rows)) + 0.4 * k - 0.2
         gains = [row["speedup"][group]["mean_of_ratios"] for row in rows]

@@ -5,16 +5,16 @@ The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a 
 
 from dse.fleet.answers import answer, base_hardware, load_population
 from dse.fleet.assumptions import Assumption, assumptions
-from dse.fleet.beside import beside
 from dse.fleet.breakdown import Priced, breakdown, priced
-from dse.fleet.drawing import draw
 from dse.fleet.facts import PaperFact, facts
+from dse.fleet.job_table import read_table
+from dse.fleet.model_comparison import compare_models
 from dse.fleet.population import Group, Population
-from dse.fleet.question import FleetStudy
+from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
+from dse.fleet.sampling import draw
 from dse.fleet.schema import fleet_schema
-from dse.fleet.study import read_fleet
-from dse.fleet.table import read_table
+from dse.fleet.study import FleetStudy
 
 __all__ = [
     "Assumption",
@@ -27,8 +27,8 @@ __all__ = [
     "answer",
     "assumptions",
     "base_hardware",
-    "beside",
     "breakdown",
+    "compare_models",
     "draw",
     "facts",
     "fleet_schema",

@@ -12,17 +12,17 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.fleet.beside import Effects, in_range, priced_by_profile, step_s
 from dse.fleet.breakdown import ALL, Priced, breakdown, priced
-from dse.fleet.drawing import draw
-from dse.fleet.measured import NOTHING, Measured, measured
+from dse.fleet.job_table import read_table
+from dse.fleet.measured_costs import NOTHING, Measured, measured
+from dse.fleet.model_comparison import Effects, in_range, priced_by_profile, step_s
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import ports
-from dse.fleet.question import FleetStudy
 from dse.fleet.recipe import population_names, population_path, read_recipe
-from dse.fleet.table import read_table
-from dse.fleet.whatif import most_sensitive, sensitivity, what_if
+from dse.fleet.sampling import draw
+from dse.fleet.study import FleetStudy
+from dse.fleet.upgrades import most_sensitive, sensitivity, speedups_by_upgrade
 from dse.model.pai import Hardware
 
 FORMAT = "dse-fleet-1"
@@ -58,7 +58,7 @@ def answer(study: FleetStudy) -> dict[str, Any]:
     loaded = time.perf_counter()
     hardware = base_hardware(study, population)
     found = priced(population, hardware, study.overlapped)
-    upgrades = what_if(found, hardware, study.upgrades, study.overlapped)
+    upgrades = speedups_by_upgrade(found, hardware, study.upgrades, study.overlapped)
     moved = ports(found, study.ports, hardware, study.overlapped, study.gpu_memory_bytes)
     gains = sensitivity(found, hardware, study.overlapped)
     whole = ALL if len(found) > 1 else found[0].group.architecture
@@ -123,7 +123,8 @@ def named_jobs(
     """Seconds of each component of the jobs that have names, where they are few.
 
     own_model: the step, all communication, and that which nothing hides, by
-    :mod:`dse.fleet.beside`; whether a profile prices it (measured), and beyond its range (outside).
+    :mod:`dse.fleet.model_comparison`; whether a profile prices it (measured), and beyond its range
+    (outside).
     """
     named = [entry for entry in found if len(entry.group.names)]
     if sum(len(entry.group.names) for entry in named) > MOST_NAMED:

@@ -10,12 +10,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dse.fleet.breakdown import Priced, priced, shares
-from dse.fleet.drawing import draw
 from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.population import Population
 from dse.fleet.ports import port
 from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
-from dse.fleet.whatif import speedups
+from dse.fleet.sampling import draw
+from dse.fleet.upgrades import speedups
 from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
 
 AS_ASSUMED = "as assumed"

@@ -18,7 +18,7 @@ import numpy as np
 from dse.fleet.breakdown import Priced, shares, weights
 from dse.fleet.ports import port
 from dse.fleet.recipe import population_path, read_recipe
-from dse.fleet.whatif import most_sensitive, sensitivity, speedups
+from dse.fleet.upgrades import most_sensitive, sensitivity, speedups
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,
     ALLREDUCE_LOCAL,

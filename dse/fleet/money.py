@@ -19,8 +19,8 @@ from typing import Any
 from dse import catalog
 from dse.catalog import Fact
 from dse.errors import StudyError
-from dse.fleet.question import FleetStudy, Money
-from dse.fleet.whatif import Upgrade
+from dse.fleet.study import FleetStudy, Money
+from dse.fleet.upgrades import Upgrade
 from dse.model.money import HOURS_PER_YEAR, fat_tree_tiers
 
 

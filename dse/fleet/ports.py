@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.fleet.breakdown import Priced, shares
 from dse.fleet.population import Group
-from dse.fleet.whatif import Speedups
+from dse.fleet.upgrades import Speedups
 from dse.model.arrays import Array, Mask
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,

@@ -1,18 +1,18 @@
 """The JSON Schema of a fleet study, for editors.
 
 It knows the keys and the plain words. Units, names of the catalogue, and what depends on other keys
-are checked by :mod:`dse.fleet.study`, which knows their places.
+are checked by :mod:`dse.fleet.reader`, which knows their places.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from dse.fleet.drawing import MOST_JOBS
 from dse.fleet.ports import TARGETS
+from dse.fleet.reader import HARDWARE_BESIDES, MONEY, OVERLAPS, SHARED
 from dse.fleet.recipe import HARDWARE
-from dse.fleet.study import HARDWARE_BESIDES, MONEY, OVERLAPS, SHARED
-from dse.fleet.whatif import FIELDS
+from dse.fleet.sampling import MOST_JOBS
+from dse.fleet.upgrades import FIELDS
 
 _QUANTITY = {"type": ["string", "number"]}
 _EXAMPLES = {

@@ -14,7 +14,6 @@ import dse
 
 PACKAGE = Path(dse.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
-LONGEST = 300
 
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
@@ -120,9 +119,8 @@ def test_the_model_does_no_io(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_says_what_it_is_for_and_stays_short(path: Path) -> None:
+def test_a_module_says_what_it_is_for(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert text.count("\n") <= LONGEST
     assert ast.get_docstring(ast.parse(text)), "a module says in its first line what it is for"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dse.errors import StudyError
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from dse.report.fleet_page import money_rows
 from tests.fleet.small import STUDY, TABLE, written
 

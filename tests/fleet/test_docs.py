@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from tests.fleet.small import written
 
 DOCS = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")

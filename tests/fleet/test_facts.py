@@ -10,9 +10,9 @@ import pytest
 
 from dse.fleet.assumptions import assumptions, median_of_mean
 from dse.fleet.breakdown import priced, shares
-from dse.fleet.drawing import draw
 from dse.fleet.facts import ASSUMED, FITTED, IDENTITY, facts, of_equations
 from dse.fleet.recipe import population_path, read_recipe
+from dse.fleet.sampling import draw
 from dse.model.pai import Hardware
 
 JOBS = 20_000

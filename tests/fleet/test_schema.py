@@ -11,8 +11,8 @@ import pytest
 
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
-from dse.fleet.study import HARDWARE_BESIDES, KEYS, MONEY, read_fleet
-from dse.fleet.whatif import FIELDS
+from dse.fleet.reader import HARDWARE_BESIDES, KEYS, MONEY, read_fleet
+from dse.fleet.upgrades import FIELDS
 from dse.session_fleet import is_fleet
 from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written

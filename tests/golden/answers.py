@@ -17,7 +17,7 @@ from typing import Any
 
 import dse
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from dse.pricing.load import load
 from dse.report.points import explained
 

@@ -116,7 +116,7 @@ def test_the_grid_of_upgrades_as_predicted_elsewhere() -> None:
                  "memory_bytes_per_s": ((2e12, 1.164), (4e12, 1.351))}  # fmt: skip
     from dataclasses import replace
 
-    from dse.fleet.whatif import speedups
+    from dse.fleet.upgrades import speedups
 
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
     population = fleet.draw(recipe, JOBS, 0)

@@ -12,7 +12,7 @@ import pytest
 
 from dse.errors import OutputError
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
 from dse.report.fleet_facts import fact_lines, fact_notes
 from dse.report.fleet_write import write_fleet

@@ -1,8 +1,8 @@
 """What the profiles of a fleet study have measured of its jobs: parameter servers, and allreduce.
 
-The paper's model knows no software, and dse's own (:mod:`dse.fleet.beside`) takes that of gRPC and
-NCCL from the catalogue. A profile replaces it: parameter servers by what a push and a pull took,
-allreduce among the accelerators of one server by what NCCL took there, its links included.
+The paper's model knows no software, and dse's own (:mod:`dse.fleet.model_comparison`) takes that of
+gRPC and NCCL from the catalogue. A profile replaces it: parameter servers by what a push and a pull
+took, allreduce among the accelerators of one server by what NCCL took there, its links included.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 from dse import catalog
 from dse.fleet.breakdown import Priced
 from dse.fleet.facts import FASTER_ETHERNET
-from dse.fleet.measured import NOTHING, Measured
+from dse.fleet.measured_costs import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
 from dse.model.arrays import Array, Mask
@@ -177,7 +177,7 @@ def step_s(
     return times.data_s + times.compute_s + exposed, every, exposed
 
 
-def beside(
+def compare_models(
     found: Sequence[Priced], hardware: Hardware, own: Measured = NOTHING
 ) -> list[dict[str, Any]]:
     """The two facts of the paper about PS/Worker jobs by each model; none without such jobs.

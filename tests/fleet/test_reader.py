@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from dse.study import Names, read_study
 from tests.fleet.small import HARDWARE, STUDY, written
 

@@ -11,9 +11,10 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements, read_profile, write_profile
 from dse.catalog import models_dir
-from dse.fleet import beside, draw, population_path, priced, read_fleet, read_recipe
+from dse.fleet import compare_models, draw, population_path, priced, read_fleet, read_recipe
 from dse.fleet.answers import answer
-from dse.fleet.beside import (
+from dse.fleet.measured_costs import NOTHING, Served, measured, parts
+from dse.fleet.model_comparison import (
     BUCKETS,
     Effects,
     aggregation_s,
@@ -21,7 +22,6 @@ from dse.fleet.beside import (
     in_range,
     priced_by_profile,
 )
-from dse.fleet.measured import NOTHING, Served, measured, parts
 from dse.model.pai import Hardware, Jobs, placed_cnodes
 from dse.report import fleet_page, fleet_words
 from dse.report.fleet_facts import fact_lines, model_notes
@@ -187,19 +187,19 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
 ) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     found = priced(draw(recipe, 20_000, 0), recipe.base, False)
-    assert all(row["outside"] is None for row in beside(found, recipe.base))
-    rows = beside(found, recipe.base, measured([grpc, NODE]))
+    assert all(row["outside"] is None for row in compare_models(found, recipe.base))
+    rows = compare_models(found, recipe.base, measured([grpc, NODE]))
     assert [row["outside"] for row in rows if row["outside"] is not None] == [1.0, 1.0]
     own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row["model"])
     assert own["speedup"] == pytest.approx(1.0, abs=0.02), "processors bind, no link"
     fast = replace(recipe.base, nvlink_bytes_per_s=900e9)
-    inside = beside(found, fast, measured([NODE]))[-2]
+    inside = compare_models(found, fast, measured([NODE]))[-2]
     placed = placed_cnodes("allreduce-local", found[0].group.cnodes)
     sizes = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
     beyond = np.mean((placed > 1) & ((placed > 8) | (sizes < low) | (sizes > high)))
     assert inside["outside"] == pytest.approx(beyond)
-    faster = beside(found, recipe.base, replace(NOTHING, servers=apart))
+    faster = compare_models(found, recipe.base, replace(NOTHING, servers=apart))
     assert [row["outside"] for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dse.errors import DseError, StudyError
-from dse.fleet.table import read_table
+from dse.fleet.job_table import read_table
 from tests.fleet.small import HEADER, ROWS, TABLE
 
 

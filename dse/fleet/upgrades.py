@@ -109,7 +109,7 @@ def speedups(
     return out
 
 
-def what_if(
+def speedups_by_upgrade(
     found: Sequence[Priced], base: Hardware, upgrades: Sequence[Upgrade], overlapped: bool
 ) -> list[dict[str, Any]]:
     """Every upgrade alone, on top of the base."""
