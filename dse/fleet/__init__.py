@@ -4,9 +4,10 @@ The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a 
 """
 
 from dse.fleet.answers import answer, base_hardware, load_population
-from dse.fleet.assumptions import Assumption, assumptions
+from dse.fleet.assumptions import assumptions
 from dse.fleet.breakdown import Priced, breakdown, priced
-from dse.fleet.facts import PaperFact, facts
+from dse.fleet.document import Assumption, FleetDocument, PaperFact, from_plain, plain
+from dse.fleet.facts import facts
 from dse.fleet.job_table import read_table
 from dse.fleet.model_comparison import compare_models
 from dse.fleet.population import Group, Population
@@ -18,6 +19,7 @@ from dse.fleet.study import FleetStudy
 
 __all__ = [
     "Assumption",
+    "FleetDocument",
     "FleetStudy",
     "Group",
     "PaperFact",
@@ -32,7 +34,9 @@ __all__ = [
     "draw",
     "facts",
     "fleet_schema",
+    "from_plain",
     "load_population",
+    "plain",
     "population_names",
     "population_path",
     "priced",

@@ -50,7 +50,7 @@ TAKES = {
     "dse.catalog": {"numpy", "yaml", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
-    "dse.fleet": {"numpy", "scipy", "pyarrow"},
+    "dse.fleet": {"numpy", "scipy", "pyarrow", "pydantic"},
     "dse.session": {"rich"},
     "dse.batch": {"rich"},
     "dse.terminal": {"rich"},

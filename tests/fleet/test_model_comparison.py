@@ -52,12 +52,12 @@ def test_fewer_servers_take_longer() -> None:
 def test_the_table_begins_with_the_paper_and_its_numbers() -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     rows = compare_models(priced(draw(recipe, 100_000, 0), recipe.base, False), recipe.base)
-    assert [rows[0]["speedup"], rows[0]["gain"]] == pytest.approx([1.683, 0.612], abs=0.008)
-    assert rows[1]["speedup"] == pytest.approx(rows[0]["speedup"])
-    assert rows[2]["speedup"] < 1.4, "copies of gRPC bind, not the link"
-    assert rows[2]["communication"] > rows[1]["communication"]
-    assert rows[-1]["communication"] < rows[1]["communication"]
+    assert [rows[0].speedup, rows[0].gain] == pytest.approx([1.683, 0.612], abs=0.008)
+    assert rows[1].speedup == pytest.approx(rows[0].speedup)
+    assert rows[2].speedup < 1.4, "copies of gRPC bind, not the link"
+    assert rows[2].communication > rows[1].communication
+    assert rows[-1].communication < rows[1].communication
 
 
 def test_without_servers_there_is_nothing_to_compare() -> None:
-    assert compare_models([], BASE) == []
+    assert compare_models([], BASE) == ()

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import dse
-from dse.fleet.answers import answer
-from dse.fleet.reader import read_fleet
+from dse.fleet import answer, plain, read_fleet
 from dse.pricing.load import load
 from dse.report.points import explained
 
@@ -95,8 +94,9 @@ def _priced(document: Record, point: Record) -> list[Any]:
 
 
 def _fleet(path: Path) -> Record:
-    found = answer(read_fleet(path))
-    for part in ("timings", "path", "study_text", "hashes", "sources"):
+    found = plain(answer(read_fleet(path)))
+    for part in ("timings", "path", "study_text", "hashes", "sources", "command", "created",
+                 "versions"):  # fmt: skip
         del found[part]
     del found["population"]["path"]
     return {
