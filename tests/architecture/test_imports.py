@@ -47,7 +47,7 @@ TAKES = {
     "dse.errors": set(),
     "dse.units": {"pint"},
     "dse.yaml_source": {"yaml"},
-    "dse.catalog": {"numpy", "yaml", "rich"},
+    "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
     "dse.fleet": {"numpy", "scipy", "pyarrow", "pydantic"},
