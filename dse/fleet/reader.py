@@ -15,26 +15,20 @@ from dse.calibration.finding import profile_of_study
 from dse.calibration.profile import Profile, read_profile
 from dse.fleet.job_table import ENDINGS
 from dse.fleet.measured_costs import NOTHING, joined, parts
-from dse.fleet.ports import TARGETS
 from dse.fleet.recipe import HARDWARE, population_names, population_path
-from dse.fleet.sampling import MOST_JOBS
+from dse.fleet.schema import EXAMPLES, FleetFile, MoneyFile
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import FIELDS, Upgrade
+from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
 from dse.study.inline import is_path, read_calibration
 from dse.study.links import is_bandwidth
 from dse.yaml_source import read_yaml
 
-KEYS = ("fleet", "description", "population", "jobs", "seed", "hardware", "overlap", "upgrades",
-        "ports", "money", "calibration")  # fmt: skip
-DEFAULT_JOBS = 200_000
-OVERLAPS = ("none", "ideal")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-SHARED, GPU_MEMORY = "shared_pcie", "gpu_memory"
-HARDWARE_BESIDES = (SHARED, GPU_MEMORY)
-MONEY = ("gpus", "busy", "gpu_hour", "accelerator", "amortisation_years", "gpus_per_nic", "prices")
+GPU_MEMORY = "gpu_memory"
 _LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _LOWEST_SHARE = 1e-6
 
@@ -43,13 +37,12 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, one line."""
     source = read_yaml(path)
     top = Cursor(source)
-    if isinstance(source.data, dict) and "study" in source.data and "fleet" not in source.data:
+    if top.has("study") and not top.has("fleet"):
         raise top.at("study").wrong("this is no fleet study", "use dse run", key=True)
-    top.keys(KEYS, ("fleet", "population"))
-    name = top.at("fleet").text("a name")
-    if not _NAME.fullmatch(name):
+    file = checked(source, FleetFile, EXAMPLES)
+    if not _NAME.fullmatch(file.fleet):
         remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise top.at("fleet").wrong(f"fleet: '{clipped(name)}' is no name", remedy)
+        raise top.at("fleet").wrong(f"fleet: '{clipped(file.fleet)}' is no name", remedy)
     population, drawn = _population(top.at("population"))
     for key in ("jobs", "seed"):
         if top.has(key) and not drawn:
@@ -72,21 +65,21 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
                 raise at.wrong(problem, "a table of jobs does not tell what they run on")
     profiles = tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
     return FleetStudy(
-        name=name,
-        description=top.at("description").text("a sentence") if top.has("description") else "",
+        name=file.fleet,
+        description=file.description or "",
         path=source.path,
         population=population,
         drawn=drawn,
-        jobs=top.at("jobs").whole(1, MOST_JOBS) if top.has("jobs") else DEFAULT_JOBS,
-        seed=top.at("seed").whole(0, 2**63 - 1) if top.has("seed") else 0,
+        jobs=file.jobs,
+        seed=file.seed,
         hardware=hardware,
         labels=labels,
         ethernet_fabric=fabric,
         gpu_memory_bytes=memory,
-        overlapped=top.has("overlap") and top.at("overlap").named("overlap", OVERLAPS) == "ideal",
+        overlapped=file.overlap == "ideal",
         upgrades=_upgrades(top),
         ports=_ports(top),
-        money=_money(top.at("money")) if top.has("money") else None,
+        money=None if file.money is None else _money(top.at("money"), file.money),
         profiles=tuple(profile for profile, _ in profiles),
         profile_paths=tuple(path for _, path in profiles),
         content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
@@ -117,25 +110,21 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
     if not top.has("hardware"):
         return values, labels, fabric
     at = top.at("hardware")
-    for key in at.keys((*HARDWARE, *HARDWARE_BESIDES)):
+    for key, written in at.value.items():
         if key == GPU_MEMORY:
             continue
-        if key == SHARED:
-            if not isinstance(at.value[key], bool):
-                problem = f"{key}: {at.at(key).shown} is neither true nor false"
-                raise at.at(key).wrong(problem, f"write {key}: false")
-            values[key] = at.value[key]
+        if key not in HARDWARE:
+            values[key] = written  # whether PCIe is shared
             continue
         field = HARDWARE[key][0]
-        place = at.at(key)
         if key in FIELDS:
-            values[field], found = _peak(place, key)
+            values[field], found = _peak(at.at(key), key)
             fabric = found or fabric
         elif key == "efficiency":
-            values[field] = _share(place)
+            values[field] = _share(at.at(key))
         else:
-            values[field] = float(place.whole(1, 1024))
-        labels[key] = str(place.value)
+            values[field] = float(written)
+        labels[key] = str(written)
     return values, labels, fabric
 
 
@@ -175,16 +164,15 @@ def _some(at: Cursor) -> list[Cursor]:
 
 def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
     found: list[Upgrade] = []
-    for at in _some(top.at("upgrades")) if top.has("upgrades") else []:
-        keys = at.keys((*FIELDS, "name", "price_per_gpu"))
-        resources = [key for key in keys if key in FIELDS]
+    for at in top.at("upgrades").each() if top.has("upgrades") else []:
+        resources = [key for key in at.value if key in FIELDS]
         if not resources:
             raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
         listed = [key for key in resources if isinstance(at.value[key], list)]
         if listed and len(resources) > 1:
             problem = f"{listed[0]}: several values in an upgrade of several resources"
             raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        if listed and len(keys) > 1:
+        if listed and len(at.value) > 1:
             problem = f"{listed[0]}: several values under one name or price"
             raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
         for places in zip(*(_some(at.at(key)) for key in resources), strict=True):
@@ -214,8 +202,8 @@ def _ports(top: Cursor) -> tuple[str, ...]:
     if not top.has("ports"):
         return ()
     found: list[str] = []
-    for at in _some(top.at("ports")):
-        name = at.named("architecture to move to", TARGETS)
+    for at in top.at("ports").each():
+        name = at.value.strip()
         if name in found:
             raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
         found.append(name)
@@ -225,7 +213,7 @@ def _ports(top: Cursor) -> tuple[str, ...]:
 def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     """Every profile, with its path; one that has nothing for a fleet is a mistake."""
     shipped = catalog.models_dir() / "calibrations"
-    places, found = _some(at), NOTHING
+    places, found = at.each(), NOTHING
     for position, name in enumerate(read_calibration(at)):
         path = profile_of_study(at.source, name, position, shipped)
         profile = read_profile(path)
@@ -240,34 +228,33 @@ def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
         yield profile, path
 
 
-def _money(at: Cursor) -> Money:
-    given = at.keys(MONEY, ("gpus",))
-    if ("gpu_hour" in given) == ("accelerator" in given):
-        wrong = "both gpu_hour and accelerator" if "gpu_hour" in given else "no price of a GPU-hour"
+def _money(at: Cursor, file: MoneyFile) -> Money:
+    if at.has("gpu_hour") == at.has("accelerator"):
+        wrong = "both gpu_hour and accelerator" if at.has("gpu_hour") else "no price of a GPU-hour"
         remedy = "write gpu_hour: 2 USD/hour, or accelerator: v100-sxm2-16gb"
         raise at.wrong(f"money: {wrong}", remedy)
     prices = None
-    if "prices" in given:
-        prices = Path(os.path.dirname(at.source.path), at.at("prices").text("a path"))
+    if at.has("prices"):
+        prices = Path(os.path.dirname(at.source.path), file.prices)
         if not prices.is_file():
-            problem = f"prices: no file '{clipped(at.value['prices'])}'"
+            problem = f"prices: no file '{clipped(file.prices)}'"
             raise at.at("prices").wrong(problem, "paths count from the study's folder")
     return Money(
-        gpus=at.at("gpus").whole(1, 10**8),
-        busy=_share(at.at("busy")) if "busy" in given else 1.0,
+        gpus=file.gpus,
+        busy=_share(at.at("busy")) if at.has("busy") else 1.0,
         gpu_hour_usd=(
-            at.at("gpu_hour").quantity("usd_per_hour", 1e6) if "gpu_hour" in given else None
+            at.at("gpu_hour").quantity("usd_per_hour", 1e6) if at.has("gpu_hour") else None
         ),
         accelerator=(
             at.at("accelerator").named("accelerator", catalog.names("accelerators"))
-            if "accelerator" in given
+            if at.has("accelerator")
             else ""
         ),
         years=(
             at.at("amortisation_years").quantity("count", 100.0)
-            if "amortisation_years" in given
+            if at.has("amortisation_years")
             else None
         ),
-        gpus_per_nic=at.at("gpus_per_nic").whole(1, 1024) if "gpus_per_nic" in given else 1,
+        gpus_per_nic=file.gpus_per_nic,
         prices=prices,
     )

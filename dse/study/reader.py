@@ -39,13 +39,26 @@ def read_study(path: str | os.PathLike[str], names: Names) -> Study:
     Raises :class:`~dse.errors.StudyError`, of which ``str`` is one line with file, line, column.
     """
     from dse.study.complaints import checked  # pydantic takes a while to import
+    from dse.study.schema import EXAMPLES, StudyFile
 
     source = read_yaml(path)
-    file = checked(source)
+    _check_kind(source)
+    file = checked(source, StudyFile, EXAMPLES)
     try:
         return _study(source, file, names)
     except StudyError as found:
         raise _earliest(found, Cursor(source), names) from None
+
+
+def _check_kind(source: Source) -> None:
+    """Raise for a file that is something else than a study."""
+    if not isinstance(source.data, dict):
+        return
+    if "fleet" in source.data and "study" not in source.data:
+        raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
+    kind = source.data.get("format")
+    if isinstance(kind, str) and kind.startswith("dse-"):
+        raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")
 
 
 def _earliest(found: StudyError, top: Cursor, names: Names) -> StudyError:
