@@ -3,7 +3,7 @@
 The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a class.
 """
 
-from dse.fleet.answers import answer, base_hardware, load_population
+from dse.fleet.answers import answer
 from dse.fleet.assumptions import assumptions
 from dse.fleet.breakdown import Priced, breakdown, priced
 from dse.fleet.document import Assumption, FleetDocument, PaperFact, from_plain, plain
@@ -28,14 +28,12 @@ __all__ = [
     "Recipe",
     "answer",
     "assumptions",
-    "base_hardware",
     "breakdown",
     "compare_models",
     "draw",
     "facts",
     "fleet_schema",
     "from_plain",
-    "load_population",
     "plain",
     "population_names",
     "population_path",

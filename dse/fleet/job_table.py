@@ -218,15 +218,16 @@ def _floats(name: str, column: str, table: Any) -> Any:
         raise StudyError(name, 0, 0, problem, "write it as float64") from None
 
 
-def check_header(path: str, header: list[str], line: int = 1) -> list[str]:
-    """The columns that nobody reads. Raises for one that is missing, double or misspelt."""
+def check_header(path: str, header: list[str], line: int = 1) -> None:
+    """Raise for a column that is missing, double or misspelt; others are left unread."""
     known = [name for name in header if name in KNOWN]
     for name in known:
         if known.count(name) > 1:
             raise StudyError(path, line, 1, f"column '{name}' is there twice", "keep one of them")
     missing = [name for name in (CLASS, *REQUIRED) if name not in known]
-    extra = [name for name in header if name not in KNOWN]
-    for name in extra:
+    for name in header:
+        if name in KNOWN:
+            continue
         near = meant(name, [k for k in KNOWN if k not in known])
         if near:
             column = 1 + sum(len(part) + 1 for part in header[: header.index(name)])
@@ -234,7 +235,6 @@ def check_header(path: str, header: list[str], line: int = 1) -> list[str]:
     if missing:
         remedy = f"a row is a job with {', '.join((CLASS, *REQUIRED))}"
         raise StudyError(path, line, 1, f"missing column '{missing[0]}'", remedy)
-    return extra
 
 
 def population(path: Path, found: Columns, gpus_per_server: float | None = None) -> Population:

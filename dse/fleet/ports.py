@@ -19,7 +19,6 @@ from dse.model.arrays import Array, Mask
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,
     ALLREDUCE_LOCAL,
-    PEARL,
     PS_WORKER,
     Hardware,
     placed_cnodes,
@@ -27,7 +26,6 @@ from dse.model.pai import (
     throughput_ratio,
 )
 
-TARGETS = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 REPLICATED = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)  # every cNode holds all weights and tables
 SIZES = (2, 4, 8, 16, 32, 64, 128)  # upper ends of bins of cNodes
 WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # upper ends of bins of the share of weights

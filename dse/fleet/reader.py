@@ -48,7 +48,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         if top.has(key) and not drawn:
             problem = f"{key}: the population is a table of its own jobs"
             raise top.at(key).wrong(problem, "leave it out", key=True)
-    hardware, labels, fabric = _hardware(top)
+    hardware, labels = _hardware(top)
     memory = None
     if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
         at = top.at("hardware", GPU_MEMORY)
@@ -74,7 +74,6 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         seed=file.seed,
         hardware=hardware,
         labels=labels,
-        ethernet_fabric=fabric,
         gpu_memory_bytes=memory,
         overlapped=file.overlap == "ideal",
         upgrades=_upgrades(top),
@@ -103,12 +102,12 @@ def _population(at: Cursor) -> tuple[Path, bool]:
     return path, path.suffix in (".yaml", ".yml")
 
 
-def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
+def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:
+    """Fields of :class:`~dse.model.pai.Hardware`, and what was written for each key."""
     values: dict[str, Any] = {}
     labels: dict[str, str] = {}
-    fabric = ""
     if not top.has("hardware"):
-        return values, labels, fabric
+        return values, labels
     at = top.at("hardware")
     for key, written in at.value.items():
         if key == GPU_MEMORY:
@@ -118,14 +117,13 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
             continue
         field = HARDWARE[key][0]
         if key in FIELDS:
-            values[field], found = _peak(at.at(key), key)
-            fabric = found or fabric
+            values[field], _ = _peak(at.at(key), key)
         elif key == "efficiency":
             values[field] = _share(at.at(key))
         else:
             values[field] = float(written)
         labels[key] = str(written)
-    return values, labels, fabric
+    return values, labels
 
 
 def _peak(at: Cursor, resource: str) -> tuple[float, str]:

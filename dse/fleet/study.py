@@ -36,9 +36,8 @@ class FleetStudy:
     """A fleet study. population: path of a recipe or a table. jobs, seed: of a drawn population.
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
-    wrote them; of a drawn population the others are its own. ethernet_fabric: of the catalogue,
-    empty where a bandwidth was given. profiles: measured parameter servers and allreduce
-    (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie.
+    wrote them; of a drawn population the others are its own. profiles: measured parameter servers
+    and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie.
     """
 
     name: str
@@ -50,7 +49,6 @@ class FleetStudy:
     seed: int
     hardware: Mapping[str, Any]
     labels: Mapping[str, str]
-    ethernet_fabric: str
     gpu_memory_bytes: float | None
     overlapped: bool
     upgrades: tuple[Upgrade, ...]

@@ -11,11 +11,11 @@ import pytest
 
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
-from dse.fleet.ports import TARGETS
 from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import HARDWARE
 from dse.fleet.schema import FleetFile, HardwareFile, MoneyFile, Target, UpgradeFile
 from dse.fleet.upgrades import FIELDS
+from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, PEARL
 from dse.session_fleet import is_fleet
 from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written
@@ -48,7 +48,7 @@ def test_it_is_a_schema_with_every_key_explained() -> None:
 def test_its_words_are_those_of_the_model() -> None:
     assert set(HardwareFile.model_fields) == {*HARDWARE, "shared_pcie", "gpu_memory"}
     assert set(UpgradeFile.model_fields) == {*FIELDS, "name", "price_per_gpu"}
-    assert get_args(Target) == TARGETS
+    assert get_args(Target) == (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
