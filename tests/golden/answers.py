@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import dse
-from dse.fleet import answer, plain, read_fleet
+from dse.fleet import answer, read_fleet
+from dse.fleet import plain as plain_fleet
 from dse.pricing.load import load
 from dse.report.points import explained
 
@@ -94,7 +95,7 @@ def _priced(document: Record, point: Record) -> list[Any]:
 
 
 def _fleet(path: Path) -> Record:
-    found = plain(answer(read_fleet(path)))
+    found = plain_fleet(answer(read_fleet(path)))
     for part in ("timings", "path", "study_text", "hashes", "sources", "command", "created",
                  "versions"):  # fmt: skip
         del found[part]
