@@ -42,13 +42,16 @@ _WORDS: dict[str, Any] = {
 
 @dataclass
 class _Node:
-    """Where a value stands; ``keys`` where its keys stand; ``size`` the values it holds."""
+    """Where a value stands; ``keys`` where its keys stand; ``size`` the values it holds; ``text``
+    a plain value as it is written.
+    """
 
     data: Any
     line: int
     column: int
     indent: int = 0  # 1 where a quote stands before the text
     size: int = 1
+    text: str = ""
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[str | int, _Node] = field(default_factory=dict)
 
@@ -82,6 +85,13 @@ class Source:
             place = (node.line, node.column)
         return place
 
+    def written(self, loc: Loc) -> str:
+        """The text or number at ``loc`` as it is written; empty for a list or a mapping."""
+        node = self._root
+        for name in loc:
+            node = node.children[name]
+        return node.text
+
     def mark_inside(self, loc: Loc, offset: int) -> tuple[int, int]:
         """The place of the character ``offset`` of the text at ``loc``; its start if folded."""
         node = self._root
@@ -104,16 +114,26 @@ def printable(text: str) -> str:
 
 
 def read_yaml(
-    path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES
+    path: str | os.PathLike[str],
+    max_bytes: int = MAX_BYTES,
+    max_values: int = MAX_VALUES,
+    *,
+    numbers_as_keys: bool = False,
 ) -> Source:
-    """Read one YAML document; every failure, of the file or in it, is a StudyError."""
+    """Read one YAML document; every failure, of the file or in it, is a StudyError.
+
+    numbers_as_keys: a key that is a number counts as the word it is written as, else it is refused.
+    """
     name = os.fspath(path)
-    return parse_yaml(_text(name, _read(name, max_bytes)), name, max_values)
+    text = _text(name, _read(name, max_bytes))
+    return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys)
 
 
-def parse_yaml(text: str, name: str, max_values: int = MAX_VALUES) -> Source:
+def parse_yaml(
+    text: str, name: str, max_values: int = MAX_VALUES, *, numbers_as_keys: bool = False
+) -> Source:
     """Like :func:`read_yaml`, of text already read; ``name`` stands in the errors."""
-    return _Composer(text, name, max_values).source()
+    return _Composer(text, name, max_values, numbers_as_keys).source()
 
 
 def _read(name: str, max_bytes: int) -> bytes:
@@ -164,8 +184,9 @@ def _text(name: str, content: bytes) -> str:
 class _Composer:
     """Builds nodes from the parser's events, so that every limit holds before memory is spent."""
 
-    def __init__(self, text: str, name: str, max_values: int) -> None:
-        self.name, self.text, self.values, self.max_values = name, text, 0, max_values
+    def __init__(self, text: str, name: str, max_values: int, numbers_as_keys: bool) -> None:
+        self.name, self.values, self.max_values = name, 0, max_values
+        self.numbers_as_keys = numbers_as_keys
         self.lines = tuple(_LINE_END.split(text))
         self.anchors: dict[str, _Node | None] = {}  # None while the anchored value is open
         self.events = _LOADER(text)
@@ -174,7 +195,8 @@ class _Composer:
         try:
             self.events.get_event()  # stream start
             if not self.events.check_event(yaml.DocumentStartEvent):
-                raise StudyError(self.name, 0, 0, "the file is empty", "write a study in it")
+                remedy = "write 'key: value' lines in it"
+                raise StudyError(self.name, 0, 0, "the file is empty", remedy)
             self.events.get_event()
             root = self.node(0)
             self.events.get_event()  # document end
@@ -233,6 +255,7 @@ class _Composer:
     def scalar(self, event: Any, node: _Node) -> None:
         plain = not event.style and event.tag is None
         node.data = self.plain(event.value, event.start_mark) if plain else event.value
+        node.text = event.value
         node.indent = int(event.style in ("'", '"'))
 
     def plain(self, text: str, mark: Any) -> Any:
@@ -253,7 +276,10 @@ class _Composer:
     def mapping(self, node: _Node, depth: int) -> None:
         while not self.events.check_event(yaml.MappingEndEvent):
             mark = self.events.peek_event().start_mark
-            key = self.node(depth + 1).data
+            key_node = self.node(depth + 1)
+            key = key_node.data
+            if self.numbers_as_keys and isinstance(key, (int, float)):
+                key = key_node.text
             if not isinstance(key, str):
                 problem = f"the key {str(key)[:40]} is not text"
                 raise self.wrong(mark, problem, "write keys as words, or in quotes")

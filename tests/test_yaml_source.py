@@ -83,6 +83,24 @@ def test_places_inside_text() -> None:
     assert source.mark_inside(("limits", 1), 12) == (9, 3)  # folded: its start
 
 
+def test_text_as_it_is_written() -> None:
+    source = parse_yaml("a: 1.50\nb: 'two'\nc: [7.1e+07]\nd: unknown\n", "f")
+    assert [source.written(loc) for loc in (("a",), ("b",), ("c", 0), ("c",), ("d",))] == [
+        "1.50", "two", "7.1e+07", "", "unknown",
+    ]  # fmt: skip
+
+
+def test_keys_that_are_numbers_are_words_where_that_is_asked_for() -> None:
+    with pytest.raises(StudyError, match="f:1:1: the key 2 is not text"):
+        parse_yaml("2: a\n4.0: b\n", "f")
+    source = parse_yaml("2: a\n4.0: b\n", "f", numbers_as_keys=True)
+    assert source.data == {"2": "a", "4.0": "b"}
+    assert source.mark(("4.0",), key=True) == (2, 1)
+    for text in ("2: a\n'2': b\n", "[2]: a\n", "~: a\n"):
+        with pytest.raises(StudyError):
+            parse_yaml(text, "f", numbers_as_keys=True)
+
+
 def test_source_survives_pickling() -> None:
     source = pickle.loads(pickle.dumps(parse_yaml(TEXT, "f")))
     assert source.data["space"]["again"] == [1, 2]

@@ -23,7 +23,7 @@ from benchmarks.papers.tf_table import RANKS, ablation_s
 from dse import catalog, fleet
 from dse.fleet.breakdown import STEPS
 from dse.fleet.recipe import COMPONENTS
-from dse.fleet.whatif import what_if
+from dse.fleet.upgrades import speedups_by_upgrade
 from dse.model.pai import Hardware
 from dse.report.style import ACCENT, GRID, INK, MARK, QUIET
 
@@ -77,8 +77,10 @@ def time_by_class(axes: Axes, jobs: int) -> None:
     rows = fleet.breakdown(_priced(FLEET, jobs))
     left = np.zeros(len(rows))
     for name, color in zip(COMPONENTS, COLORS, strict=True):
-        part = np.array([row["levels"]["cnode"]["mean"][name] for row in rows])
-        axes.barh([row["class"] for row in rows], part, left=left, color=color, label=NAMES[name])
+        part = np.array([row.levels.cnode.mean[name] for row in rows])
+        axes.barh(
+            [row.architecture for row in rows], part, left=left, color=color, label=NAMES[name]
+        )
         left = left + part
     axes.invert_yaxis()
     axes.set(title="Where the time of cNodes goes, by class of jobs", xlim=(0, 1))
@@ -88,16 +90,12 @@ def time_by_class(axes: Axes, jobs: int) -> None:
 
 def spread_of_weights(axes: Axes, jobs: int) -> None:
     """Cumulative distributions of the share of weights, by jobs and by cNodes."""
-    found = {row["class"]: row["levels"] for row in fleet.breakdown(_priced(FLEET, jobs))}
+    found = {row.architecture: row.levels for row in fleet.breakdown(_priced(FLEET, jobs))}
     at = np.arange(STEPS + 1) / STEPS
-    for (name, level), color in zip(
-        ((n, level) for n in ("ps-worker", "all") for level in ("job", "cnode")),
-        (MARK, "#e9a98b", ACCENT, "#9cc3ee"),
-        strict=True,
-    ):
-        axes.plot(
-            at, found[name][level]["cdf"]["weights"], color=color, label=f"{name}, by {level}"
-        )
+    for name, of_jobs, of_cnodes in (("ps-worker", MARK, "#e9a98b"), ("all", ACCENT, "#9cc3ee")):
+        levels = found[name]
+        axes.plot(at, levels.job.cdf["weights"], color=of_jobs, label=f"{name}, by job")
+        axes.plot(at, levels.cnode.cdf["weights"], color=of_cnodes, label=f"{name}, by cnode")
     axes.set(title="Jobs by their share of weights in a step", xlabel="at most this share",
              xlim=(0, 1), ylim=(0, 1))  # fmt: skip
     axes.xaxis.set_major_formatter("{x:.0%}")
@@ -108,12 +106,12 @@ def spread_of_weights(axes: Axes, jobs: int) -> None:
 def upgrades(axes: Axes, jobs: int) -> None:
     """Mean speedups on the study's grid of hardware."""
     asked = fleet.read_fleet(SEARCH_SPACES / f"{FLEET}.yaml").upgrades
-    rows = what_if(_priced(FLEET, jobs), _base(FLEET), asked, False)
+    rows = speedups_by_upgrade(_priced(FLEET, jobs), _base(FLEET), asked, False)
     for k, (group, color) in enumerate((("ps-worker", MARK), ("all", ACCENT))):
         places = np.arange(len(rows)) + 0.4 * k - 0.2
-        gains = [row["speedup"][group]["mean_of_ratios"] for row in rows]
+        gains = [row.speedup[group].mean_of_ratios for row in rows]
         axes.barh(places, gains, 0.4, color=color, label=group)
-    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.axvline(1.0, color=INK, linewidth=0.8)
     axes.invert_yaxis()
     axes.set(title="Speedup by upgrade, mean of the jobs' ratios")

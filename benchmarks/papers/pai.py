@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from dse import fleet
@@ -26,7 +27,7 @@ def rows() -> list[dict[str, Any]]:
         classes = fleet.priced(population, population.base, False)
         for fact in fleet.facts(classes, population.base):
             more = {"population": name, "moves": moves.get(fact.fact)}
-            found.setdefault(fact.fact, fact.plain() | more)
+            found.setdefault(fact.fact, asdict(fact) | more)
     return list(found.values())
 
 

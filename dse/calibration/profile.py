@@ -58,7 +58,7 @@ class Fit:
 
     @property
     def coefficients(self) -> Array:
-        """All parameters in the order of design.design_matrix: (columns,)."""
+        """All parameters in the order of fitting.design_matrix: (columns,)."""
         values = [self.latency_s, *self.s_per_byte, *self.jump_s, self.switch_s]
         return np.array(values, dtype=np.float64)
 
@@ -105,7 +105,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Profile:
-    """A profile file. Times are per rank with a core of its own (see ``design.contention``).
+    """A profile file. Times are per rank with a core of its own (see ``node_cost.contention``).
 
     cores: of the machine measured. background_cores: how many of them other processes kept busy
     meanwhile, on average. ranks, message_bytes, step_bytes: least and largest measured.

@@ -1,10 +1,10 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
-from dse.catalog.approaches import BEST, Approach, approach, read_approach
-from dse.catalog.fabrics import Fabric, fabric, read_fabric
+from dse.catalog.approaches import BEST, Approach, approach
+from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
-from dse.catalog.nodes import Node, node, read_node
+from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.store import (
@@ -55,10 +55,7 @@ __all__ = [
     "node",
     "population",
     "read_accelerator",
-    "read_approach",
-    "read_fabric",
     "read_layers",
-    "read_node",
     "read_prices",
     "read_workload",
     "sources",

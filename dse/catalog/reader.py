@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse import units
 from dse.catalog.facts import STATUSES, UNITS, Fact
-from dse.catalog.store import Source, models_dir, place, read_yaml, sources
+from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
+
+if TYPE_CHECKING:
+    from dse.yaml_source import Source as File
 
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
@@ -27,24 +30,26 @@ class Entry:
 
     def __init__(
         self,
-        path: Path,
+        file: File,
         data: Mapping[str, Any],
         trail: tuple[str | int, ...] = (),
         facts: list[Fact] | None = None,
     ) -> None:
-        self.path, self.trail = path, trail
+        self.path, self.trail = Path(file.path), trail
+        self._file = file
         self.facts: list[Fact] = [] if facts is None else facts
         self._data, self._used, self._asked = data, set[str](), set[str]()
-        self._own = models_dir().resolve() in path.resolve().parents
+        self._own = models_dir().resolve() in self.path.resolve().parents
 
     @classmethod
     def open(cls, path: Path) -> Entry:
         """The whole of a file."""
-        return cls(path, read_yaml(path))
+        file = read_file(path)
+        return cls(file, file.data)
 
     def labels(self) -> tuple[str, ...]:
         """Keys present, in the order of the file."""
-        return tuple(str(key) for key in self._data)
+        return tuple(self._data)
 
     def has(self, key: str) -> bool:
         """Whether ``key`` is present."""
@@ -53,8 +58,7 @@ class Entry:
 
     def wrong(self, problem: str, remedy: str = "", *steps: str | int) -> StudyError:
         """The error to raise for the value under ``steps``."""
-        trail = (*self.trail, *steps)
-        return StudyError(str(self.path), *place(self.path, trail), problem, remedy)
+        return self._file.error((*self.trail, *steps), problem, remedy)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A word or sentence; required unless there is a default."""
@@ -118,7 +122,7 @@ class Entry:
         value = self._take(key, {})
         if not isinstance(value, dict):
             raise self.wrong(f"{key} is not a mapping", f"write {key}: {{name: ...}}", key)
-        return Entry(self.path, value, (*self.trail, key), self.facts)
+        return Entry(self._file, value, (*self.trail, key), self.facts)
 
     def numbers(self, key: str, dimension: str = ANY) -> dict[str, Fact]:
         """All numbers of a section by name; without ``dimension`` each unit tells its own.
@@ -144,16 +148,18 @@ class Entry:
 
     def _take(self, key: str, default: Any = None) -> Any:
         self._used.add(key)
-        for present, value in self._data.items():
-            if str(present) == key:
-                return value
+        if key in self._data:
+            return self._data[key]
         if default is None:
             raise self.wrong(f"{key} is missing", f"add '{key}:', with value unknown if it is")
         return default
 
     def _fact(self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]) -> Fact:
         name = ".".join(str(step) for step in (*self.trail, key))
-        if not isinstance(written, dict):
+        place = (*self.trail, *steps)
+        if isinstance(written, dict):
+            place = (*place, "value")
+        else:
             if self._own and dimension != _NAME:
                 raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
             written = {"value": written, "source": _PLAIN if self._own else self.path.name}
@@ -174,7 +180,7 @@ class Entry:
             name=name,
             value=number,
             unit=unit,
-            text=str(value),
+            text=self._file.written(place),
             source=source.key,
             accessed=source.accessed,
             detail="; ".join(about),

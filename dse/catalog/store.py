@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dse.errors import DseError, StudyError
+from dse.errors import DseError
 from dse.spelling import alike, alternatives
+
+if TYPE_CHECKING:
+    from dse.yaml_source import Source as File
 
 # kind (a folder of models/) -> what one of its entries is called
 KINDS = {
@@ -104,15 +107,13 @@ def sources() -> Mapping[str, Source]:
 
 @cache
 def _sources(folder: Path) -> Mapping[str, Source]:
-    path = folder / "sources.yaml"
-    listed = read_yaml(path)
+    file = read_file(folder / "sources.yaml")
     found = {}
-    for key, entry in listed.items():
+    for key, entry in file.data.items():
         if not isinstance(entry, dict) or not {"title", "accessed"} <= set(entry):
-            problem = f"source {key} needs a title and an accessed date"
-            raise StudyError(str(path), *place(path, (str(key),)), problem)
-        found[str(key)] = Source(
-            str(key), str(entry["title"]), str(entry.get("url", "")), str(entry["accessed"])
+            raise file.error((key,), f"source {key} needs a title and an accessed date")
+        found[key] = Source(
+            key, str(entry["title"]), str(entry.get("url", "")), str(entry["accessed"])
         )
     return found
 
@@ -141,63 +142,14 @@ def _files() -> Iterator[tuple[str, Path]]:
             yield relative.as_posix(), path
 
 
-@cache
-def _loader() -> Any:
-    """The YAML loader: C where there is one, and a repeated key is an error."""
-    import yaml
+def read_file(path: Path) -> File:
+    """A YAML file of the catalogue, or a user's own of that kind: a mapping, keys may be numbers.
 
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc]
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen = set()
-            for key_node, _ in node.value:
-                if key_node.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"'{key_node.value}' is given twice", key_node.start_mark
-                    )
-                seen.add(key_node.value)
-            return super().construct_mapping(node, deep)
-
-    return Loader
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file. Raises :class:`StudyError` where it is not readable as one."""
-    import yaml
-
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_loader())
-    except OSError as cause:
-        problem = f"cannot be read ({cause.strerror})"
-        raise StudyError(str(path), 0, 0, problem, "name a file that exists") from cause
-    except UnicodeDecodeError as cause:
-        raise StudyError(str(path), 0, 0, "is not text", "save it as UTF-8") from cause
-    except yaml.YAMLError as cause:
-        mark = getattr(cause, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        problem = str(getattr(cause, "problem", None) or "is not YAML")
-        raise StudyError(str(path), line, column, problem) from cause
-    if not isinstance(data, dict):
-        raise StudyError(str(path), 1, 1, "is not a mapping", "write 'key: value' lines")
-    return data
-
-
-def place(path: Path, trail: tuple[str | int, ...]) -> tuple[int, int]:
-    """Line and column, from 1, of the value under the keys of ``trail``; of its deepest part known.
-
-    Reads the file again: errors are rare, marks are not kept.
+    Raises :class:`~dse.errors.StudyError` where it is not readable as one.
     """
-    import yaml
+    from dse.yaml_source import read_yaml
 
-    node: Any = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    for step in trail:
-        inner = None
-        if isinstance(node, yaml.MappingNode):
-            inner = next((value for key, value in node.value if key.value == str(step)), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-            inner = node.value[step] if step < len(node.value) else None
-        if inner is None:
-            break
-        node = inner
-    return node.start_mark.line + 1, node.start_mark.column + 1
+    found = read_yaml(path, numbers_as_keys=True)
+    if not isinstance(found.data, dict):
+        raise found.error((), "is not a mapping", "write 'key: value' lines")
+    return found

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,11 +14,6 @@ from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.spelling import meant
 from dse.version import __version__
-
-if TYPE_CHECKING:
-    from dse.fleet.question import FleetStudy
-
-MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
 
 
 def fleet(
@@ -60,8 +54,9 @@ def is_fleet(path: Path) -> bool:
 
 def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
     """Answer a fleet study, write its report, print the answer."""
-    from dse.fleet.answers import answer
-    from dse.fleet.study import read_fleet
+    from importlib import metadata
+
+    from dse.fleet import answer, plain, read_fleet
     from dse.report.fleet_facts import fact_lines
     from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
     from dse.report.fleet_write import earlier_fleet, write_fleet
@@ -71,15 +66,14 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     study = read_fleet(fleet_path(given))
     folder = out or Path("reports") / study.name
     check_writable(folder)
-    document = answer(study)
-    if with_facts:
-        document |= _beside_the_paper(study)
-    document |= _provenance(command)
-    document["timings"]["total_s"] = time.perf_counter() - started
+    versions = {"dse": __version__, "numpy": metadata.version("numpy")}
+    document = answer(
+        study, with_facts=with_facts, command=command, versions=versions, started=started
+    )
     earlier = earlier_fleet(folder, document)
     page = write_fleet(document, folder)
     if as_json:
-        print(json.dumps(document, indent=1))
+        print(json.dumps(plain(document), indent=1))
         return
     for line in answer_lines(document):
         print(line)
@@ -87,13 +81,13 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         print()
         for line in fact_lines(document):
             print(line)
-    if document["profiles"] and not rests_on_profiles(document):
+    if document.profiles and not rests_on_profiles(document):
         print(f"Mind: {UNUSED}.")
-    timing = document["timings"]
+    timing = document.timings
     print(
-        f"{many(document['population']['jobs'], 'job')} in {timing['total_s']:.1f} s "
-        f"({timing['population_s']:.1f} s to draw or read them, "
-        f"{timing['model_s']:.1f} s to price them)"
+        f"{many(document.population.jobs, 'job')} in {timing.total_s:.1f} s "
+        f"({timing.population_s:.1f} s to draw or read them, "
+        f"{timing.model_s:.1f} s to price them)"
     )
     if earlier is not None:
         print(
@@ -101,45 +95,3 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
             f"{earlier}."
         )
     print(f"Report: {page}")
-
-
-def _beside_the_paper(study: FleetStudy) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from dse.fleet.answers import base_hardware, load_population
-    from dse.fleet.assumptions import assumptions
-    from dse.fleet.beside import beside
-    from dse.fleet.breakdown import priced
-    from dse.fleet.facts import IDENTITY, facts
-    from dse.fleet.measured import measured
-    from dse.fleet.recipe import population_names, population_path, read_recipe
-
-    population = load_population(study)
-    hardware = base_hardware(study, population)
-    classes = priced(population, hardware, False)
-    found = facts(classes, hardware)
-    rows = []
-    if study.drawn:
-        recipe = read_recipe(study.population)
-        rows = assumptions(recipe, min(study.jobs, MOST_ASSUMED), study.seed)
-    published = [fact.plain() for fact in found]
-    ships = study.population in map(population_path, population_names())
-    if not (study.drawn and ships and hardware == population.base):
-        # Not the paper's jobs on its hardware: beside it, but not fitted to it. Identities are.
-        none = {"role": "", "ok": None}
-        published = [fact if fact["role"] == IDENTITY else fact | none for fact in published]
-    return {
-        "facts": published,
-        "assumptions": [asdict(row) for row in rows],
-        "models": beside(classes, hardware, measured(study.profiles)),
-    }
-
-
-def _provenance(command: str) -> dict[str, Any]:
-    from importlib import metadata
-
-    return {
-        "command": command,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": {"dse": __version__, "numpy": metadata.version("numpy")},
-    }

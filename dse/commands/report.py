@@ -25,7 +25,6 @@ def rebuilt(folder: Path) -> Path:
         from dse.report.write import write_report
 
         return write_report(read_document(path), path.parent)
-    from dse.fleet.answers import FORMAT
     from dse.report.fleet_write import read_fleet_document, write_fleet
 
-    return write_fleet(read_fleet_document(path, FORMAT), path.parent)
+    return write_fleet(read_fleet_document(path), path.parent)

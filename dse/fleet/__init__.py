@@ -3,21 +3,23 @@
 The model is the PAI paper's (:mod:`dse.model.pai`), on arrays of all jobs of a class.
 """
 
-from dse.fleet.answers import answer, base_hardware, load_population
-from dse.fleet.assumptions import Assumption, assumptions
-from dse.fleet.beside import beside
+from dse.fleet.answers import answer
+from dse.fleet.assumptions import assumptions
 from dse.fleet.breakdown import Priced, breakdown, priced
-from dse.fleet.drawing import draw
-from dse.fleet.facts import PaperFact, facts
+from dse.fleet.document import Assumption, FleetDocument, PaperFact, from_plain, plain
+from dse.fleet.facts import facts
+from dse.fleet.job_table import read_table
+from dse.fleet.model_comparison import compare_models
 from dse.fleet.population import Group, Population
-from dse.fleet.question import FleetStudy
+from dse.fleet.reader import read_fleet
 from dse.fleet.recipe import Recipe, population_names, population_path, read_recipe
+from dse.fleet.sampling import draw
 from dse.fleet.schema import fleet_schema
-from dse.fleet.study import read_fleet
-from dse.fleet.table import read_table
+from dse.fleet.study import FleetStudy
 
 __all__ = [
     "Assumption",
+    "FleetDocument",
     "FleetStudy",
     "Group",
     "PaperFact",
@@ -26,13 +28,13 @@ __all__ = [
     "Recipe",
     "answer",
     "assumptions",
-    "base_hardware",
-    "beside",
     "breakdown",
+    "compare_models",
     "draw",
     "facts",
     "fleet_schema",
-    "load_population",
+    "from_plain",
+    "plain",
     "population_names",
     "population_path",
     "priced",

@@ -1,32 +1,55 @@
-"""A fleet study answered: every part of its document as plain data."""
+"""A fleet study answered: its document, built once."""
 
 from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
-from dse.fleet.beside import Effects, in_range, priced_by_profile, step_s
-from dse.fleet.breakdown import ALL, Priced, breakdown, priced
-from dse.fleet.drawing import draw
-from dse.fleet.measured import NOTHING, Measured, measured
+from dse.fleet.assumptions import assumptions
+from dse.fleet.breakdown import Priced, breakdown, priced
+from dse.fleet.document import (
+    ALL,
+    FORMAT,
+    Assumption,
+    FleetDocument,
+    FleetHardware,
+    NamedJob,
+    OwnModel,
+    PaperFact,
+    PopulationSummary,
+    SourceRow,
+    Timings,
+)
+from dse.fleet.facts import IDENTITY, facts
+from dse.fleet.job_table import read_table
+from dse.fleet.measured_costs import NOTHING, Measured, measured
+from dse.fleet.model_comparison import (
+    Effects,
+    compare_models,
+    in_range,
+    priced_by_profile,
+    step_s,
+)
 from dse.fleet.money import money
 from dse.fleet.population import Population
 from dse.fleet.ports import ports
-from dse.fleet.question import FleetStudy
 from dse.fleet.recipe import population_names, population_path, read_recipe
-from dse.fleet.table import read_table
-from dse.fleet.whatif import most_sensitive, sensitivity, what_if
+from dse.fleet.sampling import draw
+from dse.fleet.study import FleetStudy
+from dse.fleet.upgrades import most_sensitive, sensitivity, speedups_by_upgrade
+from dse.model.arrays import Array
 from dse.model.pai import Hardware
 
-FORMAT = "dse-fleet-1"
 MOST_NAMED = 60  # jobs with names whose own breakdown is listed
+MOST_ASSUMED = 200_000  # jobs that are drawn anew for every other assumption
 
 
 def load_population(study: FleetStudy) -> Population:
@@ -51,52 +74,101 @@ def base_hardware(study: FleetStudy, population: Population) -> Hardware:
     return replace(population.base, **study.hardware)
 
 
-def answer(study: FleetStudy) -> dict[str, Any]:
-    """Everything about a fleet; every number SI, money in USD, no NaN."""
-    started = time.perf_counter()
+def answer(
+    study: FleetStudy,
+    *,
+    with_facts: bool = False,
+    command: str = "",
+    versions: Mapping[str, str] | None = None,
+    started: float | None = None,
+) -> FleetDocument:
+    """Everything about a fleet.
+
+    with_facts: what the PAI paper published beside it. command, versions: how it was asked, and of
+    what. started: by :func:`time.perf_counter`, from when the time in all counts.
+    """
+    begun = time.perf_counter()
     population = load_population(study)
     loaded = time.perf_counter()
     hardware = base_hardware(study, population)
     found = priced(population, hardware, study.overlapped)
-    upgrades = what_if(found, hardware, study.upgrades, study.overlapped)
+    upgraded = speedups_by_upgrade(found, hardware, study.upgrades, study.overlapped)
     moved = ports(found, study.ports, hardware, study.overlapped, study.gpu_memory_bytes)
     gains = sensitivity(found, hardware, study.overlapped)
     whole = ALL if len(found) > 1 else found[0].group.architecture
-    worth, facts = money(study, upgrades, moved, whole)
-    return {
-        "format": FORMAT,
-        "fleet": study.name,
-        "description": study.description,
-        "path": study.path,
-        "hashes": content_hashes(study),
-        "study_text": study.source.text,
-        "population": {
-            "name": population.name,
-            "title": population.title,
-            "path": population.path,
-            "drawn": study.drawn,
-            "jobs": population.size,
-            "seed": study.seed if study.drawn else None,
-            "counted_by": "GPU-hours" if population.hours_given else "cNodes",
-        },
-        "hardware": asdict(hardware) | {"gpu_memory_bytes": study.gpu_memory_bytes},
-        "hardware_labels": dict(study.labels),
-        "overlap": "ideal" if study.overlapped else "none",
-        "whole": whole,
-        "classes": breakdown(found),
-        "named": named_jobs(found, hardware, measured(study.profiles)),
-        "profiles": list(measured(study.profiles).described()),
-        "sensitivity": gains,
-        "most_sensitive": {name: most_sensitive(values) for name, values in gains.items()},
-        "upgrades": upgrades,
-        "ports": moved,
-        "money": worth,
-        "sources": [_source(item, fact) for item, fact in _facts(population, facts)],
-        "timings": {
-            "population_s": loaded - started,
-            "model_s": time.perf_counter() - loaded,
-        },
-    }
+    worth, behind = money(study, upgraded, moved, whole)
+    known = measured(study.profiles)
+    classes, named = breakdown(found), named_jobs(found, hardware, known)
+    sources = tuple(_source(item, fact) for item, fact in _facts(population, behind))
+    model_s = time.perf_counter() - loaded
+    published, under, models = None, None, None
+    if with_facts:
+        unhidden = priced(population, hardware, False)
+        published = _published(study, population, unhidden, hardware)
+        under = _under_assumptions(study)
+        models = compare_models(unhidden, hardware, known)
+    return FleetDocument(
+        format=FORMAT,
+        fleet=study.name,
+        description=study.description,
+        path=study.path,
+        hashes=content_hashes(study),
+        study_text=study.source.text,
+        population=PopulationSummary(
+            name=population.name,
+            title=population.title,
+            path=population.path,
+            drawn=study.drawn,
+            jobs=population.size,
+            seed=study.seed if study.drawn else None,
+            counted_by="GPU-hours" if population.hours_given else "cNodes",
+        ),
+        hardware=FleetHardware(**asdict(hardware), gpu_memory_bytes=study.gpu_memory_bytes),
+        hardware_labels=dict(study.labels),
+        overlap="ideal" if study.overlapped else "none",
+        whole=whole,
+        classes=classes,
+        named=named,
+        profiles=tuple(known.described()),
+        sensitivity=gains,
+        most_sensitive={name: most_sensitive(values) for name, values in gains.items()},
+        upgrades=upgraded,
+        ports=moved,
+        money=worth,
+        sources=sources,
+        timings=Timings(
+            population_s=loaded - begun,
+            model_s=model_s,
+            total_s=time.perf_counter() - (begun if started is None else started),
+        ),
+        facts=published,
+        assumptions=under,
+        models=models,
+        command=command,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=versions or {},
+    )
+
+
+def _published(
+    study: FleetStudy, population: Population, found: list[Priced], hardware: Hardware
+) -> tuple[PaperFact, ...]:
+    """The paper's facts; without role where these are not its jobs on its hardware.
+
+    Such jobs stand beside the paper's but are not fitted to them. Identities hold of any.
+    """
+    out = facts(found, hardware)
+    ships = study.population in map(population_path, population_names())
+    if study.drawn and ships and hardware == population.base:
+        return tuple(out)
+    return tuple(fact if fact.role == IDENTITY else replace(fact, role="", ok=None) for fact in out)
+
+
+def _under_assumptions(study: FleetStudy) -> tuple[Assumption, ...]:
+    if not study.drawn:
+        return ()
+    recipe = read_recipe(study.population)
+    return tuple(assumptions(recipe, min(study.jobs, MOST_ASSUMED), study.seed))
 
 
 def content_hashes(study: FleetStudy) -> dict[str, str]:
@@ -119,49 +191,45 @@ def _hash_of(path: Path) -> str:
 
 def named_jobs(
     found: list[Priced], hardware: Hardware, known: Measured = NOTHING
-) -> list[dict[str, Any]]:
-    """Seconds of each component of the jobs that have names, where they are few.
-
-    own_model: the step, all communication, and that which nothing hides, by
-    :mod:`dse.fleet.beside`; whether a profile prices it (measured), and beyond its range (outside).
-    """
-    named = [entry for entry in found if len(entry.group.names)]
-    if sum(len(entry.group.names) for entry in named) > MOST_NAMED:
-        return []
+) -> tuple[NamedJob, ...]:
+    """The jobs that have names, where they are few. known: what profiles have measured."""
+    entries = [entry for entry in found if len(entry.group.names)]
+    if sum(len(entry.group.names) for entry in entries) > MOST_NAMED:
+        return ()
     effects = Effects(software=True, overlapped=True, measured=known)
-    own = [_own_model(entry, hardware, effects) for entry in named]
-    return [
-        {
-            "name": name,
-            "class": entry.group.architecture,
-            "cnodes": float(entry.group.cnodes[at]),
-            "data_s": _at(entry.times.data_s, at),
-            "flops_s": _at(entry.times.flops_s, at),
-            "memory_s": _at(entry.times.memory_s, at),
-            "weights_s": _at(entry.times.weights_s, at),
-            "step_s": _at(entry.total_s, at),
-            "own_model": {key: np.ravel(values)[at].item() for key, values in terms.items()},
-        }
-        for entry, terms in zip(named, own, strict=True)
-        for at, name in enumerate(entry.group.names)
-    ]
+    return tuple(job for entry in entries for job in _named(entry, hardware, effects))
 
 
-def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> dict[str, Any]:
-    """Of every job of a class by dse's own model: see :func:`named_jobs`."""
+def _named(entry: Priced, hardware: Hardware, effects: Effects) -> Iterator[NamedJob]:
+    """Every job of a class; its own model is that of :mod:`dse.fleet.model_comparison`."""
+    own = _own_model(entry, hardware, effects)
+    for at, name in enumerate(entry.group.names):
+        yield NamedJob(
+            name=name,
+            architecture=entry.group.architecture,
+            cnodes=float(entry.group.cnodes[at]),
+            data_s=_at(entry.times.data_s, at),
+            flops_s=_at(entry.times.flops_s, at),
+            memory_s=_at(entry.times.memory_s, at),
+            weights_s=_at(entry.times.weights_s, at),
+            step_s=_at(entry.total_s, at),
+            own_model=own[at],
+        )
+
+
+def _own_model(entry: Priced, hardware: Hardware, effects: Effects) -> list[OwnModel]:
+    """Of every job of a class."""
     place = (entry.group.architecture, entry.group.jobs, hardware)
-    step, every, exposed = step_s(*place, effects)
-    terms = {
-        "step_s": step,
-        "comm_s": every,
-        "exposed_s": exposed,
-        "measured": priced_by_profile(*place, effects.measured),
-        "outside": ~in_range(*place, effects),
-    }
-    return {key: np.broadcast_to(values, entry.group.size) for key, values in terms.items()}
+    terms = (
+        *step_s(*place, effects),
+        priced_by_profile(*place, effects.measured),
+        ~in_range(*place, effects),
+    )
+    columns = [np.broadcast_to(values, entry.group.size).tolist() for values in terms]
+    return [OwnModel(*row) for row in zip(*columns, strict=True)]
 
 
-def _at(values: Any, index: int) -> float:
+def _at(values: Array, index: int) -> float:
     return float(values[index]) if values.ndim else float(values)
 
 
@@ -174,16 +242,16 @@ def _facts(population: Population, priced_by: list[tuple[str, Fact]]) -> list[tu
     return [(population.name, fact) for fact in own] + priced_by
 
 
-def _source(item: str, fact: Fact) -> dict[str, str]:
+def _source(item: str, fact: Fact) -> SourceRow:
     known = catalog.sources().get(fact.source)
-    return {
-        "item": item,
-        "fact": fact.name,
-        "value": fact.text,
-        "source": known.title if known else fact.source,
-        "url": known.url if known else "",
-        "accessed": fact.accessed,
-        "date": fact.date,
-        "status": fact.status,
-        "detail": fact.detail,
-    }
+    return SourceRow(
+        item=item,
+        fact=fact.name,
+        value=fact.text,
+        source=known.title if known else fact.source,
+        url=known.url if known else "",
+        accessed=fact.accessed,
+        date=fact.date,
+        status=fact.status,
+        detail=fact.detail,
+    )

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dse.fleet.breakdown import Priced, priced, shares
-from dse.fleet.drawing import draw
+from dse.fleet.document import Assumption
 from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.population import Population
 from dse.fleet.ports import port
 from dse.fleet.recipe import ClassRecipe, DataShare, Recipe, Sizes
-from dse.fleet.whatif import speedups
+from dse.fleet.sampling import draw
+from dse.fleet.upgrades import speedups
 from dse.model.pai import ALLREDUCE_LOCAL, PS_WORKER, Hardware
 
 AS_ASSUMED = "as assumed"
-
-
-@dataclass(frozen=True)
-class Assumption:
-    """The facts under one other assumption; None where that does not change the fact's meaning.
-
-    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from the recipe's
-    Ethernet to 100 Gbps.
-    """
-
-    assumption: str
-    gain: float | None
-    speedup: float | None
 
 
 def assumptions(recipe: Recipe, jobs: int, seed: int) -> list[Assumption]:
@@ -47,23 +35,23 @@ def _rows(recipe: Recipe, jobs: int, seed: int) -> Iterator[Assumption]:
     own, fast = _priced(drawn, base), _faster(base)
     ways = speedups([own], fast, False)[PS_WORKER]
     local = port(own, ALLREDUCE_LOCAL, base, False, None)
-    yield Assumption(AS_ASSUMED, local["gain_throughput"], ways["mean_of_ratios"])
+    yield Assumption(AS_ASSUMED, local.gain_throughput, ways.mean_of_ratios)
     yield Assumption("a gain counts per cNode, not in samples per second",
-                     local["gain_per_cnode"], None)  # fmt: skip
+                     local.gain_per_cnode, None)  # fmt: skip
     yield Assumption("accelerators of a server do not share PCIe for their input",
                      _gain(own, replace(base, shared_pcie=False)), None)  # fmt: skip
     ideal = _priced(drawn, base, True)
-    ideal_port = port(ideal, ALLREDUCE_LOCAL, base, True, None)["gain_throughput"]
+    ideal_port = port(ideal, ALLREDUCE_LOCAL, base, True, None).gain_throughput
     ideal_ways = speedups([ideal], fast, True)[PS_WORKER]
     yield Assumption("input, computing and weights overlap ideally", ideal_port,
-                     ideal_ways["mean_of_ratios"])  # fmt: skip
+                     ideal_ways.mean_of_ratios)  # fmt: skip
     for count in (4.0, 16.0):
         yield Assumption(f"{count:g} accelerators in a server",
                          _gain(own, replace(base, gpus_per_server=count)), None)  # fmt: skip
     for name, entry in _others(recipe, jobs, seed):
-        mean = speedups([entry], fast, False)[PS_WORKER]["mean_of_ratios"]
+        mean = speedups([entry], fast, False)[PS_WORKER].mean_of_ratios
         yield Assumption(name, _gain(entry, base), mean)
-    yield Assumption("speedup of all jobs' time, not the mean of ratios", None, ways["aggregate"])
+    yield Assumption("speedup of all jobs' time, not the mean of ratios", None, ways.aggregate)
     share = shares(own.times)["weights"]
     # Of T_w only the part base / faster is left.
     left = base.ethernet_bytes_per_s / np.asarray(fast.ethernet_bytes_per_s)
@@ -139,7 +127,7 @@ def _priced(population: Population, hardware: Hardware, overlapped: bool = False
 
 
 def _gain(entry: Priced, hardware: Hardware) -> float:
-    return float(port(entry, ALLREDUCE_LOCAL, hardware, False, None)["gain_throughput"])
+    return port(entry, ALLREDUCE_LOCAL, hardware, False, None).gain_throughput
 
 
 def _faster(base: Hardware) -> Hardware:

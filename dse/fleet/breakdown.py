@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dse.fleet.document import ALL, Breakdown, CNodes, Level, Levels
 from dse.fleet.population import Group, Population
 from dse.fleet.recipe import COMPONENTS
 from dse.model.arrays import Array
@@ -19,7 +19,6 @@ from dse.model.pai import Hardware, StepTimes, step_times
 
 LEVELS = ("job", "cnode")
 STEPS = 100  # of a cumulative distribution over shares from 0 to 1
-ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,9 @@ def weights(group: Group, level: str) -> Array:
     return np.ones(group.size) if level == "job" else group.gpu_hours
 
 
-def breakdown(found: Sequence[Priced]) -> list[dict[str, Any]]:
-    """One entry a class and one for all: sizes, and by level mean shares and their distributions.
-
-    ``cdf[component][k]`` is the part of the jobs whose share is at most k / STEPS.
+def breakdown(found: Sequence[Priced]) -> tuple[Breakdown, ...]:
+    """One entry a class and one for all: sizes, and by level mean shares and their distributions,
+    in :data:`STEPS` steps.
     """
     jobs = sum(entry.group.size for entry in found)
     hours = sum(float(entry.group.gpu_hours.sum()) for entry in found)
@@ -72,26 +70,22 @@ def breakdown(found: Sequence[Priced]) -> list[dict[str, Any]]:
         rows.append(_row(entry.group.architecture, [entry.group], own, jobs, hours))
     if len(rows) > 1:
         rows.append(_row(ALL, [entry.group for entry in found], sums, jobs, hours))
-    return rows
+    return tuple(rows)
 
 
 def _row(
     name: str, groups: Sequence[Group], sums: Mapping[str, _Sums], jobs: int, hours: float
-) -> dict[str, Any]:
+) -> Breakdown:
     cnodes = np.concatenate([group.cnodes for group in groups])
     own = sum(float(group.gpu_hours.sum()) for group in groups)
-    return {
-        "class": name,
-        "jobs": len(cnodes),
-        "job_share": len(cnodes) / jobs,
-        "resource_share": own / hours,
-        "cnodes": {
-            "mean": float(cnodes.mean()),
-            "median": float(np.median(cnodes)),
-            "largest": float(cnodes.max()),
-        },
-        "levels": {level: sums[level].result() for level in LEVELS},
-    }
+    return Breakdown(
+        architecture=name,
+        jobs=len(cnodes),
+        job_share=len(cnodes) / jobs,
+        resource_share=own / hours,
+        cnodes=CNodes(float(cnodes.mean()), float(np.median(cnodes)), float(cnodes.max())),
+        levels=Levels(sums["job"].result(), sums["cnode"].result()),
+    )
 
 
 class _Sums:
@@ -116,9 +110,9 @@ class _Sums:
             self.sums[name] += other.sums[name]
             self.bins[name] = self.bins[name] + other.bins[name]
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Level:
         cdf = {name: np.cumsum(counts) / self.weight for name, counts in self.bins.items()}
-        return {
-            "mean": {name: self.sums[name] / self.weight for name in COMPONENTS},
-            "cdf": {name: [round(float(v), 5) for v in values] for name, values in cdf.items()},
-        }
+        return Level(
+            mean={name: self.sums[name] / self.weight for name in COMPONENTS},
+            cdf={name: tuple(round(float(v), 5) for v in values) for name, values in cdf.items()},
+        )

@@ -10,15 +10,15 @@ recalled; some of what the populations rest on is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from dse.fleet.breakdown import Priced, shares, weights
+from dse.fleet.document import PaperFact
 from dse.fleet.ports import port
 from dse.fleet.recipe import population_path, read_recipe
-from dse.fleet.whatif import most_sensitive, sensitivity, speedups
+from dse.fleet.upgrades import most_sensitive, sensitivity, speedups
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,
     ALLREDUCE_LOCAL,
@@ -37,46 +37,18 @@ BASE_OF = "pai-ps-worker"  # the population whose base is the paper's hardware
 FASTER_ETHERNET = 100e9 / 8  # bytes/s
 
 
-@dataclass(frozen=True)
-class PaperFact:
-    """One published number or name, and ours. ok: from low to high, or the same name.
-
-    source: where it was read. why: what set it, or what it follows from.
-    """
-
-    paper: str
-    fact: str
-    published: float | str
-    computed: float | str
-    low: float | None
-    high: float | None
-    role: str
-    source: str
-    why: str
-
-    @property
-    def ok(self) -> bool | None:
-        """Whether ours agrees; None where what was assumed decides that."""
-        if self.role == ASSUMED:
-            return None
-        if self.low is None or self.high is None or isinstance(self.computed, str):
-            return self.computed == self.published
-        return self.low <= self.computed <= self.high
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self) | {"ok": self.ok}
-
-
 def _number(
     fact: str, published: float | str, computed: float, ends: tuple[float, float], *rest: str
 ) -> PaperFact:
     role, source, why = rest
-    return PaperFact(PAPER, fact, published, float(computed), *ends, role, source, why)
+    low, high = ends
+    ok = None if role == ASSUMED else bool(low <= computed <= high)
+    return PaperFact(PAPER, fact, published, float(computed), low, high, role, source, why, ok)
 
 
 def _name(fact: str, published: str, computed: str, role: str, source: str, why: str) -> PaperFact:
-    return PaperFact(PAPER, fact, published, computed, None, None, role, source, why)
+    ok = None if role == ASSUMED else computed == published
+    return PaperFact(PAPER, fact, published, computed, None, None, role, source, why, ok)
 
 
 def facts(found: Sequence[Priced], hardware: Hardware) -> list[PaperFact]:
@@ -136,10 +108,10 @@ def _of_ps_worker(
     fast = replace(hardware, ethernet_bytes_per_s=FASTER_ETHERNET)
     ways = speedups([ps], fast, False)[PS_WORKER]
     yield _number("mean speedup of PS/Worker jobs from 25 to 100 Gbps", 1.7,
-                  ways["mean_of_ratios"], (1.65, 1.75), FITTED, ABSTRACT,
+                  ways.mean_of_ratios, (1.65, 1.75), FITTED, ABSTRACT,
                   "the equation's two legs were chosen because only they give it")  # fmt: skip
     local = port(ps, ALLREDUCE_LOCAL, hardware, False, None)
-    yield _number("PS/Worker jobs that gain from AllReduce-Local", 0.6, local["gain_throughput"],
+    yield _number("PS/Worker jobs that gain from AllReduce-Local", 0.6, local.gain_throughput,
                   (0.55, 0.65), ASSUMED, ABSTRACT,
                   "in samples per second; turns on recalled hardware, sizes from another trace "
                   "and how input is spread")  # fmt: skip

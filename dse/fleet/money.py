@@ -12,15 +12,15 @@ A fleet of so many accelerators works so many GPU-hours a year. If the same work
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dse import catalog
 from dse.catalog import Fact
 from dse.errors import StudyError
-from dse.fleet.question import FleetStudy, Money
-from dse.fleet.whatif import Upgrade
+from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
+from dse.fleet.study import FleetStudy, Money
+from dse.fleet.upgrades import Upgrade
 from dse.model.money import HOURS_PER_YEAR, fat_tree_tiers
 
 
@@ -63,15 +63,20 @@ def terms(study: FleetStudy, money: Money) -> Terms:
     return Terms(money.gpus, hours, hour, years, money.gpus_per_nic, listed, tuple(facts))
 
 
-def saved(found: Terms, speedup: float) -> dict[str, float]:
+@dataclass(frozen=True)
+class Savings:
     """What a speedup by GPU-hours frees and is worth."""
+
+    gpu_hours_per_year: float
+    usd_per_year: float
+    worth_usd_per_gpu: float
+
+
+def saved(found: Terms, speedup: float) -> Savings:
+    """Of a fleet that does the same work in fewer GPU-hours."""
     hours = found.gpu_hours_per_year * (1 - 1 / speedup)
     per_year = hours * found.gpu_hour_usd
-    return {
-        "gpu_hours_saved_per_year": hours,
-        "saved_usd_per_year": per_year,
-        "worth_usd_per_gpu": per_year * found.years / found.gpus,
-    }
+    return Savings(hours, per_year, per_year * found.years / found.gpus)
 
 
 def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[str, Fact]]]:
@@ -108,8 +113,8 @@ def _many(number: float, what: str) -> str:
 
 def of_upgrade(
     found: Terms, upgrade: Upgrade, speedup: float
-) -> tuple[dict[str, Any], list[tuple[str, Fact]]]:
-    """Costs and savings of one upgrade; None marks what has no price."""
+) -> tuple[UpgradeWorth, list[tuple[str, Fact]]]:
+    """Costs and savings of one upgrade, and the facts behind them."""
     capital: float | None = None
     facts: list[tuple[str, Fact]] = []
     basis = ""
@@ -117,58 +122,63 @@ def of_upgrade(
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, "the study's price per GPU"
     elif upgrade.fabric and set(upgrade.changes) == {"ethernet"}:
         capital, basis, facts = fabric_usd(found, upgrade.fabric)
-    out: dict[str, Any] = {
-        "name": upgrade.name,
-        "capital_usd": capital,
-        "basis": basis,
-        **saved(found, speedup),
-    }
+    savings = saved(found, speedup)
+    gain = savings.usd_per_year
     per_year = None if capital is None else capital / found.years
-    gain = out["saved_usd_per_year"]
-    out["cost_usd_per_year"] = per_year
-    out["net_usd_per_year"] = None if per_year is None else gain - per_year
-    out["payback_years"] = capital / gain if capital is not None and gain > 0 else None
-    return out, facts
+    worth = UpgradeWorth(
+        name=upgrade.name,
+        capital_usd=capital,
+        basis=basis,
+        gpu_hours_saved_per_year=savings.gpu_hours_per_year,
+        saved_usd_per_year=gain,
+        worth_usd_per_gpu=savings.worth_usd_per_gpu,
+        cost_usd_per_year=per_year,
+        net_usd_per_year=None if per_year is None else gain - per_year,
+        payback_years=capital / gain if capital is not None and gain > 0 else None,
+    )
+    return worth, facts
+
+
+def of_port(found: Terms, port: Port) -> PortWorth:
+    """What the jobs of a port save that gain per cNode, over the fleet.
+
+    It frees GPU-hours also where a job on fewer cNodes finishes later.
+    """
+    savings = saved(found, port.fleet_speedup_by_gpu_hours)
+    return PortWorth(
+        target=port.target,
+        jobs=port.jobs_that_gain_per_cnode,
+        finish_later=port.jobs_that_gain_and_finish_later,
+        gpu_hours_saved_per_year=savings.gpu_hours_per_year,
+        saved_usd_per_year=savings.usd_per_year,
+        worth_usd_per_gpu=savings.worth_usd_per_gpu,
+    )
 
 
 def money(
-    study: FleetStudy,
-    whatif: Sequence[Mapping[str, Any]],
-    moved: Sequence[Mapping[str, Any]],
-    whole: str,
-) -> tuple[dict[str, Any] | None, list[tuple[str, Fact]]]:
-    """Every upgrade, and every port of the jobs that gain per cNode, over the fleet.
-
-    A port frees GPU-hours also where a job on fewer cNodes finishes later; ``finish_later`` says of
-    how many jobs that is so.
-    whole: the key under which the speedups of all jobs stand.
+    study: FleetStudy, upgraded: Sequence[UpgradeSpeedup], moved: Sequence[Port], whole: str
+) -> tuple[Worth | None, list[tuple[str, Fact]]]:
+    """Every upgrade and every port over the fleet, and the facts behind that; None where the study
+    asks for no money. whole: the key under which the speedups of all jobs stand.
     """
     if study.money is None:
         return None, []
     found = terms(study, study.money)
     facts = list(found.facts)
     upgrades = []
-    for upgrade, result in zip(study.upgrades, whatif, strict=True):
-        entry, behind = of_upgrade(found, upgrade, result["speedup"][whole]["gpu_hours"])
+    for upgrade, result in zip(study.upgrades, upgraded, strict=True):
+        entry, behind = of_upgrade(found, upgrade, result.speedup[whole].gpu_hours)
         upgrades.append(entry)
         facts += behind
-    ports = [
-        {
-            "to": entry["to"],
-            "jobs": entry["jobs_that_gain_per_cnode"],
-            "finish_later": entry["jobs_that_gain_and_finish_later"],
-            **saved(found, entry["fleet_speedup_by_gpu_hours"]),
-        }
-        for entry in moved
-    ]
-    return {
-        "gpus": found.gpus,
-        "busy": study.money.busy,
-        "gpu_hours_per_year": found.gpu_hours_per_year,
-        "gpu_hour_usd": found.gpu_hour_usd,
-        "accelerator": study.money.accelerator,
-        "years": found.years,
-        "gpus_per_nic": found.gpus_per_nic,
-        "upgrades": upgrades,
-        "ports": ports,
-    }, list(dict.fromkeys(facts))
+    worth = Worth(
+        gpus=found.gpus,
+        busy=study.money.busy,
+        gpu_hours_per_year=found.gpu_hours_per_year,
+        gpu_hour_usd=found.gpu_hour_usd,
+        accelerator=study.money.accelerator,
+        years=found.years,
+        gpus_per_nic=found.gpus_per_nic,
+        upgrades=tuple(upgrades),
+        ports=tuple(of_port(found, port) for port in moved),
+    )
+    return worth, list(dict.fromkeys(facts))

@@ -65,12 +65,3 @@ class Population:
     def size(self) -> int:
         """How many jobs in all."""
         return sum(group.size for group in self.groups)
-
-    @property
-    def gpu_hours(self) -> float:
-        """All jobs' GPU-hours."""
-        return float(sum(group.gpu_hours.sum() for group in self.groups))
-
-    def group(self, architecture: str) -> Group | None:
-        """The jobs of one class; None where there are none."""
-        return next((g for g in self.groups if g.architecture == architecture), None)

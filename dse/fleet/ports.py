@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from dse.fleet.breakdown import Priced, shares
+from dse.fleet.document import Bin, Port
 from dse.fleet.population import Group
-from dse.fleet.whatif import Speedups
+from dse.fleet.upgrades import SpeedupSums
 from dse.model.arrays import Array, Mask
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,
     ALLREDUCE_LOCAL,
-    PEARL,
     PS_WORKER,
     Hardware,
     placed_cnodes,
@@ -27,7 +26,6 @@ from dse.model.pai import (
     throughput_ratio,
 )
 
-TARGETS = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 REPLICATED = (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)  # every cNode holds all weights and tables
 SIZES = (2, 4, 8, 16, 32, 64, 128)  # upper ends of bins of cNodes
 WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # upper ends of bins of the share of weights
@@ -36,8 +34,13 @@ GAIN = 1 + 1e-9
 
 
 def port(
-    entry: Priced, to: str, hardware: Hardware, overlapped: bool, gpu_memory_bytes: float | None
-) -> dict[str, Any]:
+    entry: Priced,
+    to: str,
+    hardware: Hardware,
+    overlapped: bool,
+    gpu_memory_bytes: float | None,
+    fleet_share: float = 1.0,
+) -> Port:
     """The jobs of one class moved to architecture ``to`` on ``hardware``.
 
     gpu_memory_bytes: None where not known; else a job whose state does not fit cannot move to an
@@ -47,6 +50,9 @@ def port(
     are of the jobs that can move, None where none can. Speedups are of the same work: a job that
     loses cNodes may gain per cNode, hence need fewer GPU-hours, and yet finish later;
     ``jobs_that_gain_and_finish_later`` counts these among ``jobs_that_gain_per_cnode``.
+
+    fleet_share: of the fleet's GPU-hours that the class holds; ``fleet_speedup_by_gpu_hours`` is
+    that of all jobs, if those of the class move that gain per cNode.
     """
     group = entry.group
     placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
@@ -57,7 +63,7 @@ def port(
     faster, more = (per_cnode > GAIN) & fits, (throughput > GAIN) & fits
     weight_share = np.minimum(shares(entry.times)["weights"], 1.0)  # of rounding
     later = faster & (throughput * GAIN < 1)
-    moved = Speedups()
+    moved = SpeedupSums()
     moved.add(
         entry.total_s,
         np.where(faster, after, entry.total_s),
@@ -65,22 +71,24 @@ def port(
         group.gpu_hours,
         np.where(faster, placed / group.cnodes, 1.0),
     )
-    return {
-        "from": group.architecture,
-        "to": to,
-        "jobs": group.size,
-        "cannot": float(1 - fits.mean()),
-        "gain_per_cnode": float(faster.mean()),
-        "gain_throughput": float(more.mean()),
-        "jobs_that_gain_per_cnode": int(faster.sum()),
-        "jobs_that_gain_and_finish_later": int(later.sum()),
-        "mean_speedup_per_cnode": float(per_cnode[fits].mean()) if fits.any() else None,
-        "mean_throughput_ratio": float(throughput[fits].mean()) if fits.any() else None,
-        "largest_speedup_per_cnode": float(per_cnode[fits].max()) if fits.any() else None,
-        "speedup_if_those_move_that_gain_per_cnode": moved.result(),
-        "by_cnodes": _bins(group.cnodes, SIZES, faster, more),
-        "by_weight_share": _bins(weight_share, WEIGHTS, faster, more),
-    }
+    speedup = moved.result()
+    return Port(
+        source=group.architecture,
+        target=to,
+        jobs=group.size,
+        cannot=float(1 - fits.mean()),
+        gain_per_cnode=float(faster.mean()),
+        gain_throughput=float(more.mean()),
+        jobs_that_gain_per_cnode=int(faster.sum()),
+        jobs_that_gain_and_finish_later=int(later.sum()),
+        mean_speedup_per_cnode=float(per_cnode[fits].mean()) if fits.any() else None,
+        mean_throughput_ratio=float(throughput[fits].mean()) if fits.any() else None,
+        largest_speedup_per_cnode=float(per_cnode[fits].max()) if fits.any() else None,
+        speedup_if_those_move_that_gain_per_cnode=speedup,
+        by_cnodes=_bins(group.cnodes, SIZES, faster, more),
+        by_weight_share=_bins(weight_share, WEIGHTS, faster, more),
+        fleet_speedup_by_gpu_hours=1 / (1 - fleet_share * (1 - 1 / speedup.gpu_hours)),
+    )
 
 
 def _fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) -> Mask:
@@ -91,25 +99,22 @@ def _fits(group: Group, to: str, placed: Array, gpu_memory_bytes: float | None) 
     return np.asarray(group.state_bytes / np.where(parted, placed, 1.0) <= gpu_memory_bytes)
 
 
-def _bins(
-    values: Array, ends: Sequence[float], faster: Mask, more: Mask
-) -> list[dict[str, float | None]]:
-    """Jobs with ``last < value <= end``, and the shares of them that gain; the last bin is open
-    where a value lies beyond it. ``upto`` is None there."""
+def _bins(values: Array, ends: Sequence[float], faster: Mask, more: Mask) -> tuple[Bin, ...]:
+    """Jobs by bins of ``ends``, those that have any; the last is open where a value lies beyond."""
     at = np.searchsorted(ends, values)
-    out: list[dict[str, float | None]] = []
+    out = []
     for number in range(int(at.max()) + 1):
         inside = at == number
         count = int(inside.sum())
         if count:
-            out.append({
-                "above": float(ends[number - 1]) if number else 0.0,
-                "upto": float(ends[number]) if number < len(ends) else None,
-                "jobs": count,
-                "gain_per_cnode": float(faster[inside].mean()),
-                "gain_throughput": float(more[inside].mean()),
-            })  # fmt: skip
-    return out
+            out.append(Bin(
+                above=float(ends[number - 1]) if number else 0.0,
+                upto=float(ends[number]) if number < len(ends) else None,
+                jobs=count,
+                gain_per_cnode=float(faster[inside].mean()),
+                gain_throughput=float(more[inside].mean()),
+            ))  # fmt: skip
+    return tuple(out)
 
 
 def ports(
@@ -119,20 +124,12 @@ def ports(
     overlapped: bool,
     gpu_memory_bytes: float | None,
     source: str = PS_WORKER,
-) -> list[dict[str, Any]]:
-    """Every port of the jobs of class ``source``; none where there are no such jobs.
-
-    ``fleet_speedup_by_gpu_hours``: of all jobs, if those of ``source`` move that gain per cNode.
-    """
+) -> tuple[Port, ...]:
+    """Every port of the jobs of class ``source``; none where there are no such jobs."""
     whole = sum(float(entry.group.gpu_hours.sum()) for entry in found)
-    out = []
-    for entry in found:
-        if entry.group.architecture != source:
-            continue
-        share = float(entry.group.gpu_hours.sum()) / whole
-        for to in targets:
-            row = port(entry, to, hardware, overlapped, gpu_memory_bytes)
-            own = row["speedup_if_those_move_that_gain_per_cnode"]["gpu_hours"]
-            row["fleet_speedup_by_gpu_hours"] = 1 / (1 - share * (1 - 1 / own))
-            out.append(row)
-    return out
+    return tuple(
+        port(entry, to, hardware, overlapped, gpu_memory_bytes,
+             float(entry.group.gpu_hours.sum()) / whole)
+        for entry in found if entry.group.architecture == source
+        for to in targets
+    )  # fmt: skip

@@ -1,120 +1,152 @@
-"""The JSON Schema of a fleet study, for editors.
+"""The keys of a fleet study's file: their shape for pydantic, and the JSON Schema for editors.
 
-It knows the keys and the plain words. Units, names of the catalogue, and what depends on other keys
-are checked by :mod:`dse.fleet.study`, which knows their places.
+What needs units, names of the catalogue or other parts of the file passes through as it is and is
+read in :mod:`dse.fleet.reader`, which knows the place of each value.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
 
-from dse.fleet.drawing import MOST_JOBS
-from dse.fleet.ports import TARGETS
-from dse.fleet.recipe import HARDWARE
-from dse.fleet.study import HARDWARE_BESIDES, MONEY, OVERLAPS, SHARED
-from dse.fleet.whatif import FIELDS
+from pydantic import BeforeValidator, Field, StringConstraints
 
-_QUANTITY = {"type": ["string", "number"]}
-_EXAMPLES = {
-    "gpu": "11 TFLOP/s",
-    "memory": "1 TB/s",
-    "pcie": "10 GB/s",
-    "ethernet": "25gbe, or 25 Gbps",
-    "nvlink": "50 GB/s",
-    "efficiency": "0.7, or 70 %: the share of every peak that is reached",
-    "gpus_per_server": "8",
-    SHARED: "whether linked accelerators of a server share PCIe for their input",
-    "gpu_memory": "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce, "
-    "nor to PEARL if they have no embedding_bytes",
+from dse.fleet.sampling import MOST_JOBS
+from dse.study.schema import QUANTITY, Section, json_schema, one_or_list, shown_as, whole
+
+DEFAULT_JOBS = 200_000
+# What to write for a key of a fleet study where it is missing or of another kind.
+EXAMPLES = {
+    "fleet": "fleet: my-fleet",
+    "description": "description: a sentence",
+    "population": "population: pai-fleet",
+    "jobs": "jobs: 100000",
+    "hardware": "hardware: {ethernet: 25 Gbps}",
+    "gpus_per_server": "gpus_per_server: 8",
+    "upgrades": "upgrades: [{ethernet: 100 Gbps}]",
+    "name": "name: a name",
+    "money": "money: {gpus: 1000, gpu_hour: 2 USD/hour}",
+    "gpus": "gpus: 1000",
+    "accelerator": "accelerator: v100-sxm2-16gb",
+    "prices": "prices: my-prices.yaml",
+    "calibration": "calibration: the name or path of a profile",
 }
-_MONEY = {
-    "gpus": "accelerators of the fleet",
-    "busy": "the share of the hours in which they work, as 0.6 or 60 %",
-    "gpu_hour": "price of a GPU-hour, such as 2 USD/hour",
-    "accelerator": "or a name of the catalogue, whose rental is that price",
-    "amortisation_years": "the price list's when absent",
-    "gpus_per_nic": "accelerators behind one network card",
-    "prices": "path of a price list",
-}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)  # null is no value that may be written
+
+
+def absent(description: str) -> Any:
+    """A key that may be left out; it is None then."""
+    return Field(default=None, description=description, json_schema_extra=_without_default)
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Quantity = Annotated[Any, shown_as(QUANTITY)]
+Quantities = Annotated[Any, shown_as(one_or_list(QUANTITY))]
+Whole = BeforeValidator(whole)
+Target = Literal["allreduce-local", "allreduce-cluster", "pearl"]
+_ONE_OF_EACH = "a list: one upgrade of each"
+
+
+class HardwareFile(Section):
+    """What the jobs run on."""
+
+    gpu: Quantity = absent("such as 11 TFLOP/s")
+    memory: Quantity = absent("such as 1 TB/s")
+    pcie: Quantity = absent("such as 10 GB/s")
+    ethernet: Quantity = absent("such as 25gbe, or 25 Gbps")
+    nvlink: Quantity = absent("such as 50 GB/s")
+    efficiency: Quantity = absent("0.7, or 70 %: the share of every peak that is reached")
+    gpus_per_server: Annotated[int, Field(ge=1, le=1024), Whole] = absent(
+        "accelerators of a server, such as 8"
+    )
+    shared_pcie: bool = absent("whether linked accelerators of a server share PCIe for input")
+    gpu_memory: Quantity = absent(
+        "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce, "
+        "nor to PEARL if they have no embedding_bytes",
+    )
+
+
+class UpgradeFile(Section):
+    """Hardware of which some peaks are other than in the base."""
+
+    gpu: Quantities = absent(f"such as 64 TFLOP/s; {_ONE_OF_EACH}")
+    memory: Quantities = absent(f"such as 4 TB/s; {_ONE_OF_EACH}")
+    pcie: Quantities = absent(f"such as 50 GB/s; {_ONE_OF_EACH}")
+    ethernet: Quantities = absent(f"such as 100gbe, or 100 Gbps; {_ONE_OF_EACH}")
+    nvlink: Quantities = absent(f"such as 300 GB/s; {_ONE_OF_EACH}")
+    name: Text = absent("what the report calls it")
+    price_per_gpu: Quantity = absent("such as 9 kUSD")
+
+
+class MoneyFile(Section):
+    """Of how large a fleet the gain is counted, and at what prices."""
+
+    gpus: Annotated[int, Field(ge=1, le=10**8), Whole] = Field(
+        description="accelerators of the fleet"
+    )
+    busy: Quantity = Field(
+        default=1.0, description="the share of the hours in which they work, as 0.6 or 60 %"
+    )
+    gpu_hour: Quantity = absent("price of a GPU-hour, such as 2 USD/hour")
+    accelerator: Text = absent("or a name of the catalogue, whose rental is that price")
+    amortisation_years: Quantity = absent("the price list's when absent")
+    gpus_per_nic: Annotated[int, Field(ge=1, le=1024), Whole] = Field(
+        default=1, description="accelerators behind one network card"
+    )
+    prices: Text = absent("path of a price list")
+
+
+class FleetFile(Section):
+    """A dse fleet study: a population of jobs, hardware, upgrades and ports."""
+
+    fleet: str = Field(description="name of the fleet and of its report's folder")
+    description: Text = absent("a sentence for the report")
+    population: Text = Field(
+        description="a name of dse catalog populations, or the path of a .csv, .parquet or .yaml "
+        "file"
+    )
+    jobs: Annotated[int, Field(ge=1, le=MOST_JOBS), Whole] = Field(
+        default=DEFAULT_JOBS, description="how many jobs are drawn"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63), Whole] = Field(
+        default=0, description="of drawn jobs"
+    )
+    hardware: HardwareFile = absent(
+        "what the jobs run on; of a drawn population only what differs",
+    )
+    overlap: Literal["none", "ideal"] = Field(
+        default="none", description="ideal takes the longest of T_d, T_c and T_w"
+    )
+    upgrades: Annotated[
+        list[UpgradeFile],
+        Field(min_length=1),
+        BeforeValidator(_listed),
+        shown_as(one_or_list(UpgradeFile.model_json_schema())),
+    ] = absent("each alone, on top of the hardware")
+    ports: Annotated[
+        list[Target],
+        Field(min_length=1),
+        BeforeValidator(_listed),
+        shown_as(one_or_list({"enum": list(get_args(Target))})),
+    ] = absent("where PS/Worker jobs may move")
+    money: MoneyFile = absent("what upgrades and ports are worth")
+    calibration: Annotated[
+        list[Text],
+        Field(min_length=1),
+        BeforeValidator(_listed),
+        shown_as(one_or_list({"type": "string"})),
+    ] = absent(
+        "names or paths of profiles that measured parameter servers, or NCCL on one "
+        "node: what dse's own model takes in place of the catalogue's costs",
+    )
 
 
 def fleet_schema() -> dict[str, Any]:
     """The JSON Schema of a fleet study."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "FleetStudy",
-        "description": "A dse fleet study: a population of jobs, hardware, upgrades and ports.",
-        **_mapping(_properties(), "fleet", "population"),
-    }
-
-
-def _properties() -> dict[str, Any]:
-    return {
-        "fleet": _said({"type": "string"}, "name of the fleet and of its report's folder"),
-        "description": _said({"type": "string"}, "a sentence for the report"),
-        "population": _said(
-            {"type": "string"},
-            "a name of dse catalog populations, or the path of a .csv, .parquet or .yaml file",
-        ),
-        "jobs": _said(
-            {"type": "number", "minimum": 1, "maximum": MOST_JOBS}, "how many jobs are drawn"
-        ),
-        "seed": _said({"type": "integer", "minimum": 0}, "of drawn jobs"),
-        "hardware": _said(
-            _mapping({key: _hardware(key) for key in (*HARDWARE, *HARDWARE_BESIDES)}),
-            "what the jobs run on; of a drawn population only what differs",
-        ),
-        "overlap": _said({"enum": list(OVERLAPS)}, "ideal takes the longest of T_d, T_c and T_w"),
-        "upgrades": _said(_listed(_upgrade()), "each alone, on top of the hardware"),
-        "ports": _said(_listed({"enum": list(TARGETS)}), "where PS/Worker jobs may move"),
-        "money": _said(
-            _mapping({key: _said(_money(key), _MONEY[key]) for key in MONEY}, "gpus"),
-            "what upgrades and ports are worth",
-        ),
-        "calibration": _said(
-            _listed({"type": "string"}),
-            "names or paths of profiles that measured parameter servers, or NCCL on one node: "
-            "what dse's own model takes in place of the catalogue's costs",
-        ),
-    }
-
-
-def _hardware(key: str) -> dict[str, Any]:
-    kind: dict[str, Any] = {"type": "boolean"} if key == SHARED else dict(_QUANTITY)
-    return _said(kind, f"such as {_EXAMPLES[key]}" if key in FIELDS else _EXAMPLES[key])
-
-
-def _upgrade() -> dict[str, Any]:
-    resources = {
-        key: _said(_listed(_QUANTITY), f"such as {_EXAMPLES[key]}; a list: one upgrade of each")
-        for key in FIELDS
-    }
-    return _mapping({
-        **resources,
-        "name": _said({"type": "string"}, "what the report calls it"),
-        "price_per_gpu": _said(_QUANTITY, "such as 9 kUSD"),
-    })  # fmt: skip
-
-
-def _money(key: str) -> dict[str, Any]:
-    if key in ("gpus", "gpus_per_nic"):
-        return {"type": "number", "minimum": 1}
-    return {"type": "string"} if key in ("accelerator", "prices") else dict(_QUANTITY)
-
-
-def _listed(item: dict[str, Any]) -> dict[str, Any]:
-    """One of these, or a list of them."""
-    return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
-
-
-def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": properties,
-    }
-    return found | {"required": list(required)} if required else found
-
-
-def _said(kind: dict[str, Any], description: str) -> dict[str, Any]:
-    return {**kind, "description": description}
+    return json_schema(FleetFile)

@@ -1,273 +1,60 @@
-"""A fleet study's file -> a :class:`~dse.fleet.question.FleetStudy`, every value checked."""
+"""What a fleet study asks: checked, in SI units, frozen, and free of YAML."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import re
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dse import catalog, units
-from dse.calibration.profile import Profile, read_profile
-from dse.calibration.profile_files import profile_of_study
-from dse.fleet.drawing import MOST_JOBS
-from dse.fleet.measured import NOTHING, joined, parts
-from dse.fleet.ports import TARGETS
-from dse.fleet.question import FleetStudy, Money
-from dse.fleet.recipe import HARDWARE, population_names, population_path
-from dse.fleet.table import ENDINGS
-from dse.fleet.whatif import FIELDS, Upgrade
-from dse.study.cursor import Cursor, clipped
-from dse.study.inline import is_path, read_profiles
-from dse.study.links import is_bandwidth
-from dse.yaml_source import read_yaml
-
-KEYS = ("fleet", "description", "population", "jobs", "seed", "hardware", "overlap", "upgrades",
-        "ports", "money", "calibration")  # fmt: skip
-DEFAULT_JOBS = 200_000
-OVERLAPS = ("none", "ideal")
-TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
-          "nvlink": "NVLink"}  # fmt: skip
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-SHARED, GPU_MEMORY = "shared_pcie", "gpu_memory"
-HARDWARE_BESIDES = (SHARED, GPU_MEMORY)
-MONEY = ("gpus", "busy", "gpu_hour", "accelerator", "amortisation_years", "gpus_per_nic", "prices")
-_LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
-_LOWEST_SHARE = 1e-6
+from dse.calibration.profile import Profile
+from dse.fleet.upgrades import Upgrade
+from dse.yaml_source import Source
 
 
-def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
-    """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, one line."""
-    source = read_yaml(path)
-    top = Cursor(source)
-    if isinstance(source.data, dict) and "study" in source.data and "fleet" not in source.data:
-        raise top.at("study").wrong("this is no fleet study", "use dse run", key=True)
-    top.keys(KEYS, ("fleet", "population"))
-    name = top.at("fleet").text("a name")
-    if not _NAME.fullmatch(name):
-        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise top.at("fleet").wrong(f"fleet: '{clipped(name)}' is no name", remedy)
-    population, drawn = _population(top.at("population"))
-    for key in ("jobs", "seed"):
-        if top.has(key) and not drawn:
-            problem = f"{key}: the population is a table of its own jobs"
-            raise top.at(key).wrong(problem, "leave it out", key=True)
-    hardware, labels, fabric = _hardware(top)
-    memory = None
-    if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
-        at = top.at("hardware", GPU_MEMORY)
-        memory = at.quantity("bytes", _HIGHEST)
-        if drawn:
-            problem = f"{GPU_MEMORY}: a drawn population does not tell what state its jobs hold"
-            remedy = "leave it out, or name a table of jobs with the column state_bytes"
-            raise at.wrong(problem, remedy, key=True)
-    if not drawn:
-        for key, (field, _) in HARDWARE.items():
-            if field not in hardware:
-                at = top.at("hardware") if top.has("hardware") else top
-                problem = f"hardware: missing key '{key}'"
-                raise at.wrong(problem, "a table of jobs does not tell what they run on")
-    profiles = tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
-    return FleetStudy(
-        name=name,
-        description=top.at("description").text("a sentence") if top.has("description") else "",
-        path=source.path,
-        population=population,
-        drawn=drawn,
-        jobs=top.at("jobs").whole(1, MOST_JOBS) if top.has("jobs") else DEFAULT_JOBS,
-        seed=top.at("seed").whole(0, 2**63 - 1) if top.has("seed") else 0,
-        hardware=hardware,
-        labels=labels,
-        ethernet_fabric=fabric,
-        gpu_memory_bytes=memory,
-        overlapped=top.has("overlap") and top.at("overlap").named("overlap", OVERLAPS) == "ideal",
-        upgrades=_upgrades(top),
-        ports=_ports(top),
-        money=_money(top.at("money")) if top.has("money") else None,
-        profiles=tuple(profile for profile, _ in profiles),
-        profile_paths=tuple(path for _, path in profiles),
-        content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
-        source=source,
-    )
+@dataclass(frozen=True)
+class Money:
+    """Of how large a fleet the gain is counted, and at what prices.
+
+    gpus: accelerators of the fleet. busy: the share of the hours in which they work. gpu_hour_usd:
+    None where ``accelerator`` names one whose rental the price list tells. years: of amortisation,
+    None where the price list tells. gpus_per_nic: accelerators behind one network card. prices:
+    path of the user's price list, or None.
+    """
+
+    gpus: int
+    busy: float
+    gpu_hour_usd: float | None
+    accelerator: str
+    years: float | None
+    gpus_per_nic: int
+    prices: Path | None
 
 
-def _population(at: Cursor) -> tuple[Path, bool]:
-    """Its file, and whether its jobs are drawn."""
-    if not isinstance(at.value, str) or (not is_path(at.value) and Path(at.value).suffix == ""):
-        name = at.named("population", population_names())
-        path = population_path(name)
-    else:
-        path = Path(os.path.dirname(at.source.path), at.text("a path"))
-        if not path.is_file():
-            problem = f"population: no file '{clipped(at.value)}'"
-            raise at.wrong(problem, "paths count from the study's folder")
-    if path.suffix not in (".yaml", ".yml", *ENDINGS):
-        problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
-        raise at.wrong(problem, f"name a file that ends in .yaml, {' or '.join(ENDINGS)}")
-    return path, path.suffix in (".yaml", ".yml")
+@dataclass(frozen=True)
+class FleetStudy:
+    """A fleet study. population: path of a recipe or a table. jobs, seed: of a drawn population.
 
+    hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
+    wrote them; of a drawn population the others are its own. profiles: measured parameter servers
+    and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie.
+    """
 
-def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str], str]:
-    values: dict[str, Any] = {}
-    labels: dict[str, str] = {}
-    fabric = ""
-    if not top.has("hardware"):
-        return values, labels, fabric
-    at = top.at("hardware")
-    for key in at.keys((*HARDWARE, *HARDWARE_BESIDES)):
-        if key == GPU_MEMORY:
-            continue
-        if key == SHARED:
-            if not isinstance(at.value[key], bool):
-                problem = f"{key}: {at.at(key).shown} is neither true nor false"
-                raise at.at(key).wrong(problem, f"write {key}: false")
-            values[key] = at.value[key]
-            continue
-        field = HARDWARE[key][0]
-        place = at.at(key)
-        if key in FIELDS:
-            values[field], found = _peak(place, key)
-            fabric = found or fabric
-        elif key == "efficiency":
-            values[field] = _share(place)
-        else:
-            values[field] = float(place.whole(1, 1024))
-        labels[key] = str(place.value)
-    return values, labels, fabric
-
-
-def _peak(at: Cursor, resource: str) -> tuple[float, str]:
-    """(peak, fabric): a quantity, or of Ethernet also the name of a fabric in the catalogue."""
-    if resource == "ethernet" and isinstance(at.value, str) and not is_bandwidth(at.value):
-        known = [name for name in catalog.names("fabrics") if catalog.fabric(name).bytes_per_s]
-        name = at.named("fabric", known, "see `dse catalog fabrics`, or write 25 Gbps")
-        return float(catalog.fabric(name).bytes_per_s or 0.0), name
-    peak = at.quantity(HARDWARE[resource][1], _HIGHEST)
-    if peak < _LOWEST:
-        raise at.wrong(f"{at.label}: {at.shown} is below anything that exists", "check the unit")
-    return peak, ""
-
-
-def _share(at: Cursor) -> float:
-    """A share of a whole, more than nothing: 0.7, or 70 %."""
-    text = str(at.value).strip()
-    percent = text.endswith("%")
-    try:
-        share = units.parse(text.removesuffix("%"), "count") / (100 if percent else 1)
-    except units.UnitError:
-        share = 0.0
-    if not _LOWEST_SHARE <= share <= 1:
-        remedy = "write a number above 0 and at most 1, such as 0.7, or a percentage, such as 70 %"
-        raise at.wrong(f"{at.label}: {at.shown} is no share", remedy)
-    return share
-
-
-def _some(at: Cursor) -> list[Cursor]:
-    """The entries of a list that has some; a single value counts as a list of one."""
-    found = at.each()
-    if not found:
-        raise at.wrong(f"{at.label}: an empty list", f"write one entry, or drop {at.label}")
-    return found
-
-
-def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
-    found: list[Upgrade] = []
-    for at in _some(top.at("upgrades")) if top.has("upgrades") else []:
-        keys = at.keys((*FIELDS, "name", "price_per_gpu"))
-        resources = [key for key in keys if key in FIELDS]
-        if not resources:
-            raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
-        listed = [key for key in resources if isinstance(at.value[key], list)]
-        if listed and len(resources) > 1:
-            problem = f"{listed[0]}: several values in an upgrade of several resources"
-            raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        if listed and len(keys) > 1:
-            problem = f"{listed[0]}: several values under one name or price"
-            raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        for places in zip(*(_some(at.at(key)) for key in resources), strict=True):
-            upgrade = _upgrade(at, dict(zip(resources, places, strict=True)))
-            if upgrade.name in (other.name for other in found):
-                raise places[0].wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
-            found.append(upgrade)
-    return tuple(found)
-
-
-def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
-    changes, labels, fabric = {}, {}, ""
-    for resource, place in places.items():
-        changes[resource], found = _peak(place, resource)
-        labels[resource] = f"{TITLES[resource]} {str(place.value).strip()}"
-        if found:
-            fabric, labels[resource] = found, catalog.fabric(found).title
-    written = " and ".join(labels.values())
-    price = None
-    if at.has("price_per_gpu"):
-        price = at.at("price_per_gpu").quantity("usd", 1e9, zero=True)
-    name = at.at("name").text() if at.has("name") else written
-    return Upgrade(name, changes, labels, price, fabric)
-
-
-def _ports(top: Cursor) -> tuple[str, ...]:
-    if not top.has("ports"):
-        return ()
-    found: list[str] = []
-    for at in _some(top.at("ports")):
-        name = at.named("architecture to move to", TARGETS)
-        if name in found:
-            raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
-        found.append(name)
-    return tuple(found)
-
-
-def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
-    """Every profile, with its path; one that has nothing for a fleet is a mistake."""
-    shipped = catalog.models_dir() / "calibrations"
-    places, found = _some(at), NOTHING
-    for position, name in enumerate(read_profiles(at)):
-        path = profile_of_study(at.source, name, position, shipped)
-        profile = read_profile(path)
-        if parts(profile) == NOTHING:
-            problem = f"calibration: {profile.name} measured neither parameter servers nor NCCL"
-            remedy = "measure servers (dse calibrate run --runner grpc), or name such as h100-node"
-            raise places[position].wrong(f"{problem} on one node", remedy)
-        if joined(found, parts(profile)) == found:
-            problem = f"calibration: what {profile.name} measured is there before it"
-            raise places[position].wrong(problem, "leave one of them out")
-        found = joined(found, parts(profile))
-        yield profile, path
-
-
-def _money(at: Cursor) -> Money:
-    given = at.keys(MONEY, ("gpus",))
-    if ("gpu_hour" in given) == ("accelerator" in given):
-        wrong = "both gpu_hour and accelerator" if "gpu_hour" in given else "no price of a GPU-hour"
-        remedy = "write gpu_hour: 2 USD/hour, or accelerator: v100-sxm2-16gb"
-        raise at.wrong(f"money: {wrong}", remedy)
-    prices = None
-    if "prices" in given:
-        prices = Path(os.path.dirname(at.source.path), at.at("prices").text("a path"))
-        if not prices.is_file():
-            problem = f"prices: no file '{clipped(at.value['prices'])}'"
-            raise at.at("prices").wrong(problem, "paths count from the study's folder")
-    return Money(
-        gpus=at.at("gpus").whole(1, 10**8),
-        busy=_share(at.at("busy")) if "busy" in given else 1.0,
-        gpu_hour_usd=(
-            at.at("gpu_hour").quantity("usd_per_hour", 1e6) if "gpu_hour" in given else None
-        ),
-        accelerator=(
-            at.at("accelerator").named("accelerator", catalog.names("accelerators"))
-            if "accelerator" in given
-            else ""
-        ),
-        years=(
-            at.at("amortisation_years").quantity("count", 100.0)
-            if "amortisation_years" in given
-            else None
-        ),
-        gpus_per_nic=at.at("gpus_per_nic").whole(1, 1024) if "gpus_per_nic" in given else 1,
-        prices=prices,
-    )
+    name: str
+    description: str
+    path: str
+    population: Path
+    drawn: bool
+    jobs: int
+    seed: int
+    hardware: Mapping[str, Any]
+    labels: Mapping[str, str]
+    gpu_memory_bytes: float | None
+    overlapped: bool
+    upgrades: tuple[Upgrade, ...]
+    ports: tuple[str, ...]
+    money: Money | None
+    profiles: tuple[Profile, ...]
+    profile_paths: tuple[Path, ...]
+    content_hash: str
+    source: Source = field(repr=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from dse.report.fleet_words import times
-from dse.report.words import Document, percent
+from dse.report.words import percent
+
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument, PaperFact
 
 ROLES = {
     "identity": "Facts marked identity are exact consequences of the equations on the paper's "
@@ -27,47 +30,47 @@ def value(number: float | str | None) -> str:
     return number if isinstance(number, str) else f"{number:.4g}"
 
 
-def span(fact: Mapping[str, Any]) -> str:
+def span(fact: PaperFact) -> str:
     """What agrees with a published number; empty for a name."""
-    if fact["low"] is None:
+    if fact.low is None:
         return ""
-    return f"{fact['low']:g} to {fact['high']:g}"
+    return f"{fact.low:g} to {fact.high:g}"
 
 
-def fact_rows(document: Document) -> list[Sequence[str]]:
+def fact_rows(document: FleetDocument) -> list[Sequence[str]]:
     """Fact, published, computed, agrees from .. to .., role, whether it does, source, why."""
     return [
-        (fact["fact"], value(fact["published"]), value(fact["computed"]), span(fact), fact["role"],
-         AGREES[fact["ok"]], fact["source"], fact["why"])
-        for fact in document.get("facts", ())
+        (fact.fact, value(fact.published), value(fact.computed), span(fact), fact.role,
+         AGREES[fact.ok], fact.source, fact.why)
+        for fact in document.facts or ()
     ]  # fmt: skip
 
 
-def assumption_rows(document: Document) -> list[Sequence[str]]:
+def assumption_rows(document: FleetDocument) -> list[Sequence[str]]:
     """Assumption, jobs that gain, speedup."""
     return [
-        (row["assumption"], "" if row["gain"] is None else percent(row["gain"]),
-         "" if row["speedup"] is None else times(row["speedup"]))
-        for row in document.get("assumptions", ())
+        (row.assumption, "" if row.gain is None else percent(row.gain),
+         "" if row.speedup is None else times(row.speedup))
+        for row in document.assumptions or ()
     ]  # fmt: skip
 
 
-def model_rows(document: Document) -> list[Sequence[str]]:
+def model_rows(document: FleetDocument) -> list[Sequence[str]]:
     """Model, share of communication, speedup, jobs that gain."""
     return [
-        (row["model"], percent(row["communication"]), times(row["speedup"]), percent(row["gain"]))
-        for row in document.get("models", ())
+        (row.model, percent(row.communication), times(row.speedup), percent(row.gain))
+        for row in document.models or ()
     ]
 
 
-def model_notes(document: Document) -> list[str]:
+def model_notes(document: FleetDocument) -> list[str]:
     """Which costs the rows of dse's own model have, and how many jobs lie beyond what was measured.
 
-    Empty without such rows, and of documents that tell nothing of profiles.
+    Empty without such rows.
     """
-    if not document.get("models") or "profiles" not in document:
+    if not document.models:
         return []
-    far = [row["outside"] for row in document["models"] if row.get("outside") is not None]
+    far = [row.outside for row in document.models if row.outside is not None]
     if not far:
         return [
             "Costs of gRPC and NCCL are the catalogue's, most of them recalled; calibration: in "
@@ -81,19 +84,19 @@ def model_notes(document: Document) -> list[str]:
     ]
 
 
-def measured_notes(document: Document) -> list[str]:
+def measured_notes(document: FleetDocument) -> list[str]:
     """What measured costs stand for, a sentence for each part that a profile has."""
     notes = []
-    for row in document.get("profiles", ()):
-        if row["device"] is None:
+    for row in document.profiles:
+        if row.device is None:
             notes.append(
-                f"{row['part']} is what {row['profile']} measured, a machine for every process; "
+                f"{row.part} is what {row.profile} measured, a machine for every process; "
                 "outside of its range is another number of workers or servers, another size, "
                 "another or an unknown speed of the link, or that processes shared a machine."
             )
         else:
             notes.append(
-                f"{row['part']} is what {row['profile']} measured of {row['device']} and the links "
+                f"{row.part} is what {row.profile} measured of {row.device} and the links "
                 "among them, whatever GPU and NVLink the study has; outside of its range is "
                 "another number of GPUs, another size, and a time that the study's NVLink could "
                 "not reach."
@@ -101,11 +104,11 @@ def measured_notes(document: Document) -> list[str]:
     return notes
 
 
-def fact_notes(document: Document) -> list[str]:
+def fact_notes(document: FleetDocument) -> list[str]:
     """What the roles that occur mean, one sentence each; and that memory is left aside."""
-    roles = {fact["role"] for fact in document.get("facts", ())}
+    roles = {fact.role for fact in document.facts or ()}
     notes = [sentence for role, sentence in ROLES.items() if role in roles]
-    if roles and document["hardware"].get("gpu_memory_bytes") is not None:
+    if roles and document.hardware.gpu_memory_bytes is not None:
         notes.append(
             "Facts and models leave memory aside, as the paper does: a job that cannot move since "
             "its state does not fit counts here as if it could."
@@ -113,7 +116,7 @@ def fact_notes(document: Document) -> list[str]:
     return notes
 
 
-def fact_lines(document: Document) -> Iterator[str]:
+def fact_lines(document: FleetDocument) -> Iterator[str]:
     """Both tables, aligned."""
     yield "What the Alibaba-PAI paper published, and this population"
     heads = ("fact", "published", "here", "agrees from", "role", "ok")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dse.report import fleet_words
 from dse.report.fleet_words import CLASSES, COMPONENTS, FEW, many
@@ -18,7 +18,10 @@ from dse.report.style import (
     of_a_step,
     part_of_bar,
 )
-from dse.report.words import Document, percent
+from dse.report.words import percent
+
+if TYPE_CHECKING:
+    from dse.fleet.document import Bin, Breakdown, FleetDocument, Port
 
 COLORS = {"data": DARK, "flops": "#9dbde3", "memory": "#4f86c6", "weights": "#e0873a"}
 PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
@@ -27,30 +30,31 @@ LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": (
          "pearl": ("#0f766e", "longdashdot"), "all": (INK, "solid")}  # fmt: skip
 MARKS = {"mean_of_ratios": ("circle-open", QUIET), "aggregate": ("diamond-open", "#4f86c6"),
          "gpu_hours": ("circle", MARK)}  # fmt: skip
-LEVELS = {"job": "Part of the jobs", "cnode": "Part of the {}"}
 BAR_HEIGHT, ROW_HEIGHT, CDF_HEIGHT = 30, 28, 560
 NARROW = 4  # bins; bars of fewer are not made wider
 
 
-def bar_rows(document: Document) -> list[tuple[str, Mapping[str, float]]]:
+def bar_rows(document: FleetDocument) -> list[tuple[str, Mapping[str, float]]]:
     """(label, mean shares): of every class by jobs and by cNodes; of a single job, once."""
-    names = {"job": "by jobs", "cnode": f"by {document['population']['counted_by']}"}
     rows = []
-    for row in document["classes"]:
-        title, levels = CLASSES[row["class"]], row["levels"]
-        if row["jobs"] == 1:
-            rows.append((f"{title} · 1 job", levels["job"]["mean"]))
+    for row in document.classes:
+        title, levels = CLASSES[row.architecture], row.levels
+        if row.jobs == 1:
+            rows.append((f"{title} · 1 job", levels.job.mean))
         else:
-            rows += [(f"{title} · {names[key]}", levels[key]["mean"]) for key in names]
+            rows += [
+                (f"{title} · by jobs", levels.job.mean),
+                (f"{title} · by {document.population.counted_by}", levels.cnode.mean),
+            ]
     return rows
 
 
-def bars_height(document: Document) -> int:
+def bars_height(document: FleetDocument) -> int:
     """Pixels of :func:`bars_figure`."""
     return 130 + BAR_HEIGHT * len(bar_rows(document))
 
 
-def bars_figure(document: Document) -> str:
+def bars_figure(document: FleetDocument) -> str:
     """Mean shares of a step, a bar for each class and level."""
     import plotly.graph_objects as go
 
@@ -74,17 +78,17 @@ def bars_figure(document: Document) -> str:
     return str(figure.to_json())
 
 
-def spread(document: Document) -> list[Mapping[str, Any]]:
+def spread(document: FleetDocument) -> list[Breakdown]:
     """The classes of more than one job: a single one has no distribution."""
-    return [row for row in document["classes"] if row["jobs"] > 1]
+    return [row for row in document.classes if row.jobs > 1]
 
 
-def cdf_height(document: Document) -> int:
+def cdf_height(document: FleetDocument) -> int:
     """Pixels of :func:`cdf_figure`; 0 where there is one job, hence no distribution."""
     return CDF_HEIGHT if spread(document) else 0
 
 
-def cdf_figure(document: Document) -> str:
+def cdf_figure(document: FleetDocument) -> str:
     """Cumulative distributions of each component's share: a row a level, a column a component.
 
     Each begins at 0. Those of few jobs rise in steps; of many it is a line through the points.
@@ -95,23 +99,24 @@ def cdf_figure(document: Document) -> str:
     figure = make_subplots(rows=2, cols=len(titles), shared_xaxes=True, shared_yaxes=True,
                            horizontal_spacing=0.025, vertical_spacing=0.13,
                            subplot_titles=titles)  # fmt: skip
-    by = document["population"]["counted_by"]
-    for row, (level, words) in enumerate(LEVELS.items(), 1):
+    for row, level in enumerate(("job", "cnode"), 1):
         for column, component in enumerate(COMPONENTS, 1):
             for entry in spread(document):
-                name = entry["class"]
-                cdf = entry["levels"][level]["cdf"][component]
+                name = entry.architecture
+                shares = entry.levels.job if level == "job" else entry.levels.cnode
+                cdf = shares.cdf[component]
                 color, dash = LINES[name]
                 figure.add_scatter(
                     x=[0, *(at / (len(cdf) - 1) for at in range(len(cdf)))], y=[0, *cdf],
                     mode="lines",
                     name=CLASSES[name], legendgroup=name, showlegend=row == column == 1,
                     line={"color": color, "dash": dash, "width": 3 if name == "all" else 2,
-                          "shape": "hv" if entry["jobs"] < FEW else "linear"},
+                          "shape": "hv" if entry.jobs < FEW else "linear"},
                     hovertemplate=f"{CLASSES[name]}: %{{y:.0%}} have at most "
                     "%{x:.0%}<extra></extra>", row=row, col=column,
                 )  # fmt: skip
-        figure.update_yaxes(title=words.format(by), row=row, col=1)
+        counted = "jobs" if level == "job" else document.population.counted_by
+        figure.update_yaxes(title=f"Part of the {counted}", row=row, col=1)
     figure.update_layout(**chart_layout(height=CDF_HEIGHT, hovermode="closest"))
     figure.update_layout(legend={"y": 1.09}, margin={"l": 70, "r": 14, "t": 84, "b": 56})
     figure.update_xaxes(tickformat=".0%", range=[-0.01, 1.01], tickvals=[0.25, 0.5, 0.75],
@@ -123,20 +128,21 @@ def cdf_figure(document: Document) -> str:
     return str(figure.to_json())
 
 
-def upgrades_height(document: Document) -> int:
+def upgrades_height(document: FleetDocument) -> int:
     """Pixels of :func:`upgrades_figure`."""
-    return 130 + ROW_HEIGHT * len(document["upgrades"])
+    return 130 + ROW_HEIGHT * len(document.upgrades)
 
 
-def upgrades_figure(document: Document) -> str:
+def upgrades_figure(document: FleetDocument) -> str:
     """Speedup of all jobs by each upgrade, in the three ways to sum it up."""
     import plotly.graph_objects as go
 
-    rows = list(reversed(document["upgrades"]))
+    rows = list(reversed(document.upgrades))
     figure = go.Figure(layout=chart_layout(height=upgrades_height(document), hovermode="closest"))
-    names = [escape(row["name"]) for row in rows]
-    ways = fleet_words.ways(fleet_words.whole(document))
-    values = {way: [row["speedup"][document["whole"]][way] for row in rows] for way in ways}
+    names = [escape(row.name) for row in rows]
+    ways = fleet_words.ways(document.all_jobs)
+    values = {way: [fleet_words.speedup_by(row.speedup[document.whole], way) for row in rows]
+              for way in ways}  # fmt: skip
     title = "Speedup of the job" if fleet_words.single(document) else "Speedup of all jobs"
     for at, name in enumerate(names):
         ends = [values[way][at] for way in ways]
@@ -165,7 +171,7 @@ def upgrades_figure(document: Document) -> str:
     return str(figure.to_json())
 
 
-def ports_height(document: Document) -> int:
+def ports_height(document: FleetDocument) -> int:
     """Pixels of :func:`ports_figure`; 0 where there are no bins to compare: no job gains by any
     port, or there is only one.
     """
@@ -173,13 +179,13 @@ def ports_height(document: Document) -> int:
     return 110 + 210 * rows if rows else 0
 
 
-def gaining(document: Document) -> list[Mapping[str, Any]]:
+def gaining(document: FleetDocument) -> list[Port]:
     """The ports by which some of several jobs gain."""
-    return [row for row in document["ports"]
-            if row["jobs"] > 1 and (row["gain_per_cnode"] or row["gain_throughput"])]  # fmt: skip
+    return [row for row in document.ports
+            if row.jobs > 1 and (row.gain_per_cnode or row.gain_throughput)]  # fmt: skip
 
 
-def ports_figure(document: Document) -> str:
+def ports_figure(document: FleetDocument) -> str:
     """Which jobs gain by a port: by their size, and by their share of weights."""
     from plotly.subplots import make_subplots
 
@@ -188,30 +194,32 @@ def ports_figure(document: Document) -> str:
         text
         for row in rows
         for text in (
-            f"{CLASSES[row['to']]}, by cNodes of the job",
-            f"{CLASSES[row['to']]}, by its share of weights",
+            f"{CLASSES[row.target]}, by cNodes of the job",
+            f"{CLASSES[row.target]}, by its share of weights",
         )
     ]
     figure = make_subplots(rows=len(rows), cols=2, shared_yaxes=True,
                            horizontal_spacing=0.05, vertical_spacing=0.32 / max(2, len(rows)),
                            subplot_titles=titles)  # fmt: skip
     for at, row in enumerate(rows, 1):
-        for column, (key, label) in enumerate((("by_cnodes", size_bin),
-                                               ("by_weight_share", share_bin)), 1):  # fmt: skip
-            for kind, title, color in (
-                ("gain_per_cnode", "Faster per cNode", "#9dbde3"),
-                ("gain_throughput", "More samples per second", MARK),
-            ):
-                bins = row[key]
+        for column, (bins, label) in enumerate(((row.by_cnodes, size_bin),
+                                                (row.by_weight_share, share_bin)), 1):  # fmt: skip
+            for kind, title, color, shares in (
+                ("gain_per_cnode", "Faster per cNode", "#9dbde3",
+                 [part.gain_per_cnode for part in bins]),
+                ("gain_throughput", "More samples per second", MARK,
+                 [part.gain_throughput for part in bins]),
+            ):  # fmt: skip
                 figure.add_bar(
-                    x=[label(part) for part in bins], y=[part[kind] for part in bins], name=title,
+                    x=[label(part) for part in bins], y=shares, name=title,
                     marker={"color": color}, legendgroup=kind, showlegend=at == column == 1,
-                    text=["" if part[kind] else "0%" for part in bins], textposition="outside",
-                    customdata=[f"<b>{label(part)}</b>, {many(part['jobs'], 'job')}<br>{title}: "
-                                f"{percent(part[kind])}" for part in bins],
+                    text=["" if share else "0%" for share in shares], textposition="outside",
+                    customdata=[f"<b>{label(part)}</b>, {many(part.jobs, 'job')}<br>{title}: "
+                                f"{percent(share)}"
+                                for part, share in zip(bins, shares, strict=True)],
                     hovertemplate="%{customdata}<extra></extra>", row=at, col=column,
                 )  # fmt: skip
-    most = max(len(row[key]) for row in rows for key in ("by_cnodes", "by_weight_share"))
+    most = max(len(bins) for row in rows for bins in (row.by_cnodes, row.by_weight_share))
     gap = 1 - 0.7 * min(1.0, most / NARROW)
     figure.update_layout(**chart_layout(height=ports_height(document), barmode="group", bargap=gap))
     figure.update_layout(legend={"y": 1.0 + 46 / ports_height(document)}, margin={"t": 76})
@@ -223,14 +231,14 @@ def ports_figure(document: Document) -> str:
     return str(figure.to_json())
 
 
-def size_bin(part: Mapping[str, Any]) -> str:
+def size_bin(part: Bin) -> str:
     """``9-16``, ``2``, ``> 128``."""
-    if part["upto"] is None:
-        return f"> {part['above']:.0f}"
-    low, high = part["above"] + 1, part["upto"]
+    if part.upto is None:
+        return f"> {part.above:.0f}"
+    low, high = part.above + 1, part.upto
     return f"{high:.0f}" if low >= high else f"{low:.0f}-{high:.0f}"
 
 
-def share_bin(part: Mapping[str, Any]) -> str:
+def share_bin(part: Bin) -> str:
     """``20-40 %``."""
-    return f"{100 * part['above']:.0f}-{100 * (part['upto'] or 1.0):.0f} %"
+    return f"{100 * part.above:.0f}-{100 * (part.upto or 1.0):.0f} %"

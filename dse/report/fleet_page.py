@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dse.report import fleet_facts, fleet_figures, fleet_words, markdown, page
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
-from dse.report.words import Document, count, percent, shown, significant
+from dse.report.words import count, percent, shown, significant
+
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument, PortWorth
 
 OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
              "Communication", "Of it not hidden")  # fmt: skip
@@ -16,8 +18,8 @@ UNCHECKED = ("unverified", "unknown")
 NONE = "–"
 
 
-def render_page(document: Document) -> str:
-    """The page of a fleet document (``fleet.json`` as a dict), self-contained."""
+def render_page(document: FleetDocument) -> str:
+    """The page of a fleet document, self-contained."""
     template = page.environment().get_template("fleet.html.j2")
     heights = {
         "bars": fleet_figures.bars_height(document),
@@ -28,7 +30,7 @@ def render_page(document: Document) -> str:
     drawn = {"bars": fleet_figures.bars_figure}
     if heights["cdf"]:
         drawn["cdf"] = fleet_figures.cdf_figure
-    if document["upgrades"]:
+    if document.upgrades:
         drawn["upgrades"] = fleet_figures.upgrades_figure
     if heights["ports"]:
         drawn["ports"] = fleet_figures.ports_figure
@@ -45,13 +47,13 @@ def render_page(document: Document) -> str:
     )
 
 
-def render_markdown(document: Document) -> str:
+def render_markdown(document: FleetDocument) -> str:
     """The same without charts, as GitHub-flavoured Markdown."""
     template = markdown.environment().get_template("fleet.md.j2")
     return re.sub(r"\n{3,}", "\n\n", template.render(sections(document))).strip() + "\n"
 
 
-def sections(document: Document) -> dict[str, Any]:
+def sections(document: FleetDocument) -> dict[str, Any]:
     """Everything both templates say, by name; ``d`` is the document itself."""
     return {
         "d": document,
@@ -62,7 +64,7 @@ def sections(document: Document) -> dict[str, Any]:
         "own": own_rows(document),
         "own_heads": OWN_HEADS,
         "own_notes": own_notes(document),
-        "upgrade_heads": [CLASSES[row["class"]] for row in fleet_words.all_first(document)],
+        "upgrade_heads": [CLASSES[row.architecture] for row in fleet_words.all_first(document)],
         "upgrades": upgrade_rows(document),
         "sensitivity": sensitivity_rows(document),
         "resources": list(RESOURCES.values()),
@@ -77,208 +79,203 @@ def sections(document: Document) -> dict[str, Any]:
         "components": [title.capitalize() for title in COMPONENTS.values()],
         "many": many,
         "single": fleet_words.single(document),
-        "lone": [CLASSES[row["class"]] for row in document["classes"] if row["jobs"] == 1],
+        "lone": [CLASSES[row.architecture] for row in document.classes if row.jobs == 1],
         "hardware": hardware_rows(document),
-        "unchecked": sum(row["status"] in UNCHECKED for row in document["sources"]),
+        "unchecked": sum(row.status in UNCHECKED for row in document.sources),
     }
 
 
-def tiles(document: Document) -> list[tuple[str, str, str]]:
+def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     """(label, big figure, note): time, upgrade, port, size."""
-    whole, name = fleet_words.whole(document), document["whole"]
-    by_level = {level: fleet_words.parts(row["mean"]) for level, row in whole["levels"].items()}
-    first = next(iter(by_level["cnode"]))
+    whole = document.all_jobs
+    of_job = fleet_words.parts(whole.levels.job.mean)
+    first, share = next(iter(fleet_words.parts(whole.levels.cnode.mean).items()))
     out = [
-        (f"Largest part of the time: {first}", percent(by_level["cnode"][first]),
+        (f"Largest part of the time: {first}", percent(share),
          "of the job's time" if fleet_words.single(document) else
-         f"by {document['population']['counted_by']}; of the mean job "
-         f"{percent(by_level['job'][first])}"),
+         f"by {document.population.counted_by}; of the mean job {percent(of_job[first])}"),
     ]  # fmt: skip
     best = fleet_words.best_upgrade(document)
     if best is not None:
-        ways = {way: fleet_words.times(gain) for way, gain in best["speedup"][name].items()}
-        out.append((f"Best upgrade of one resource: {best['name']}", ways["gpu_hours"],
+        gain = best.speedup[document.whole]
+        mean = fleet_words.times(gain.mean_of_ratios)
+        out.append((f"Best upgrade of one resource: {best.name}", fleet_words.times(gain.gpu_hours),
                     "as fast" if fleet_words.single(document) else
-                    f"by GPU-hours; mean of ratios {ways['mean_of_ratios']}"))  # fmt: skip
+                    f"by GPU-hours; mean of ratios {mean}"))  # fmt: skip
     out += [
-        (f"Gain from {CLASSES[row['to']]}", fleet_words.some(row["gain_throughput"], row["jobs"]),
-         "of " + many(row["jobs"], f"{CLASSES[row['from']]} job") + ", in samples per second")
-        for row in document["ports"][:1]
+        (f"Gain from {CLASSES[row.target]}", fleet_words.some(row.gain_throughput, row.jobs),
+         "of " + many(row.jobs, f"{CLASSES[row.source]} job") + ", in samples per second")
+        for row in document.ports[:1]
     ]  # fmt: skip
-    size = many(round(whole["cnodes"]["mean"] * whole["jobs"]), "cNode")
+    size = many(round(whole.cnodes.mean * whole.jobs), "cNode")
     if fleet_words.single(document):
         return [*out, ("Job", "1", size)]
-    most = count(whole["cnodes"]["largest"])
-    return [*out, ("Jobs", count(document["population"]["jobs"]),
+    most = count(whole.cnodes.largest)
+    return [*out, ("Jobs", count(document.population.jobs),
                    f"{size}; the largest job has {most}")]  # fmt: skip
 
 
-def class_rows(document: Document) -> list[list[str]]:
+def class_rows(document: FleetDocument) -> list[list[str]]:
     """Class, jobs, share of jobs, of resources, cNodes, then the mean shares at both levels."""
     rows = []
-    for row in document["classes"]:
-        sizes, alone = row["cnodes"], row["jobs"] == 1
-        levels = ("job",) if alone else ("job", "cnode")
-        shares = [" / ".join(percent(row["levels"][level]["mean"][part]) for level in levels)
-                  for part in COMPONENTS]  # fmt: skip
-        rows.append([CLASSES[row["class"]], count(row["jobs"]), percent(row["job_share"]),
-                     percent(row["resource_share"]),
-                     count(sizes["largest"]) if alone else
-                     f"{significant(sizes['median'])} / {significant(sizes['mean'])} / "
-                     f"{count(sizes['largest'])}", *shares])  # fmt: skip
+    for row in document.classes:
+        sizes, alone = row.cnodes, row.jobs == 1
+        levels = (row.levels.job,) if alone else (row.levels.job, row.levels.cnode)
+        shares = [" / ".join(percent(level.mean[part]) for level in levels) for part in COMPONENTS]
+        rows.append([CLASSES[row.architecture], count(row.jobs), percent(row.job_share),
+                     percent(row.resource_share),
+                     count(sizes.largest) if alone else
+                     f"{significant(sizes.median)} / {significant(sizes.mean)} / "
+                     f"{count(sizes.largest)}", *shares])  # fmt: skip
     return rows
 
 
-def named_rows(document: Document) -> list[list[str]]:
+def named_rows(document: FleetDocument) -> list[list[str]]:
     """Every job that has a name: its step and the share of each component."""
     rows = []
-    for job in document["named"]:
-        parts = [job["data_s"], job["flops_s"], job["memory_s"], job["weights_s"]]
+    for job in document.named:
+        parts = [job.data_s, job.flops_s, job.memory_s, job.weights_s]
         whole = sum(parts)
         cells = [f"{shown(part, 's')}, {percent(part / whole)}" for part in parts]
-        rows.append([job["name"], CLASSES[job["class"]], count(job["cnodes"]),
-                     shown(job["step_s"], "s"), *cells])  # fmt: skip
+        rows.append([job.name, CLASSES[job.architecture], count(job.cnodes),
+                     shown(job.step_s, "s"), *cells])  # fmt: skip
     return rows
 
 
-def own_rows(document: Document) -> list[list[str]]:
+def own_rows(document: FleetDocument) -> list[list[str]]:
     """The same by dse's own model: step, input, computing, communication, that which shows."""
     rows = []
-    for job in document["named"]:
-        own = job["own_model"]
-        step_s, computing_s = own["step_s"], job["flops_s"] + job["memory_s"]
-        parts = [job["data_s"], computing_s, own["exposed_s"]]
+    for job in document.named:
+        own = job.own_model
+        step_s, computing_s = own.step_s, job.flops_s + job.memory_s
+        parts = [job.data_s, computing_s, own.exposed_s]
         data, computing, exposed = (f"{shown(p, 's')}, {percent(p / step_s)}" for p in parts)
-        rows.append([job["name"], shown(job["step_s"], "s"), shown(step_s, "s"), data, computing,
-                     shown(own["comm_s"], "s"), exposed])  # fmt: skip
+        rows.append([job.name, shown(job.step_s, "s"), shown(step_s, "s"), data, computing,
+                     shown(own.comm_s, "s"), exposed])  # fmt: skip
     return rows
 
 
-def upgrade_rows(document: Document) -> list[tuple[str, list[list[str]]]]:
+def upgrade_rows(document: FleetDocument) -> list[tuple[str, list[list[str]]]]:
     """(upgrade, the speedups in all ways of all jobs, then of each class)."""
     return [
-        (row["name"], [[fleet_words.times(row["speedup"][entry["class"]][way])
-                        for way in fleet_words.ways(entry)]
-                       for entry in fleet_words.all_first(document)])
-        for row in document["upgrades"]
+        (row.name, [[fleet_words.times(fleet_words.speedup_by(row.speedup[entry.architecture], way))
+                     for way in fleet_words.ways(entry)]
+                    for entry in fleet_words.all_first(document)])
+        for row in document.upgrades
     ]  # fmt: skip
 
 
-def sensitivity_rows(document: Document) -> list[tuple[str, list[tuple[str, bool]]]]:
+def sensitivity_rows(document: FleetDocument) -> list[tuple[str, list[tuple[str, bool]]]]:
     """(class, for each resource the speedup if it were doubled and whether that is the most)."""
     return [
-        (CLASSES[row["class"]],
-         [(fleet_words.times(document["sensitivity"][row["class"]][name]),
-           name == document["most_sensitive"][row["class"]]) for name in RESOURCES])
-        for row in document["classes"]
+        (CLASSES[row.architecture],
+         [(fleet_words.times(document.sensitivity[row.architecture][name]),
+           name == document.most_sensitive[row.architecture]) for name in RESOURCES])
+        for row in document.classes
     ]  # fmt: skip
 
 
-def port_rows(document: Document) -> list[list[str]]:
+def port_rows(document: FleetDocument) -> list[list[str]]:
     """Every port as a row."""
 
     def ratio(value: float | None) -> str:
         return NONE if value is None else fleet_words.times(value)
 
     return [
-        [f"to {CLASSES[row['to']]}", count(row["jobs"]),
-         percent(row["cannot"]), percent(row["gain_per_cnode"]), percent(row["gain_throughput"]),
-         ratio(row["mean_speedup_per_cnode"]), ratio(row["mean_throughput_ratio"]),
-         ratio(row["largest_speedup_per_cnode"]),
-         fleet_words.times(row["fleet_speedup_by_gpu_hours"])]
-        for row in document["ports"]
+        [f"to {CLASSES[row.target]}", count(row.jobs),
+         percent(row.cannot), percent(row.gain_per_cnode), percent(row.gain_throughput),
+         ratio(row.mean_speedup_per_cnode), ratio(row.mean_throughput_ratio),
+         ratio(row.largest_speedup_per_cnode), fleet_words.times(row.fleet_speedup_by_gpu_hours)]
+        for row in document.ports
     ]  # fmt: skip
 
 
-def money_rows(document: Document) -> list[list[str]]:
+def money_rows(document: FleetDocument) -> list[list[str]]:
     """What each upgrade and port saves a year, costs a year, and may cost a GPU at most."""
-    money = document["money"]
+    money = document.money
     if money is None:
         return []
-    rows = []
-    for row in money["upgrades"]:
-        known = row["capital_usd"] is not None
-        payback = row["payback_years"]
-        rows.append([
-            row["name"], usd(row["saved_usd_per_year"]),
-            usd(row["cost_usd_per_year"]) if known else NONE,
-            usd(row["net_usd_per_year"]) if known else NONE,
-            NONE if payback is None else f"{payback:.1f} years",
-            usd(row["worth_usd_per_gpu"]),
-            usd(row["capital_usd"] / money["gpus"]) if known else NONE, row["basis"] or NONE,
-        ])  # fmt: skip
+    rows = [
+        [row.name, usd(row.saved_usd_per_year), usd(row.cost_usd_per_year),
+         usd(row.net_usd_per_year),
+         NONE if row.payback_years is None else f"{row.payback_years:.1f} years",
+         usd(row.worth_usd_per_gpu),
+         usd(None if row.capital_usd is None else row.capital_usd / money.gpus), row.basis or NONE]
+        for row in money.upgrades
+    ]  # fmt: skip
     rows += [
-        [_moves(row), usd(row["saved_usd_per_year"]), NONE, NONE, NONE,
-         usd(row["worth_usd_per_gpu"]), NONE, NONE]
-        for row in money["ports"]
+        [_moves(row), usd(row.saved_usd_per_year), NONE, NONE, NONE, usd(row.worth_usd_per_gpu),
+         NONE, NONE]
+        for row in money.ports
     ]  # fmt: skip
     return rows
 
 
-def _moves(row: Mapping[str, Any]) -> str:
+def _moves(row: PortWorth) -> str:
     """Who moves where, and how many of them pay for it with time."""
-    one, later = row["jobs"] == 1, row["finish_later"]
-    to = CLASSES[row["to"]]
+    one, later = row.jobs == 1, row.finish_later
+    to = CLASSES[row.target]
     if one:
         text = f"1 job that gains per cNode moves to {to}"
     else:
-        text = f"{many(row['jobs'], 'job')} that gain per cNode move to {to}"
+        text = f"{many(row.jobs, 'job')} that gain per cNode move to {to}"
     if later:
         who = "it" if one else f"{count(later)} of them"
         text += f"; on fewer cNodes {who} finish{'es' * (later == 1)} later"
     return text
 
 
-def usd(value: float) -> str:
-    """A sum of money, also a loss; what would be less than nothing is worth nothing."""
+def usd(value: float | None) -> str:
+    """A sum of money, also a loss; a dash for one that is not known."""
+    if value is None:
+        return NONE
     return shown(value, "USD") if value >= 0 else f"−{shown(-value, 'USD')}"
 
 
-def hardware_rows(document: Document) -> list[tuple[str, str]]:
+def hardware_rows(document: FleetDocument) -> list[tuple[str, str]]:
     """The base hardware."""
-    own = document["hardware"]
-    memory = own["gpu_memory_bytes"]
+    own = document.hardware
+    memory = own.gpu_memory_bytes
     return [
-        ("GPU", f"{own['gpu_flops_per_s'] / 1e12:g} TFLOP/s"),
-        ("GPU memory", f"{own['memory_bytes_per_s'] / 1e12:g} TB/s"
+        ("GPU", f"{own.gpu_flops_per_s / 1e12:g} TFLOP/s"),
+        ("GPU memory", f"{own.memory_bytes_per_s / 1e12:g} TB/s"
          + ("" if memory is None else f", {memory / 1e9:g} GB")),
-        ("PCIe", f"{own['pcie_bytes_per_s'] / 1e9:g} GB/s"
-         + (", for input shared in servers with NVLink" if own["shared_pcie"] else "")),
-        ("Ethernet", f"{own['ethernet_bytes_per_s'] * 8 / 1e9:g} Gbps for every cNode"),
-        ("NVLink", f"{own['nvlink_bytes_per_s'] / 1e9:g} GB/s"),
-        ("GPUs in a server", f"{own['gpus_per_server']:g}"),
-        ("Efficiency", f"{percent(own['efficiency'])} of every peak"),
+        ("PCIe", f"{own.pcie_bytes_per_s / 1e9:g} GB/s"
+         + (", for input shared in servers with NVLink" if own.shared_pcie else "")),
+        ("Ethernet", f"{own.ethernet_bytes_per_s * 8 / 1e9:g} Gbps for every cNode"),
+        ("NVLink", f"{own.nvlink_bytes_per_s / 1e9:g} GB/s"),
+        ("GPUs in a server", f"{own.gpus_per_server:g}"),
+        ("Efficiency", f"{percent(own.efficiency)} of every peak"),
         ("Overlap", "ideal: the longest of input, computing, weights"
-         if document["overlap"] == "ideal" else "none: input, computing, weights add up"),
+         if document.overlap == "ideal" else "none: input, computing, weights add up"),
         *_measured_rows(document),
     ]  # fmt: skip
 
 
-def _measured_rows(document: Document) -> list[tuple[str, str]]:
+def _measured_rows(document: FleetDocument) -> list[tuple[str, str]]:
     """What profiles have measured, or that nothing here rests on them."""
     rows = []
-    for row in document.get("profiles", ()):
-        off = f"off by {percent(row['error'])} on what was left out"
-        text = f"{row['part']} by {row['profile']} ({row['library']}, {row['date']}, {off})"
+    for row in document.profiles:
+        off = f"off by {percent(row.error)} on what was left out"
+        text = f"{row.part} by {row.profile} ({row.library}, {row.date}, {off})"
         rows.append(("Measured", text))
     if rows and not fleet_words.rests_on_profiles(document):
         return [("Measured", fleet_words.UNUSED)]
     return rows
 
 
-def own_notes(document: Document) -> list[str]:
+def own_notes(document: FleetDocument) -> list[str]:
     """What the numbers of dse's own model on single jobs rest on; empty without single jobs."""
-    if not document["named"] or "profiles" not in document:
+    if not document.named:
         return []
-    own = [job["own_model"] for job in document["named"]]
     notes = [
         "Gradients are taken to be half of what a step exchanges, parameter servers to be as many "
         "as the workers, and an AllReduce of a job that fits into one server to stay there."
     ]
-    if not any(one.get("measured") for one in own):
+    mine = [job.name for job in document.named if job.own_model.measured]
+    if not mine:
         return [*notes, "Costs of gRPC and NCCL are the catalogue's, most of them recalled."]
-    mine = [job["name"] for job in document["named"] if job["own_model"].get("measured")]
-    far = [job["name"] for job in document["named"] if job["own_model"].get("outside")]
+    far = [job.name for job in document.named if job.own_model.outside]
     notes.append(f"By measured costs: {', '.join(mine)}; the others by the catalogue's.")
     notes += fleet_facts.measured_notes(document)
     if far:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-from dse.report.words import Document, count, percent, shown
+from dse.report.words import count, percent, shown
+
+if TYPE_CHECKING:
+    from dse.fleet.document import Breakdown, FleetDocument, Port, Speedup, UpgradeSpeedup
 
 COMPONENTS = {"data": "input", "flops": "compute-bound work", "memory": "memory-bound work",
               "weights": "weights and gradients"}  # fmt: skip
@@ -26,37 +29,32 @@ WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
 
 
-def rests_on_profiles(document: Document) -> bool:
+def rests_on_profiles(document: FleetDocument) -> bool:
     """Whether any number comes from the profiles that the study names."""
-    if any(row.get("outside") is not None for row in document.get("models", ())):
+    if any(row.outside is not None for row in document.models or ()):
         return True
-    return any(job["own_model"].get("measured") for job in document["named"])
+    return any(job.own_model.measured for job in document.named)
 
 
-def entry(document: Document, name: str) -> Mapping[str, Any]:
-    """The breakdown of one class, or of the whole fleet."""
-    found: Mapping[str, Any] = next(row for row in document["classes"] if row["class"] == name)
-    return found
-
-
-def whole(document: Document) -> Mapping[str, Any]:
-    """The breakdown of all jobs."""
-    return entry(document, document["whole"])
-
-
-def all_first(document: Document) -> list[Mapping[str, Any]]:
+def all_first(document: FleetDocument) -> list[Breakdown]:
     """The breakdowns of the classes, that of all jobs before them."""
-    return sorted(document["classes"], key=lambda row: row["class"] != document["whole"])
+    return sorted(document.classes, key=lambda row: row.architecture != document.whole)
 
 
-def single(document: Document) -> bool:
+def single(document: FleetDocument) -> bool:
     """Whether there is one job: however it is counted, the numbers are the same."""
-    return bool(document["population"]["jobs"] == 1)
+    return document.population.jobs == 1
 
 
-def ways(row: Mapping[str, Any]) -> Mapping[str, str]:
+def ways(row: Breakdown) -> Mapping[str, str]:
     """The ways to sum up the speedups of a class, with their names; of one job there is one."""
-    return {"gpu_hours": "speedup"} if row["jobs"] == 1 else WAYS
+    return {"gpu_hours": "speedup"} if row.jobs == 1 else WAYS
+
+
+def speedup_by(speedup: Speedup, way: str) -> float:
+    """A speedup summed up in one of WAYS."""
+    return {"mean_of_ratios": speedup.mean_of_ratios, "aggregate": speedup.aggregate,
+            "gpu_hours": speedup.gpu_hours}[way]  # fmt: skip
 
 
 def times(value: float) -> str:
@@ -70,23 +68,23 @@ def parts(means: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
 
-def answer_lines(document: Document) -> list[str]:
+def answer_lines(document: FleetDocument) -> list[str]:
     """Where the time goes, what to upgrade, what to port, what it is worth."""
     lines = [_of_time(document)]
     best = best_upgrade(document)
     if best is not None:
         lines.append(_of_upgrade(document, best))
-    elif document["upgrades"]:
+    elif document.upgrades:
         lines.append("No upgrade of one resource lets the fleet do noticeably more.")
-    lines += [_of_port(row) for row in document["ports"][:1]]
+    lines += [_of_port(row) for row in document.ports[:1]]
     lines += _of_money(document, best)
     return lines
 
 
-def _of_time(document: Document) -> str:
+def _of_time(document: FleetDocument) -> str:
     """Every part of the time once, the largest first, with what it is of the mean job's."""
-    levels, alone = whole(document)["levels"], single(document)
-    means, of_job = levels["cnode"]["mean"], parts(levels["job"]["mean"])
+    levels, alone = document.all_jobs.levels, single(document)
+    means, of_job = levels.cnode.mean, parts(levels.job.mean)
     whose = "the job's" if alone else "the fleet's"
     said: list[str] = []
     for part, share in parts(means).items():
@@ -98,7 +96,7 @@ def _of_time(document: Document) -> str:
             remark = f" ({'; '.join(remarks)})" if remarks else ""
             said.append(f"{percent(share)}{goes} to {part}{remark}")
     text = f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}."
-    return text if alone else f"Counted by {document['population']['counted_by']}, {text}"
+    return text if alone else f"Counted by {document.population.counted_by}, {text}"
 
 
 def _bound(part: str, means: Mapping[str, float]) -> list[str]:
@@ -108,35 +106,35 @@ def _bound(part: str, means: Mapping[str, float]) -> list[str]:
     return [", ".join(said)] if said else []
 
 
-def best_upgrade(document: Document) -> Mapping[str, Any] | None:
+def best_upgrade(document: FleetDocument) -> UpgradeSpeedup | None:
     """The upgrade of one resource that gains the fleet most GPU-hours; None where none gains more
     than the digits of the report can show.
     """
-    of_one = [row for row in document["upgrades"] if len(row["changes"]) == 1]
+    of_one = [row for row in document.upgrades if len(row.changes) == 1]
     gaining = [row for row in of_one if _gained(document, row) >= NOTICED]
     return max(gaining, key=lambda row: _gained(document, row), default=None)
 
 
-def _gained(document: Document, row: Mapping[str, Any]) -> float:
+def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
     """How many times the work the fleet does in the same GPU-hours."""
-    return float(row["speedup"][document["whole"]]["gpu_hours"])
+    return row.speedup[document.whole].gpu_hours
 
 
-def _of_upgrade(document: Document, row: Mapping[str, Any]) -> str:
-    ways = row["speedup"][document["whole"]]
-    text = f"Of the upgrades of one resource {row['name']} gains most: "
+def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
+    ways = row.speedup[document.whole]
+    text = f"Of the upgrades of one resource {row.name} gains most: "
     if single(document):
-        text += f"the job runs {times(ways['mean_of_ratios'])} as fast."
+        text += f"the job runs {times(ways.mean_of_ratios)} as fast."
     else:
         text += (
-            f"the fleet does {times(ways['gpu_hours'])} the work in the same GPU-hours; the mean "
-            f"job runs {times(ways['mean_of_ratios'])} as fast."
+            f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours; the mean "
+            f"job runs {times(ways.mean_of_ratios)} as fast."
         )
-    most = max(document["upgrades"], key=lambda other: _gained(document, other))
-    if _gained(document, most) > ways["gpu_hours"]:
-        resources = len(most["changes"])
+    most = max(document.upgrades, key=lambda other: _gained(document, other))
+    if _gained(document, most) > ways.gpu_hours:
+        resources = len(most.changes)
         text += (
-            f" {most['name']}, which changes {resources} resources, gains more: "
+            f" {most.name}, which changes {resources} resources, gains more: "
             f"{times(_gained(document, most))}."
         )
     return text
@@ -152,29 +150,29 @@ def some(share: float, number: int) -> str:
     return percent(share) if number >= FEW else count(share * number)
 
 
-def _of_port(row: Mapping[str, Any]) -> str:
-    source, target, number = CLASSES[row["from"]], CLASSES[row["to"]], row["jobs"]
-    if row["cannot"] == 1:
+def _of_port(row: Port) -> str:
+    source, target, number = CLASSES[row.source], CLASSES[row.target], row.jobs
+    if row.cannot == 1:
         none = f"no job of {count(number)} can move, since no state fits"
         if number == 1:
             none = "the job cannot move, since its state does not fit"
         return f"From {source} to {target} {none}."
     more, per_cnode, cannot = (
-        some(row[key], number) for key in ("gain_throughput", "gain_per_cnode", "cannot")
+        some(share, number) for share in (row.gain_throughput, row.gain_per_cnode, row.cannot)
     )
     train, do = ("trains" if more == "1" else "train"), ("does" if per_cnode == "1" else "do")
     text = (
         f"Moved from {source} to {target}, {more} of {many(number, 'job')} {train} more samples "
         f"per second, and {per_cnode} {do} so per cNode"
     )
-    if row["cannot"]:
+    if row.cannot:
         text += f"; {cannot} cannot move, since the state does not fit"
     return f"{text}."
 
 
-def cluster_note(document: Document) -> str:
+def cluster_note(document: FleetDocument) -> str:
     """How AllReduce-Cluster is priced in one server; empty where nobody asked for it."""
-    if not any(row["to"] == "allreduce-cluster" for row in document["ports"]):
+    if not any(row.target == "allreduce-cluster" for row in document.ports):
         return ""
     return (
         "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server, PEARL "
@@ -182,34 +180,33 @@ def cluster_note(document: Document) -> str:
     )
 
 
-def _of_money(document: Document, best: Mapping[str, Any] | None) -> Iterator[str]:
+def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[str]:
     """What the upgrade is worth that leaves most a year; where no price is known, the best one."""
-    money = document["money"]
+    money = document.money
     if money is None:
         return
-    priced = [row for row in money["upgrades"] if row["net_usd_per_year"] is not None]
-    row = max(priced, key=lambda one: one["net_usd_per_year"], default=None)
+    priced = [row for row in money.upgrades if row.net_usd_per_year is not None]
+    row = max(priced, key=lambda one: one.net_usd_per_year or 0.0, default=None)
     if row is None:
-        named = best["name"] if best is not None else None
-        row = next((one for one in money["upgrades"] if one["name"] == named), None)
+        named = best.name if best is not None else None
+        row = next((one for one in money.upgrades if one.name == named), None)
     if row is None:
         return
     around = (
-        f"On {many(money['gpus'], 'GPU')}, busy {percent(money['busy'])} of the time at "
-        f"USD {money['gpu_hour_usd']:g} an hour, "
+        f"On {many(money.gpus, 'GPU')}, busy {percent(money.busy)} of the time at "
+        f"USD {money.gpu_hour_usd:g} an hour, "
     )
-    if row["net_usd_per_year"] is not None and row["net_usd_per_year"] <= 0:
+    if row.net_usd_per_year is not None and row.net_usd_per_year <= 0:
         yield f"{around}no upgrade whose price is known saves more than it costs."
         return
-    saved = shown(row["saved_usd_per_year"], "USD")
     text = (
-        f"{around}{row['name']} frees GPU-hours worth {saved} a year; it pays for itself up to "
-        f"{shown(row['worth_usd_per_gpu'], 'USD')} a GPU"
+        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year; "
+        f"it pays for itself up to {shown(row.worth_usd_per_gpu, 'USD')} a GPU"
     )
-    if row["payback_years"] is not None:
+    if row.capital_usd is not None and row.payback_years is not None:
         text += (
-            f", costs {shown(row['capital_usd'] / money['gpus'], 'USD')} a GPU, and is paid back "
-            f"in {row['payback_years']:.1f} years"
+            f", costs {shown(row.capital_usd / money.gpus, 'USD')} a GPU, and is paid back "
+            f"in {row.payback_years:.1f} years"
         )
     if len(priced) > 1:
         text += f": of {len(priced)} upgrades with a price it leaves most after its own cost"

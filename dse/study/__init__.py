@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import AXES, PAI, AxisSpec
+from dse.study.axes import AXES, PAI
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.definition import (
     Axis,
@@ -13,17 +13,14 @@ from dse.study.definition import (
     Condition,
     Constraint,
     Efficiency,
-    ExecutorOptions,
     InlinePrices,
     InlineWorkload,
     Objective,
-    SearchOptions,
     Study,
     Target,
     Value,
     Wire,
 )
-from dse.study.expressions import Expression
 from dse.study.names import Names, suggest
 from dse.study.quantities import QUANTITIES, Quantity
 from dse.study.reader import read_study
@@ -34,20 +31,16 @@ __all__ = [
     "QUANTITIES",
     "AggregationName",
     "Axis",
-    "AxisSpec",
     "Baseline",
     "Condition",
     "Constraint",
     "Efficiency",
-    "ExecutorOptions",
-    "Expression",
     "ExpressionError",
     "InlinePrices",
     "InlineWorkload",
     "Names",
     "Objective",
     "Quantity",
-    "SearchOptions",
     "Study",
     "Target",
     "Value",

@@ -46,9 +46,9 @@ def read_constraint(at: Cursor) -> Constraint:
     word = text.strip()
     line, column = at.source.mark(at.loc)
     if word in BUILTINS:
-        return Constraint(word, None, word, line, column)
+        return Constraint(word, None, line, column)
     try:
-        return Constraint(word, parse_constraint(text), None, line, column)
+        return Constraint(word, parse_constraint(text), line, column)
     except ExpressionError as cause:
         place = at.source.mark_inside(at.loc, cause.offset)
         problem = printable(f"constraint: {cause.problem}")

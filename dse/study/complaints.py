@@ -1,9 +1,10 @@
-"""Pydantic's findings about the shape of a study -> the first of them as one StudyError."""
+"""Pydantic's findings about the shape of a file -> the first of them as one StudyError."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -11,22 +12,12 @@ from dse.errors import StudyError
 from dse.spelling import alternatives
 from dse.study.cursor import Cursor, clipped
 from dse.study.names import suggest
-from dse.study.schema import StudyFile
 from dse.yaml_source import Loc, Source
 
-_EXAMPLES = {
-    "study": "study: my-cluster",
-    "workload": "workload: resnet50",
-    "space": "space: {accelerator: [..], gpus: [..], ..}",
-    "objectives": "objectives: {maximize: speedup, minimize: capital}",
-    "maximize": "maximize: speedup",
-    "minimize": "minimize: capital",
-    "axis": "axis: ps_servers",
-    "values": "values: [1, 2, 4]",
-    "if": "if: {aggregation: ps-grpc}",
-}
+Model = TypeVar("Model", bound=BaseModel)
 _WANTED = {
     "string_type": "text",
+    "string_too_short": "text",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -37,34 +28,35 @@ _WANTED = {
 }
 
 
-def checked(source: Source) -> StudyFile:
-    """The file in the shape of a study, or the first complaint in the order of the file."""
+def checked(source: Source, model: type[Model], examples: Mapping[str, str]) -> Model:
+    """The file in the shape of ``model``, or the first complaint in the order of the file.
+
+    examples: of what to write for a key, the key included.
+    """
     if not isinstance(source.data, dict):
-        shown = Cursor(source).shown
-        raise source.error((), f"a study is a mapping of keys, not {shown}", "start with study: ..")
-    if "fleet" in source.data and "study" not in source.data:
-        raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
-    kind = source.data.get("format")
-    if isinstance(kind, str) and kind.startswith("dse-"):
-        raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")
+        shown, first = Cursor(source).shown, next(iter(model.model_fields))
+        problem = f"a study is a mapping of keys, not {shown}"
+        raise source.error((), problem, f"start with {first}: ..")
     try:
-        return StudyFile.model_validate(source.data)
+        return model.model_validate(source.data)
     except ValidationError as cause:
         errors = cause.errors(include_url=False, include_context=True)
     # What is misspelt is missing as well: then only the spelling is worth a word.
     errors = [error for error in errors if error["type"] != "missing"] or errors
-    found = [_complaint(source, error) for error in errors]
+    found = [_complaint(source, model, examples, error) for error in errors]
     raise min(found, key=lambda error: (error.line, error.column))
 
 
-def _complaint(source: Source, error: Any) -> StudyError:
-    loc: Loc = tuple(error["loc"])
+def _complaint(
+    source: Source, model: type[BaseModel], examples: Mapping[str, str], error: Any
+) -> StudyError:
+    loc = _as_written(source.data, error["loc"])
     kind, key = error["type"], str(loc[-1])
     if kind == "extra_forbidden":
-        remedy = suggest(key, _known(loc[:-1]))
+        remedy = suggest(key, _known(model, loc[:-1]))
         return source.error(loc, f"unknown key '{clipped(key)}'", remedy, key=True)
     if kind == "missing":
-        remedy = f"add {_EXAMPLES.get(key, key + ': ..')}"
+        remedy = f"add {examples.get(key, key + ': ..')}"
         return source.error(loc[:-1], f"missing key '{key}'", remedy)
     cursor = Cursor(source, loc)
     label, shown = cursor.label, cursor.shown
@@ -72,8 +64,14 @@ def _complaint(source: Source, error: Any) -> StudyError:
         words = re.findall("'([^']+)'", error["ctx"]["expected"])
         text = str(cursor.value)
         return cursor.wrong(f"{label}: {shown} is not known", suggest(text, words))
+    if kind == "bool_type":
+        return cursor.wrong(f"{label}: {shown} is neither true nor false", f"write {label}: false")
+    if kind == "too_short":
+        return cursor.wrong(f"{label}: an empty list", f"write one entry, or drop {label}")
     if kind in _WANTED:
-        return cursor.wrong(f"{label}: {shown} is not {_WANTED[kind]}", f"write {_WANTED[kind]}")
+        wanted = _WANTED[kind]
+        remedy = f"write {examples.get(label, wanted)}"
+        return cursor.wrong(f"{label}: {shown} is not {wanted}", remedy)
     limits = error.get("ctx", {})
     bounds = [
         f"{word} {limits[name]}"
@@ -84,9 +82,20 @@ def _complaint(source: Source, error: Any) -> StudyError:
     return cursor.wrong(f"{label}: {shown} is out of range", remedy)
 
 
-def _known(loc: Loc) -> list[str]:
+def _as_written(data: Any, loc: Loc) -> Loc:
+    """The place in the file, where a list of one may be written without brackets."""
+    found: list[str | int] = []
+    for step in loc:
+        if isinstance(step, int) and not isinstance(data, list):
+            continue
+        found.append(step)
+        inside = isinstance(data, list) or (isinstance(data, dict) and step in data)
+        data = data[step] if inside else None
+    return tuple(found)
+
+
+def _known(model: type[BaseModel], loc: Loc) -> list[str]:
     """The keys that the mapping at ``loc`` may have."""
-    model: type[BaseModel] = StudyFile
     for step in loc:
         if isinstance(step, str):
             fields = {field.alias or name: field for name, field in model.model_fields.items()}

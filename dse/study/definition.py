@@ -120,11 +120,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a point must meet: an expression, or a word the model knows (``fits_memory``)."""
+    """What a point must meet: an expression, or (None) the word ``text``, ``fits_memory``."""
 
     text: str
     expression: Expression | None
-    builtin: str | None
     line: int
     column: int
 

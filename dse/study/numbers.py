@@ -10,7 +10,6 @@ from dse.study.cursor import Cursor
 MAX_VALUES = 10_000
 
 _RANGE = ("from", "to", "scale", "step", "continuous")
-_REMEDY = "write {from: 1, to: 1024, scale: doubling}, or a list of values"
 
 
 @dataclass(frozen=True)

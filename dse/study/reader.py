@@ -13,19 +13,20 @@ from dse.errors import StudyError
 from dse.study.aggregation_name import AggregationName
 from dse.study.aims import check_target, read_constraint, read_objectives, read_target
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
-from dse.study.cursor import Cursor
+from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
     Axis,
+    Baseline,
     Condition,
     Efficiency,
     ExecutorOptions,
     SearchOptions,
     Study,
+    Value,
 )
 from dse.study.inline import read_calibration, read_prices, read_workload
-from dse.study.names import Names
-from dse.study.points import read_baseline, read_condition
-from dse.study.values import default_axis, read_axis
+from dse.study.names import Names, suggest
+from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
 if TYPE_CHECKING:
@@ -40,13 +41,26 @@ def read_study(path: str | os.PathLike[str], names: Names) -> Study:
     Raises :class:`~dse.errors.StudyError`, of which ``str`` is one line with file, line, column.
     """
     from dse.study.complaints import checked  # pydantic takes a while to import
+    from dse.study.schema import EXAMPLES, StudyFile
 
     source = read_yaml(path)
-    file = checked(source)
+    _check_kind(source)
+    file = checked(source, StudyFile, EXAMPLES)
     try:
         return _study(source, file, names)
     except StudyError as found:
         raise _earliest(found, Cursor(source), names) from None
+
+
+def _check_kind(source: Source) -> None:
+    """Raise for a file that is something else than a study."""
+    if not isinstance(source.data, dict):
+        return
+    if "fleet" in source.data and "study" not in source.data:
+        raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
+    kind = source.data.get("format")
+    if isinstance(kind, str) and kind.startswith("dse-"):
+        raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")
 
 
 def _earliest(found: StudyError, top: Cursor, names: Names) -> StudyError:
@@ -76,7 +90,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     workload = read_workload(top.at("workload"), names)
     axes = _axes(top.at("space"), names)
     _check_overlap(top, file.model)
-    conditions = tuple(read_condition(at, axes, names) for at in _entries(top, "when"))
+    conditions = tuple(_condition(at, axes, names) for at in _entries(top, "when"))
     _complete(top.at("space"), axes)
     defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
@@ -97,7 +111,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         axes=axes,
         defaults=defaults,
         conditions=conditions,
-        baseline=read_baseline(top, axes, defaults, conditions, names),
+        baseline=_baseline(top, axes, defaults, conditions, names),
         constraints=constraints,
         objectives=objectives,
         target=target,
@@ -123,6 +137,74 @@ def _hash(data: Any) -> str:
 
 def _axes(space: Cursor, names: Names) -> tuple[Axis, ...]:
     return tuple(read_axis(AXES[name], space.at(name), names) for name in space.value)
+
+
+def _condition(at: Cursor, axes: tuple[Axis, ...], names: Names) -> Condition:
+    """Where an axis applies."""
+    known = {axis.name: axis for axis in axes}
+    name = at.at("axis").named("axis", AXES)
+    if name in known:
+        raise at.at("axis").wrong(f"axis '{name}' is in space too", "keep it in one place")
+    if name in REQUIRED:
+        raise at.at("axis").wrong(f"axis '{name}' cannot be conditional", "put it in space")
+    axis = read_axis(AXES[name], at.at("values"), names)
+    if axis.continuous:
+        raise at.at("values").wrong("a conditional axis cannot be continuous", "list its values")
+    test = at.at("if")
+    if not test.value:
+        raise test.wrong("the condition is empty", "write if: {aggregation: ps-grpc}")
+    requires: list[tuple[str, tuple[Value, ...]]] = []
+    for other in test.value:
+        if other not in known:
+            remedy = suggest(other, known)
+            raise test.at(other).wrong(f"'{clipped(other)}' is no axis of space", remedy, key=True)
+        if known[other].continuous:
+            problem = f"axis '{other}' is continuous"
+            raise test.at(other).wrong(problem, "use an axis with listed values", key=True)
+        values = tuple(find_value(known[other], c, names) for c in test.at(other).each())
+        if not values:
+            raise test.at(other).wrong(f"no value of '{other}'", "write one or a list", key=True)
+        requires.append((other, values))
+    return Condition(name, axis.values, axis.labels, tuple(requires))
+
+
+def _baseline(
+    top: Cursor,
+    axes: tuple[Axis, ...],
+    defaults: tuple[Axis, ...],
+    conditions: tuple[Condition, ...],
+    names: Names,
+) -> Baseline:
+    """The point that speedup is measured from."""
+    at = top.at("baseline")
+    given = at.value if top.has("baseline") and at.value is not None else {}
+    listed = {axis.name: axis for axis in (*axes, *defaults)}
+    conditional = {c.axis: Axis(c.axis, c.values, c.labels, False) for c in reversed(conditions)}
+    values: dict[str, Value] = {}
+    labels: dict[str, str] = {}
+    for name in given:
+        for one, other in (("node", "accelerator"), ("accelerator", "node")):
+            if name == one and other in listed:
+                remedy = f"give the baseline's {other}"
+                raise at.at(name).wrong(f"the space has {other}, not {name}", remedy, key=True)
+        axis = listed.get(name) or conditional.get(name)
+        values[name], labels[name] = any_value(axis, name, at.at(name), names)
+    assumed = []
+    for name, axis in listed.items():
+        if name not in values:
+            if axis.continuous:
+                problem = f"axis '{name}' is continuous, so the baseline needs its value"
+                raise top.at("baseline").wrong(problem, f"add baseline: {{{name}: ..}}")
+            values[name], labels[name] = axis.values[0], axis.labels[0]
+            if axis in axes:  # what the study leaves out altogether is no assumption of the point
+                assumed.append(name)
+    for condition in conditions:
+        holds = all(values.get(name) in allowed for name, allowed in condition.requires)
+        if condition.axis not in values and holds:
+            values[condition.axis] = condition.values[0]
+            labels[condition.axis] = condition.labels[0]
+            assumed.append(condition.axis)
+    return Baseline(values, labels, tuple(assumed))
 
 
 def _complete(space: Cursor, axes: tuple[Axis, ...]) -> None:

@@ -16,36 +16,54 @@ from dse.study.definition import Sampler
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
+# What to write for a key of a study where it is missing or of another kind.
+EXAMPLES = {
+    "study": "study: my-cluster",
+    "workload": "workload: resnet50",
+    "space": "space: {accelerator: [..], gpus: [..], ..}",
+    "objectives": "objectives: {maximize: speedup, minimize: capital}",
+    "maximize": "maximize: speedup",
+    "minimize": "minimize: capital",
+    "axis": "axis: ps_servers",
+    "values": "values: [1, 2, 4]",
+    "if": "if: {aggregation: ps-grpc}",
+}
 
-class _Section(BaseModel):
+
+class Section(BaseModel):
+    """A mapping in a file: no other keys, and no value of another kind."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """``1e3`` is a whole number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _json(schema: dict[str, Any]) -> WithJsonSchema:
+def shown_as(schema: dict[str, Any]) -> WithJsonSchema:
+    """What editors are told of a value that the reader checks."""
     return WithJsonSchema(schema)
 
 
-def _one_or_list(item: dict[str, Any]) -> dict[str, Any]:
+def one_or_list(item: dict[str, Any]) -> dict[str, Any]:
+    """One of these, or a list of them."""
     return {"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}
 
 
 Fraction = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-_TEXTS = _one_or_list({"type": "string"})
+_TEXTS = one_or_list({"type": "string"})
 _PROFILES = {"anyOf": [*_TEXTS["anyOf"], {"type": "object", "additionalProperties": _TEXTS}]}
-_QUANTITY = {"type": ["string", "number"]}
+QUANTITY = {"type": ["string", "number"]}
 _RANGE: dict[str, Any] = {
     "type": "object",
     "required": ["from", "to"],
     "additionalProperties": False,
     "properties": {
-        "from": _QUANTITY,
-        "to": _QUANTITY,
+        "from": QUANTITY,
+        "to": QUANTITY,
         "scale": {"enum": ["doubling", "linear"]},
-        "step": _QUANTITY,
+        "step": QUANTITY,
         "continuous": {"const": True},
     },
 }
@@ -54,7 +72,7 @@ _LINK: dict[str, Any] = {
     "required": ["bandwidth"],
     "additionalProperties": False,
     "properties": {
-        "bandwidth": {"anyOf": [*_one_or_list({"type": "string"})["anyOf"], _RANGE]},
+        "bandwidth": {"anyOf": [*one_or_list({"type": "string"})["anyOf"], _RANGE]},
         "latency": _TEXTS,
         "nic": {"type": "string", "description": "price of a network card, such as 200 USD"},
         "switch_port": {"type": "string", "description": "price of a switch port"},
@@ -77,26 +95,26 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
         item = {"anyOf": [item, _LINK]}
     elif spec.number is not None and spec.number.whole:
         item = {"type": "integer", "minimum": int(spec.number.low)}
-    schema = item if single else _one_or_list(item)
+    schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
         schema = {"anyOf": [*schema["anyOf"], _RANGE]}
     default = "" if spec.default is None else f"; {spec.default} when absent"
     return {**schema, "description": f"{spec.doc}{default}. Example: {spec.example}"}
 
 
-def _axes_model(name: str, doc: str, *, single: bool) -> type[_Section]:
+def _axes_model(name: str, doc: str, *, single: bool) -> type[Section]:
     fields: dict[str, Any] = {
-        spec.name: (Annotated[Any, _json(_axis_schema(spec, single=single))], None)
+        spec.name: (Annotated[Any, shown_as(_axis_schema(spec, single=single))], None)
         for spec in AXES.values()
     }
-    return create_model(name, __base__=_Section, __doc__=doc, **fields)
+    return create_model(name, __base__=Section, __doc__=doc, **fields)
 
 
 Space = _axes_model("Space", "The choices: each axis with its values.", single=False)
 BaselinePoint = _axes_model("Baseline", "One value per axis: where speedup is 1.", single=True)
 
 
-class When(_Section):
+class When(Section):
     """An axis that applies only under values of other axes."""
 
     axis: str = Field(description="the conditional axis, which is not in space")
@@ -114,16 +132,18 @@ _TWO = {"type": "array", "items": _measures("minimize"), "minItems": 1, "maxItem
         "uniqueItems": True}  # fmt: skip
 
 
-class Objectives(_Section):
+class Objectives(Section):
     """What to have much of, and what little of."""
 
-    maximize: Annotated[Any, _json(_measures("maximize"))] = Field(description="what to maximize")
-    minimize: Annotated[Any, _json({"anyOf": [_measures("minimize"), _TWO]})] = Field(
+    maximize: Annotated[Any, shown_as(_measures("maximize"))] = Field(
+        description="what to maximize"
+    )
+    minimize: Annotated[Any, shown_as({"anyOf": [_measures("minimize"), _TWO]})] = Field(
         description="what to minimize, one or two measures"
     )
 
 
-class TargetFile(_Section):
+class TargetFile(Section):
     """How much training a run is: one of samples, epochs and quality."""
 
     samples: Any = Field(default=None, description="samples of the run, such as 115e6")
@@ -132,41 +152,40 @@ class TargetFile(_Section):
     epoch_samples: Any = Field(default=None, description="samples of one epoch")
 
 
-class SearchFile(_Section):
+class SearchFile(Section):
     """How the space is searched."""
 
     engine: Literal["auto", "exhaustive", "guided"] = "auto"
-    budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(_whole)] = 20_000
-    seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(_whole)] = 0
+    budget: Annotated[int, Field(ge=1, le=10**9), BeforeValidator(whole)] = 20_000
+    seed: Annotated[int, Field(ge=0, lt=2**63), BeforeValidator(whole)] = 0
     sampler: Sampler = Field(default="auto", description="who proposes points to the guided engine")
 
 
-class ExecutorFile(_Section):
+class ExecutorFile(Section):
     """Where points are evaluated."""
 
     kind: Literal["auto", "local", "ray"] = "auto"
     address: str | None = Field(default=None, description="auto, or ray://host:port")
 
 
-class EfficiencyFile(_Section):
+class EfficiencyFile(Section):
     """Fractions of the peak that are reached, in (0, 1]."""
 
     compute: Fraction | None = None
     memory: Fraction | None = None
 
 
-class StudyFile(_Section):
+class StudyFile(Section):
     """A dse study: a workload, a space of hardware and software choices, limits and objectives."""
 
     study: str = Field(description="name of the study and of its report's folder")
     description: str = Field(default="", description="a sentence for the report")
-    workload: Annotated[Any, _json({"type": ["string", "object"]})] = Field(
+    workload: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
         description="a name of the catalogue, a path, or {params, forward_flops, "
         "activation_bytes, input_bytes, layers}"
     )
-    calibration: Annotated[Any, _json(_PROFILES)] = Field(
-        default=None,
-        description="names or paths of calibration profiles, also by fabric",
+    calibration: Annotated[Any, shown_as(_PROFILES)] = Field(
+        default=None, description="names or paths of calibration profiles, also by fabric"
     )
     space: Space = Field(description="the axes")  # type: ignore[valid-type]
     when: list[When] = Field(default=[], description="axes that apply only under others' values")
@@ -180,7 +199,7 @@ class StudyFile(_Section):
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
     executor: ExecutorFile = ExecutorFile()
-    prices: Annotated[Any, _json({"type": ["string", "object"]})] = Field(
+    prices: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
         default=None, description="path of a price list, or prices that override the catalogue's"
     )
     efficiency: EfficiencyFile = EfficiencyFile()
@@ -194,7 +213,12 @@ class StudyFile(_Section):
 
 def study_schema(names: Names) -> dict[str, Any]:
     """The JSON Schema of a study file; ``names``: what the catalogue knows."""
-    schema = _named(StudyFile.model_json_schema(by_alias=True), list(names.aggregations))
+    return _named(json_schema(StudyFile), list(names.aggregations))  # type: ignore[no-any-return]
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a file of this shape."""
+    schema = model.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 

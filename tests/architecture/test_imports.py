@@ -48,10 +48,10 @@ TAKES = {
     "dse.console_table": {"rich"},
     "dse.units": {"pint"},
     "dse.yaml_source": {"yaml"},
-    "dse.catalog": {"numpy", "yaml", "rich"},
+    "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},
     "dse.model": {"numpy"},
-    "dse.fleet": {"numpy", "scipy", "pyarrow"},
+    "dse.fleet": {"numpy", "scipy", "pyarrow", "pydantic"},
     "dse.commands": {"typer", "rich"},
     "dse.commands.main": set(),
 }

@@ -11,7 +11,8 @@ import pytest
 
 from dse.errors import StudyError
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.document import plain
+from dse.fleet.reader import read_fleet
 from dse.report.fleet_page import money_rows
 from tests.fleet.small import STUDY, TABLE, written
 
@@ -36,7 +37,7 @@ def terms(job: tuple[Any, ...], ethernet: float = ETHERNET) -> tuple[float, ...]
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return answer(read_fleet(written(tmp_path_factory.mktemp("fleet"))))
+    return plain(answer(read_fleet(written(tmp_path_factory.mktemp("fleet")))))
 
 
 def row(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -84,7 +85,7 @@ def test_hours_that_were_told_count_in_place_of_cnodes(tmp_path: Path) -> None:
     lines = TABLE.splitlines()
     rows = (f"{line},{told}" for line, told in zip(lines[1:], hours, strict=True))
     table = "\n".join([f"{lines[0]},gpu_hours", *rows])
-    found = answer(read_fleet(written(tmp_path, table=table + "\n")))
+    found = plain(answer(read_fleet(written(tmp_path, table=table + "\n"))))
     assert found["population"]["counted_by"] == "GPU-hours"
     before = np.array([sum(terms(job)) for job in JOBS])
     after = np.array([sum(terms(job, 12.5e9 * E)) for job in JOBS])
@@ -116,7 +117,8 @@ def test_a_port_is_the_same_work_and_who_finishes_later_is_said(tmp_path: Path) 
     """64 cNodes cut to 8: eight times the steps, each shorter by less than that."""
     rows = ("ps-worker,64,1e12,1e9,1e6,1e9", "ps-worker,8,1e12,1e9,1e6,1e9")
     table = "\n".join([TABLE.splitlines()[0], *rows]) + "\n"
-    found = answer(read_fleet(written(tmp_path, table=table)))
+    document = answer(read_fleet(written(tmp_path, table=table)))
+    found = plain(document)
     local, pearl = found["ports"]
     own = ("ps-worker", 8, 1e12, 1e9, 1e6, 1e9)
     gain = sum(terms(own)) / sum(terms(("allreduce-local", *own[1:])))
@@ -130,7 +132,7 @@ def test_a_port_is_the_same_work_and_who_finishes_later_is_said(tmp_path: Path) 
     assert pearl["jobs_that_gain_and_finish_later"] == 0, "it keeps its cNodes"
     paid = found["money"]["ports"][0]
     assert (paid["jobs"], paid["finish_later"]) == (2, 1)
-    said = money_rows(found)[-2][0]
+    said = money_rows(document)[-2][0]
     assert said == (
         "2 jobs that gain per cNode move to AllReduce-Local; on fewer cNodes 1 of them finishes "
         "later"
@@ -143,7 +145,7 @@ def test_a_job_that_does_not_fit_cannot_move(tmp_path: Path) -> None:
     for rows_of_tables, cannot in (("1e6", 0), ("0", 1)):
         more = [line + f",50e9,{rows_of_tables}" for line in lines]
         table = "\n".join([first + ",state_bytes,embedding_bytes", *more]) + "\n"
-        local, pearl = answer(read_fleet(written(tmp_path, study, table)))["ports"]
+        local, pearl = plain(answer(read_fleet(written(tmp_path, study, table))))["ports"]
         assert (local["cannot"], local["gain_per_cnode"]) == (1, 0)
         assert local["mean_speedup_per_cnode"] is None
         assert pearl["cannot"] == cannot, "50 GB of tables parted among 4 and 16 fit"
@@ -184,7 +186,7 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
 
 
 def test_overlap_takes_the_longest_term(tmp_path: Path) -> None:
-    found = answer(read_fleet(written(tmp_path, STUDY + "overlap: ideal\n")))
+    found = plain(answer(read_fleet(written(tmp_path, STUDY + "overlap: ideal\n"))))
     before = np.array([max(p[0], p[1] + p[2], p[3]) for p in map(terms, JOBS)])
     faster = [terms(job, 12.5e9 * E) for job in JOBS]
     after = np.array([max(p[0], p[1] + p[2], p[3]) for p in faster])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.document import plain
+from dse.fleet.reader import read_fleet
 from tests.fleet.small import written
 
 DOCS = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
@@ -21,7 +22,7 @@ def block(language: str) -> str:
 
 
 def evaluated(folder: Path, study: str) -> dict[str, Any]:
-    return answer(read_fleet(written(folder, study, block("csv"))))
+    return plain(answer(read_fleet(written(folder, study, block("csv")))))
 
 
 def test_the_study_and_the_table_that_are_shown_run_together(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from dse.fleet.assumptions import assumptions, median_of_mean
 from dse.fleet.breakdown import priced, shares
-from dse.fleet.drawing import draw
 from dse.fleet.facts import ASSUMED, FITTED, IDENTITY, facts, of_equations
 from dse.fleet.recipe import population_path, read_recipe
+from dse.fleet.sampling import draw
 from dse.model.pai import Hardware
 
 JOBS = 20_000
@@ -23,7 +23,7 @@ def test_what_turns_on_recalled_values_neither_agrees_nor_fails() -> None:
     found = facts(priced(draw(recipe, JOBS, 0), recipe.base, False), recipe.base)
     roles = {fact.fact: fact.role for fact in found}
     assert set(roles.values()) == {IDENTITY, FITTED, ASSUMED}
-    open_ones = [(fact.fact, fact.role, fact.plain()["ok"]) for fact in found if fact.ok is None]
+    open_ones = [(fact.fact, fact.role, fact.ok) for fact in found if fact.ok is None]
     assert open_ones == [("PS/Worker jobs that gain from AllReduce-Local", ASSUMED, None)]
     assert roles["mean speedup of PS/Worker jobs from 25 to 100 Gbps"] == FITTED
     sensitive = [role for name, role in roles.items() if "most sensitive to" in name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -12,8 +12,11 @@ import pytest
 from dse.commands.fleet import is_fleet
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
-from dse.fleet.study import HARDWARE_BESIDES, KEYS, MONEY, read_fleet
-from dse.fleet.whatif import FIELDS
+from dse.fleet.reader import read_fleet
+from dse.fleet.recipe import HARDWARE
+from dse.fleet.schema import FleetFile, HardwareFile, MoneyFile, Target, UpgradeFile
+from dse.fleet.upgrades import FIELDS
+from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, PEARL
 from dse.yaml_source import parse_yaml
 from tests.fleet.small import STUDY, written
 
@@ -33,12 +36,19 @@ def fits(text: str) -> None:
 def test_it_is_a_schema_with_every_key_explained() -> None:
     schema = fleet_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert tuple(schema["properties"]) == KEYS
-    inner = {name: schema["properties"][name]["properties"] for name in ("hardware", "money")}
-    assert tuple(inner["money"]) == MONEY
-    assert set(inner["hardware"]) == {*FIELDS, "efficiency", "gpus_per_server", *HARDWARE_BESIDES}
-    for properties in (schema["properties"], *inner.values()):
+    assert tuple(schema["properties"]) == tuple(FleetFile.model_fields)
+    inner = {name: schema["$defs"][name]["properties"] for name in ("HardwareFile", "MoneyFile")}
+    assert tuple(inner["MoneyFile"]) == tuple(MoneyFile.model_fields)
+    assert tuple(inner["HardwareFile"]) == tuple(HardwareFile.model_fields)
+    upgrade, _ = schema["properties"]["upgrades"]["anyOf"]
+    for properties in (schema["properties"], upgrade["properties"], *inner.values()):
         assert all(one["description"] for one in properties.values())
+
+
+def test_its_words_are_those_of_the_model() -> None:
+    assert set(HardwareFile.model_fields) == {*HARDWARE, "shared_pcie", "gpu_memory"}
+    assert set(UpgradeFile.model_fields) == {*FIELDS, "name", "price_per_gpu"}
+    assert get_args(Target) == (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import dse
-from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet import answer, read_fleet
+from dse.fleet import plain as plain_fleet
 from dse.pricing.load import load
 from dse.report.json_form import plain
 from dse.report.points import explained
@@ -96,8 +96,9 @@ def _priced(document: Record, point: Record) -> list[Any]:
 
 
 def _fleet(path: Path) -> Record:
-    found = answer(read_fleet(path))
-    for part in ("timings", "path", "study_text", "hashes", "sources"):
+    found = plain_fleet(answer(read_fleet(path)))
+    for part in ("timings", "path", "study_text", "hashes", "sources", "command", "created",
+                 "versions"):  # fmt: skip
         del found[part]
     del found["population"]["path"]
     return {

@@ -116,7 +116,7 @@ def test_the_grid_of_upgrades_as_predicted_elsewhere() -> None:
                  "memory_bytes_per_s": ((2e12, 1.164), (4e12, 1.351))}  # fmt: skip
     from dataclasses import replace
 
-    from dse.fleet.whatif import speedups
+    from dse.fleet.upgrades import speedups
 
     recipe = fleet.read_recipe(fleet.population_path("pai-ps-worker"))
     population = fleet.draw(recipe, JOBS, 0)
@@ -125,7 +125,7 @@ def test_the_grid_of_upgrades_as_predicted_elsewhere() -> None:
         for peak, ratio in points:
             changed: dict[str, Any] = {field: peak}
             ways = speedups(found, replace(recipe.base, **changed), False)["ps-worker"]
-            assert ways["mean_of_ratios"] == pytest.approx(ratio, abs=0.007), (field, peak)
+            assert ways.mean_of_ratios == pytest.approx(ratio, abs=0.007), (field, peak)
 
 
 def test_shares_of_weights_spread_as_derived() -> None:
@@ -164,7 +164,7 @@ def test_case_studies_take_what_their_recalled_numbers_say() -> None:
     study = fleet.read_fleet(ROOT / "search_spaces" / "pai-case-studies.yaml")
     document = fleet.answer(study)
     parts = ("data_s", "flops_s", "memory_s", "weights_s")
-    found = {job["name"]: [1e3 * job[part] for part in parts] for job in document["named"]}
+    found = {job.name: [1e3 * getattr(job, part) for part in parts] for job in document.named}
     assert set(found) == set(CASES_MS)
     for name, expected in CASES_MS.items():
         np.testing.assert_allclose(found[name], expected, atol=0.006)

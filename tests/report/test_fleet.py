@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 
 from dse.errors import OutputError
 from dse.fleet.answers import answer
-from dse.fleet.study import read_fleet
+from dse.fleet.document import FleetDocument, PaperFact
+from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
 from dse.report.fleet_facts import fact_lines, fact_notes
 from dse.report.fleet_write import write_fleet
@@ -50,11 +52,11 @@ class Page(HTMLParser):
             self.text += data
 
 
-def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) -> dict[str, Any]:
-    found = answer(read_fleet(written(folder, study, table)))
-    found["timings"]["total_s"] = 1.0
-    return found | {"command": "dse fleet study.yaml", "created": "2026-11-21T12:00:00+00:00",
-                    "versions": {"dse": "0.1.0"}} | more  # fmt: skip
+def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) -> FleetDocument:
+    asked = read_fleet(written(folder, study, table))
+    found = answer(asked, command="dse fleet study.yaml", versions={"dse": "0.1.0"})
+    timings = replace(found.timings, total_s=1.0)
+    return replace(found, timings=timings, created="2026-11-21T12:00:00+00:00", **more)
 
 
 def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
@@ -67,10 +69,8 @@ def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
-    fact = {"paper": "p", "fact": "the share", "published": 0.6, "computed": 0.9, "low": 0.55,
-            "high": 0.65, "role": "check", "source": "abstract", "why": "",
-            "ok": False}  # fmt: skip
-    found = document(tmp_path, facts=[fact], assumptions=[])
+    fact = PaperFact("p", "the share", 0.6, 0.9, 0.55, 0.65, "check", "abstract", "", ok=False)
+    found = document(tmp_path, facts=(fact,), assumptions=())
     page = Page(fleet_page.render_page(found))
     assert "facts" in page.sections
     assert "! disagrees" in page.text
@@ -79,10 +79,8 @@ def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None:
-    fact = {"paper": "p", "fact": "the share", "published": 0.6, "computed": 0.9, "low": 0.55,
-            "high": 0.65, "role": "assumed", "source": "abstract", "why": "",
-            "ok": None}  # fmt: skip
-    found = document(tmp_path, facts=[fact], assumptions=[])
+    fact = PaperFact("p", "the share", 0.6, 0.9, 0.55, 0.65, "assumed", "abstract", "", ok=None)
+    found = document(tmp_path, facts=(fact,), assumptions=())
     note = "Those marked assumed turn on recalled values: they neither agree nor fail."
     page, text = Page(fleet_page.render_page(found)), fleet_page.render_markdown(found)
     assert "! disagrees" not in page.text
@@ -127,11 +125,11 @@ def test_single_jobs_are_told_by_both_models(tmp_path: Path) -> None:
     names = ("name", "alone", "local", "served", "small", "ring")
     table = "\n".join(f"{row},{name}" for row, name in zip(rows, names, strict=True)) + "\n"
     found = document(tmp_path, table=table)
-    job = next(job for job in found["named"] if job["name"] == "served")
-    own = job["own_model"]
-    assert 0 < own["exposed_s"] <= own["comm_s"]
-    whole = job["data_s"] + job["flops_s"] + job["memory_s"] + own["exposed_s"]
-    assert own["step_s"] == pytest.approx(whole)
+    job = next(job for job in found.named if job.name == "served")
+    own = job.own_model
+    assert 0 < own.exposed_s <= own.comm_s
+    whole = job.data_s + job.flops_s + job.memory_s + own.exposed_s
+    assert own.step_s == pytest.approx(whole)
     (row,) = (row for row in fleet_page.own_rows(found) if row[0] == "served")
     assert len(row) == len(fleet_page.OWN_HEADS)
     assert "Of it not hidden" in Page(fleet_page.render_page(found)).text
@@ -170,7 +168,7 @@ def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OutputError):
         write_fleet(found, blocked)
     with pytest.raises(ValueError, match="JSON"):
-        write_fleet(found | {"bad": float("nan")}, folder)
+        write_fleet(replace(found, timings=replace(found.timings, model_s=float("nan"))), folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -195,23 +193,28 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
         "  - {name: dear, pcie: 51 GB/s, price_per_gpu: 90000 USD}\n  - {name: both,",
     )
     found = document(tmp_path, study)
-    rows = {row["name"]: row["net_usd_per_year"] for row in found["money"]["upgrades"]}
+    assert found.money is not None
+    rows = {row.name: row.net_usd_per_year for row in found.money.upgrades}
     priced = {name: net for name, net in rows.items() if net is not None}
     first = max(priced, key=lambda name: priced[name])
     assert priced["dear"] < 0 < priced[first]
     (said,) = (line for line in fleet_words.answer_lines(found) if line.startswith("On 100 GPUs"))
     assert f", {first} frees GPU-hours worth" in said
-    only_dear = found | {"money": found["money"] | {
-        "upgrades": [row for row in found["money"]["upgrades"] if row["name"] == "dear"]
-    }}  # fmt: skip
+    dear = tuple(row for row in found.money.upgrades if row.name == "dear")
+    only_dear = replace(found, money=replace(found.money, upgrades=dear))
     assert fleet_words.answer_lines(only_dear)[-1].endswith(
         "no upgrade whose price is known saves more than it costs."
     )
 
 
 @pytest.mark.parametrize(("memory", "notes"), [(16e9, 2), (None, 1)])
-def test_facts_say_that_they_leave_memory_aside(memory: float | None, notes: int) -> None:
-    said = fact_notes({"facts": [{"role": "identity"}], "hardware": {"gpu_memory_bytes": memory}})
+def test_facts_say_that_they_leave_memory_aside(
+    memory: float | None, notes: int, tmp_path: Path
+) -> None:
+    fact = PaperFact("p", "the share", 0.6, 0.6, 0.55, 0.65, "identity", "", "", ok=True)
+    bare = document(tmp_path)
+    bare = replace(bare, hardware=replace(bare.hardware, gpu_memory_bytes=memory))
+    said = fact_notes(replace(bare, facts=(fact,)))
     assert len(said) == notes
     assert said[-1].startswith("Facts and models leave memory aside") == (memory is not None)
-    assert fact_notes({"hardware": {"gpu_memory_bytes": memory}}) == []
+    assert fact_notes(bare) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,10 +52,10 @@ def test_all_jobs_stand_before_the_classes_in_the_table_of_upgrades(tmp_path: Pa
     found = document(tmp_path, table=FIVE)
     said = fleet_page.sections(found)
     assert said["upgrade_heads"] == ["All jobs", "PS/Worker", "AllReduce-Local"]
-    for (_, cells), row in zip(said["upgrades"], found["upgrades"], strict=True):
-        ways = row["speedup"]["all"]
-        assert cells[0] == [fleet_words.times(ways[way]) for way in fleet_words.WAYS]
-        assert cells[2] == [fleet_words.times(row["speedup"]["allreduce-local"]["gpu_hours"])]
+    for (_, cells), row in zip(said["upgrades"], found.upgrades, strict=True):
+        ways = row.speedup["all"]
+        assert cells[0] == [fleet_words.times(getattr(ways, way)) for way in fleet_words.WAYS]
+        assert cells[2] == [fleet_words.times(row.speedup["allreduce-local"].gpu_hours)]
     assert "| Upgrade | All jobs | PS/Worker | AllReduce-Local |" in fleet_page.render_markdown(
         found
     )
@@ -138,8 +139,8 @@ def test_of_few_jobs_it_is_said_how_many_gain(tmp_path: Path) -> None:
     one = fleet_words.answer_lines(document(tmp_path, table=ONE))[2]
     assert "1 of 1 job trains more samples per second, and 1 does so per cNode." in one
     found = document(tmp_path, table=FIVE)
-    row = found["ports"][0] | {"jobs": 290_000, "gain_throughput": 0.63, "gain_per_cnode": 0.87}
-    many = fleet_words.answer_lines(found | {"ports": [row]})[2]
+    row = replace(found.ports[0], jobs=290_000, gain_throughput=0.63, gain_per_cnode=0.87)
+    many = fleet_words.answer_lines(replace(found, ports=(row,)))[2]
     assert "63 % of 290,000 jobs train more samples per second, and 87 % do so per cNode." in many
 
 

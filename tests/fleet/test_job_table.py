@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dse.errors import DseError, StudyError
-from dse.fleet.table import read_table
+from dse.fleet.job_table import read_table
 from tests.fleet.small import HEADER, ROWS, TABLE
 
 
@@ -24,8 +24,7 @@ def test_jobs_are_parted_by_class_in_any_spelling(tmp_path: Path) -> None:
     assert [(group.architecture, group.size) for group in found.groups] == [
         ("1w1g", 1), ("1wng", 1), ("ps-worker", 2), ("allreduce-local", 1),
     ]  # fmt: skip
-    servers = found.group("ps-worker")
-    assert servers is not None
+    servers = found.groups[2]
     assert servers.cnodes.tolist() == [16, 4]
     assert np.asarray(servers.jobs.weight_bytes).tolist() == [500e6, 100e6]
     assert not found.hours_given

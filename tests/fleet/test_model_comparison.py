@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.fleet.beside import Effects, aggregation_s, beside, step_s
 from dse.fleet.breakdown import priced
-from dse.fleet.drawing import draw
+from dse.fleet.model_comparison import Effects, aggregation_s, compare_models, step_s
 from dse.fleet.recipe import population_path, read_recipe
+from dse.fleet.sampling import draw
 from dse.model import pai
 from dse.model.pai import Hardware, Jobs
 
@@ -51,13 +51,13 @@ def test_fewer_servers_take_longer() -> None:
 
 def test_the_table_begins_with_the_paper_and_its_numbers() -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
-    rows = beside(priced(draw(recipe, 100_000, 0), recipe.base, False), recipe.base)
-    assert [rows[0]["speedup"], rows[0]["gain"]] == pytest.approx([1.683, 0.612], abs=0.008)
-    assert rows[1]["speedup"] == pytest.approx(rows[0]["speedup"])
-    assert rows[2]["speedup"] < 1.4, "copies of gRPC bind, not the link"
-    assert rows[2]["communication"] > rows[1]["communication"]
-    assert rows[-1]["communication"] < rows[1]["communication"]
+    rows = compare_models(priced(draw(recipe, 100_000, 0), recipe.base, False), recipe.base)
+    assert [rows[0].speedup, rows[0].gain] == pytest.approx([1.683, 0.612], abs=0.008)
+    assert rows[1].speedup == pytest.approx(rows[0].speedup)
+    assert rows[2].speedup < 1.4, "copies of gRPC bind, not the link"
+    assert rows[2].communication > rows[1].communication
+    assert rows[-1].communication < rows[1].communication
 
 
 def test_without_servers_there_is_nothing_to_compare() -> None:
-    assert beside([], BASE) == []
+    assert compare_models([], BASE) == ()

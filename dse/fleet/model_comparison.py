@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from dse import catalog
 from dse.fleet.breakdown import Priced
+from dse.fleet.document import ModelRow
 from dse.fleet.facts import FASTER_ETHERNET
-from dse.fleet.measured import NOTHING, Measured
+from dse.fleet.measured_costs import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
 from dse.model.aggregation.parameter_server import parameter_server
@@ -177,19 +177,16 @@ def step_s(
     return times.data_s + times.compute_s + exposed, every, exposed
 
 
-def beside(
+def compare_models(
     found: Sequence[Priced], hardware: Hardware, own: Measured = NOTHING
-) -> list[dict[str, Any]]:
+) -> tuple[ModelRow, ...]:
     """The two facts of the paper about PS/Worker jobs by each model; none without such jobs.
 
-    communication: mean share of the step that it takes, hidden parts left out. speedup: from the
-    hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
-    per second as AllReduce-Local. outside: where the costs were measured (``own``), part of the
-    jobs beyond the ranges of that, on either Ethernet or moved; else None.
+    own: costs as they were measured, which have rows of their own.
     """
     entry = next((one for one in found if one.group.architecture == PS_WORKER), None)
     if entry is None:
-        return []
+        return ()
     jobs, cnodes = entry.group.jobs, entry.group.cnodes
     faster = replace(hardware, ethernet_bytes_per_s=FASTER_ETHERNET)
     placed = placed_cnodes(ALLREDUCE_LOCAL, cnodes, hardware.gpus_per_server)
@@ -207,9 +204,9 @@ def beside(
             inside = in_range(PS_WORKER, jobs, hardware, effects)
             inside = inside & in_range(PS_WORKER, jobs, faster, effects)
             inside = inside & in_range(ALLREDUCE_LOCAL, moved, hardware, effects)
-            row["outside"] = 1.0 - float(inside.mean())
+            row = replace(row, outside=1.0 - float(inside.mean()))
         rows.append(row)
-    return rows
+    return tuple(rows)
 
 
 def _measured_steps(own: Measured) -> tuple[tuple[str, Effects], ...]:
@@ -223,12 +220,12 @@ def _measured_steps(own: Measured) -> tuple[tuple[str, Effects], ...]:
 
 
 def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,
-         cnodes: Array, placed: Array) -> dict[str, Any]:  # fmt: skip
+         cnodes: Array, placed: Array) -> ModelRow:  # fmt: skip
     more = throughput_ratio(own, port, cnodes, placed) > GAIN
-    return {
-        "model": name,
-        "communication": float((comm / own).mean()),
-        "speedup": float((own / fast).mean()),
-        "gain": float(more.mean()),
-        "outside": None,
-    }
+    return ModelRow(
+        model=name,
+        communication=float((comm / own).mean()),
+        speedup=float((own / fast).mean()),
+        gain=float(more.mean()),
+        outside=None,
+    )

@@ -11,9 +11,11 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements, read_profile, write_profile
 from dse.catalog import models_dir
-from dse.fleet import beside, draw, population_path, priced, read_fleet, read_recipe
+from dse.fleet import compare_models, draw, population_path, priced, read_fleet, read_recipe
 from dse.fleet.answers import answer
-from dse.fleet.beside import (
+from dse.fleet.document import ModelRow
+from dse.fleet.measured_costs import NOTHING, Served, measured, parts
+from dse.fleet.model_comparison import (
     BUCKETS,
     Effects,
     aggregation_s,
@@ -21,7 +23,6 @@ from dse.fleet.beside import (
     in_range,
     priced_by_profile,
 )
-from dse.fleet.measured import NOTHING, Served, measured, parts
 from dse.model.pai import Hardware, Jobs, placed_cnodes
 from dse.report import fleet_page, fleet_words
 from dse.report.fleet_facts import fact_lines, model_notes
@@ -117,9 +118,9 @@ def test_the_first_of_two_profiles_counts_and_what_none_measured_is_the_catalogu
 ) -> None:
     known = measured([grpc, NODE, OTHER])
     assert known.name == "ps-grpc by lab-grpc, NCCL by h100-node"
-    assert [row["profile"] for row in known.described()] == ["lab-grpc", "h100-node"]
-    assert [row["device"] for row in known.described()] == [None, "h100_sxm"]
-    assert [row["error"] for row in known.described()] == [
+    assert [row.profile for row in known.described()] == ["lab-grpc", "h100-node"]
+    assert [row.device for row in known.described()] == [None, "h100_sxm"]
+    assert [row.error for row in known.described()] == [
         grpc.ps["grpc"].error, NODE.auto.error if NODE.auto else None,
     ]  # fmt: skip
     assert measured([]) == NOTHING
@@ -187,20 +188,20 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
 ) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     found = priced(draw(recipe, 20_000, 0), recipe.base, False)
-    assert all(row["outside"] is None for row in beside(found, recipe.base))
-    rows = beside(found, recipe.base, measured([grpc, NODE]))
-    assert [row["outside"] for row in rows if row["outside"] is not None] == [1.0, 1.0]
-    own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row["model"])
-    assert own["speedup"] == pytest.approx(1.0, abs=0.02), "processors bind, no link"
+    assert all(row.outside is None for row in compare_models(found, recipe.base))
+    rows = compare_models(found, recipe.base, measured([grpc, NODE]))
+    assert [row.outside for row in rows if row.outside is not None] == [1.0, 1.0]
+    own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row.model)
+    assert own.speedup == pytest.approx(1.0, abs=0.02), "processors bind, no link"
     fast = replace(recipe.base, nvlink_bytes_per_s=900e9)
-    inside = beside(found, fast, measured([NODE]))[-2]
+    inside = compare_models(found, fast, measured([NODE]))[-2]
     placed = placed_cnodes("allreduce-local", found[0].group.cnodes)
     sizes = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
     beyond = np.mean((placed > 1) & ((placed > 8) | (sizes < low) | (sizes > high)))
-    assert inside["outside"] == pytest.approx(beyond)
-    faster = beside(found, recipe.base, replace(NOTHING, servers=apart))
-    assert [row["outside"] for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
+    assert inside.outside == pytest.approx(beyond)
+    faster = compare_models(found, recipe.base, replace(NOTHING, servers=apart))
+    assert [row.outside for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
 
 
 def test_a_study_names_its_profiles_and_the_report_says_so(
@@ -209,59 +210,52 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
     monkeypatch.chdir(tmp_path)
     write_profile(grpc, tmp_path / "mine.yaml")
     bare = answer(read_fleet(written(tmp_path, STUDY, NAMED)))
-    assert "profiles" not in bare["hashes"]
+    assert "profiles" not in bare.hashes
     key = "calibration: [./mine.yaml, h100-node]\n"
     found = answer(read_fleet(written(tmp_path, STUDY + key, NAMED)))
-    assert found["hashes"]["profiles"]
-    assert [row["part"] for row in found["profiles"]] == ["ps-grpc", "NCCL in one server"]
+    assert found.hashes["profiles"]
+    assert [row.part for row in found.profiles] == ["ps-grpc", "NCCL in one server"]
     by_class: dict[str, set[tuple[bool, bool]]] = {}
-    for job, before in zip(found["named"], bare["named"], strict=True):
-        own = job["own_model"]
-        assert (own["comm_s"] != before["own_model"]["comm_s"]) is own["measured"], job
-        assert not before["own_model"]["measured"]
-        by_class.setdefault(job["class"], set()).add((own["measured"], own["outside"]))
+    for job, before in zip(found.named, bare.named, strict=True):
+        own = job.own_model
+        assert (own.comm_s != before.own_model.comm_s) is own.measured, job
+        assert not before.own_model.measured
+        by_class.setdefault(job.architecture, set()).add((own.measured, own.outside))
     assert by_class == {
         "1w1g": {(False, False)}, "1wng": {(False, False)},
         "ps-worker": {(True, True)}, "allreduce-local": {(True, True)},
     }  # fmt: skip
     quick = STUDY.replace("nvlink: 50 GB/s", "nvlink: 900 GB/s") + key
     job = next(
-        job for job in answer(read_fleet(written(tmp_path, quick, NAMED)))["named"]
-        if job["class"] == "allreduce-local"
+        job for job in answer(read_fleet(written(tmp_path, quick, NAMED))).named
+        if job.architecture == "allreduce-local"
     )  # fmt: skip
-    assert (job["own_model"]["measured"], job["own_model"]["outside"]) == (True, False)
-    text = fleet_page.render_markdown(rendered(found))
+    assert (job.own_model.measured, job.own_model.outside) == (True, False)
+    text = fleet_page.render_markdown(found)
     assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, off by 11 % on what was left" in text
     assert "By measured costs: job3, job4, job5; the others by the catalogue's." in text
     assert "Outside of what was measured: job3, job4, job5." in text
     assert "NCCL in one server is what h100-node measured of h100" in text
-    assert "are the catalogue's" in fleet_page.render_markdown(rendered(bare))
+    assert "are the catalogue's" in fleet_page.render_markdown(bare)
 
 
 def test_it_is_said_where_no_number_rests_on_the_profiles(tmp_path: Path) -> None:
     found = answer(read_fleet(written(tmp_path, STUDY + "calibration: h100-node\n")))
-    assert found["named"] == []
-    text = fleet_page.render_markdown(rendered(found))
+    assert found.named == ()
+    text = fleet_page.render_markdown(found)
     assert fleet_words.UNUSED in text
     assert "h100-node (nccl" not in text
     assert not fleet_words.rests_on_profiles(found)
 
 
-def rendered(document: dict[str, Any]) -> dict[str, Any]:
-    document["timings"]["total_s"] = 1.0
-    more = {"command": "", "created": "2026-11-21T12:00:00+00:00", "versions": {"dse": "0"}}
-    return document | more
-
-
-def test_notes_say_which_costs_the_rows_have(grpc: Profile) -> None:
-    row = {"model": "m", "communication": 0.5, "speedup": 1.2, "gain": 0.4, "outside": None}
-    assert model_notes({}) == []
-    assert model_notes({"models": [row]}) == [], "a document that tells nothing of profiles"
-    (note,) = model_notes({"models": [row], "profiles": []})
+def test_notes_say_which_costs_the_rows_have(grpc: Profile, tmp_path: Path) -> None:
+    bare = answer(read_fleet(written(tmp_path)))
+    row = ModelRow(model="m", communication=0.5, speedup=1.2, gain=0.4, outside=None)
+    assert model_notes(bare) == []
+    (note,) = model_notes(replace(bare, models=(row,)))
     assert note.endswith("calibration: in the study takes measured ones.")
-    parts_measured = list(measured([grpc, NODE]).described())
-    rows = [row, row | {"outside": 0.25}, row | {"outside": 0.5}]
-    known = {"models": rows, "hardware": {}, "profiles": parts_measured}
+    rows = (row, replace(row, outside=0.25), replace(row, outside=0.5))
+    known = replace(bare, models=rows, profiles=tuple(measured([grpc, NODE]).described()))
     said = model_notes(known)
     assert said[1].startswith("ps-grpc is what lab-grpc measured, a machine for every process")
     assert said[2].startswith("NCCL in one server is what h100-node measured of h100_sxm")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
-from dse.fleet.study import read_fleet
+from dse.fleet.reader import read_fleet
 from dse.study import Names, read_study
 from tests.fleet.small import HARDWARE, STUDY, written
 
@@ -97,6 +97,17 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
          "what a100-node measured is there before it; leave one of them out"),
         (("ports:", "calibration: []\nports:"), "14:14", "calibration: an empty list; write one"),
         (("ports:", "calibration: [./none.yaml]\nports:"), "14:15", "no file './none.yaml'"),
+        (("  - {ethernet: [100gbe, 40 Gbps]}\n  - {name: both,", "  {nam: both,"), "12:4",
+         "unknown key 'nam'; did you mean name?"),
+        (("ports: [allreduce-local, pearl]", "ports: perl"), "14:8", "did you mean pearl?"),
+        (("ports: [allreduce-local, pearl]", "ports:"), "14:7", "nothing is not known"),
+        (("money: {", "money: 5 #{"), "15:8", "5 is not a mapping; write money: {gpus: 1000, "),
+        (("gpus: 100", "gpus: 1.5"), "15:15", "gpus: 1.5 is not a whole number; write gpus: 1000"),
+        (("gpus: 100", "gpus: 0"), "15:15", "0 is out of range; write a value at least 1"),
+        (("fleet: small", "fleet: small\noverlap: half"), "2:10", "use none or ideal"),
+        (("fleet: small", "fleet: small\ndescription: ' '"), "2:14", "' ' is not text"),
+        (("jobs.csv", "5"), "2:13", "5 is not text; write population: pai-fleet"),
+        ((STUDY, "- a\n"), "1:1", "a mapping of keys, not a list; start with fleet: .."),
     ],
 )  # fmt: skip
 def test_a_mistake_gets_one_line(

@@ -1,15 +1,14 @@
 """What the profiles of a fleet study have measured of its jobs: parameter servers, and allreduce.
 
-The paper's model knows no software, and dse's own (:mod:`dse.fleet.beside`) takes that of gRPC and
-NCCL from the catalogue. A profile replaces it: parameter servers by what a push and a pull took,
-allreduce among the accelerators of one server by what NCCL took there, its links included.
+The paper's model knows no software, and dse's own (:mod:`dse.fleet.model_comparison`) takes that of
+gRPC and NCCL from the catalogue. A profile replaces it: parameter servers by what a push and a pull
+took, allreduce among the accelerators of one server by what NCCL took there, its links included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from dse.calibration.library_part import LibraryFit
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import octaves_outside
+from dse.fleet.document import ProfilePart
 from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE, Link, Network
@@ -124,15 +124,14 @@ class Measured:
             inside = f"NCCL by {self.inside.profile.name}"
         return f"{servers}, {inside}"
 
-    def described(self) -> Iterator[dict[str, Any]]:
-        """For the document, a row a part: what was measured with what, and how far off it was."""
+    def described(self) -> Iterator[ProfilePart]:
+        """For the document, a row a part."""
         if self.servers is not None:
             name, error = f"ps-{self.servers.transport}", self.servers.fit.error
-            yield {"part": name, **_origin(self.servers.profile), "device": None, "error": error}
+            yield _described(name, self.servers.profile, None, error)
         if self.inside is not None:
-            profile, error = self.inside.profile, self.inside.fit.error
-            origin = {**_origin(profile), "device": profile.device}
-            yield {"part": "NCCL in one server", **origin, "error": error}
+            profile = self.inside.profile
+            yield _described("NCCL in one server", profile, profile.device, self.inside.fit.error)
 
 
 NOTHING = Measured()
@@ -163,10 +162,9 @@ def parts(profile: Profile) -> Measured:
     return Measured(servers, inside)
 
 
-def _origin(profile: Profile) -> dict[str, str]:
+def _described(part: str, profile: Profile, device: str | None, error: float) -> ProfilePart:
     library = f"{profile.library} {profile.version}".strip()
-    return {"profile": profile.name, "library": library, "date": profile.date,
-            "source": profile.source}  # fmt: skip
+    return ProfilePart(part, profile.name, library, profile.date, profile.source, device, error)
 
 
 def _within(values: ArrayLike, ends: tuple[float, float]) -> Mask:

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from dse.fleet.breakdown import ALL, Priced
+from dse.fleet.breakdown import Priced
+from dse.fleet.document import ALL, Speedup, UpgradeSpeedup
 from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import RESOURCES, Hardware, step_times
 
-WAYS = ("mean_of_ratios", "aggregate", "gpu_hours")
 FIELDS = {
     "gpu": "gpu_flops_per_s",
     "memory": "memory_bytes_per_s",
@@ -52,7 +52,7 @@ class Upgrade:
         return replace(base, **peaks)
 
 
-class Speedups:
+class SpeedupSums:
     """Sums of all three kinds of speedup, which add up over classes."""
 
     def __init__(self) -> None:
@@ -81,25 +81,23 @@ class Speedups:
         for row, (hours, left) in enumerate(both):
             self.hours[row] += float(hours.sum()), float(hours @ left)
 
-    def merge(self, other: Speedups) -> None:
+    def merge(self, other: SpeedupSums) -> None:
         """Add the jobs of another."""
         self.jobs += other.jobs
         self.ratios += other.ratios
         self.hours = self.hours + other.hours
 
-    def result(self) -> dict[str, float]:
-        """By :data:`WAYS`."""
-        ratios = (self.ratios / self.jobs, *(self.hours[:, 0] / self.hours[:, 1]))
-        return {way: float(ratio) for way, ratio in zip(WAYS, ratios, strict=True)}
+    def result(self) -> Speedup:
+        """All three."""
+        run, gpu = (float(ratio) for ratio in self.hours[:, 0] / self.hours[:, 1])
+        return Speedup(self.ratios / self.jobs, run, gpu)
 
 
-def speedups(
-    found: Sequence[Priced], hardware: Hardware, overlapped: bool
-) -> dict[str, dict[str, float]]:
+def speedups(found: Sequence[Priced], hardware: Hardware, overlapped: bool) -> dict[str, Speedup]:
     """Class (and "all") -> speedup on ``hardware`` over what ``found`` was priced on."""
-    whole, out = Speedups(), {}
+    whole, out = SpeedupSums(), {}
     for entry in found:
-        own, group = Speedups(), entry.group
+        own, group = SpeedupSums(), entry.group
         after = step_times(group.architecture, group.jobs, hardware).total_s(overlapped)
         own.add(entry.total_s, after, group.run_hours, group.gpu_hours)
         whole.merge(own)
@@ -109,18 +107,18 @@ def speedups(
     return out
 
 
-def what_if(
+def speedups_by_upgrade(
     found: Sequence[Priced], base: Hardware, upgrades: Sequence[Upgrade], overlapped: bool
-) -> list[dict[str, Any]]:
+) -> tuple[UpgradeSpeedup, ...]:
     """Every upgrade alone, on top of the base."""
-    return [
-        {
-            "name": upgrade.name,
-            "changes": dict(upgrade.labels),
-            "speedup": speedups(found, upgrade.applied(base), overlapped),
-        }
+    return tuple(
+        UpgradeSpeedup(
+            upgrade.name,
+            dict(upgrade.labels),
+            speedups(found, upgrade.applied(base), overlapped),
+        )
         for upgrade in upgrades
-    ]
+    )
 
 
 def sensitivity(
@@ -132,7 +130,7 @@ def sensitivity(
         doubled: dict[str, Any] = {field: 2 * np.asarray(getattr(base, field))}
         twice = replace(base, **doubled)
         for name, ways in speedups(found, twice, overlapped).items():
-            out.setdefault(name, {})[resource] = ways["mean_of_ratios"]
+            out.setdefault(name, {})[resource] = ways.mean_of_ratios
     return out
 
 

@@ -1,0 +1,387 @@
+"""The answer to a fleet study, part by part: what fleet.json holds, and reading it back.
+
+A field is a key of the file; ``class``, ``from`` and ``to`` have other names here. Every number is
+SI, money in USD, none of them NaN. Components of a step, resources and classes are named as in
+:data:`dse.fleet.recipe.COMPONENTS`, :data:`dse.model.pai.RESOURCES` and ``ARCHITECTURES``, all jobs
+together as :data:`ALL`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+FORMAT = "dse-fleet-1"
+ALL = "all"
+_ON_REQUEST = ("facts", "assumptions", "models")  # keys that are absent where nobody asked
+_KEYS = {"architecture": "class", "source": "from", "target": "to"}
+
+
+def _renamed(*fields: str) -> dict[str, Any]:
+    """The pydantic configuration of a part in which ``fields`` go by the keys of ``_KEYS``."""
+    return {"alias_generator": lambda field: _KEYS[field] if field in fields else field}
+
+
+@dataclass(frozen=True)
+class PopulationSummary:
+    """Whose jobs they are. seed: None for a table. counted_by: GPU-hours, or cNodes."""
+
+    name: str
+    title: str
+    path: str
+    drawn: bool
+    jobs: int
+    seed: int | None
+    counted_by: str
+
+
+@dataclass(frozen=True)
+class FleetHardware:
+    """What the jobs run on, as :class:`~dse.model.pai.Hardware` has it, and the memory if told."""
+
+    gpu_flops_per_s: float
+    memory_bytes_per_s: float
+    pcie_bytes_per_s: float
+    ethernet_bytes_per_s: float
+    nvlink_bytes_per_s: float
+    efficiency: float
+    gpus_per_server: float
+    shared_pcie: bool
+    gpu_memory_bytes: float | None
+
+
+@dataclass(frozen=True)
+class CNodes:
+    """cNodes of the jobs of a class."""
+
+    mean: float
+    median: float
+    largest: float
+
+
+@dataclass(frozen=True)
+class Level:
+    """Shares of a step by component: their means, and their cumulative distributions.
+
+    ``cdf[component][k]`` is the part of the jobs whose share is at most k / (len - 1).
+    """
+
+    mean: Mapping[str, float]
+    cdf: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Both ways to count: every job once, or by what it holds of the fleet."""
+
+    job: Level
+    cnode: Level
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Where the time of one class goes, or that of all jobs."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
+
+    architecture: str
+    jobs: int
+    job_share: float
+    resource_share: float
+    cnodes: CNodes
+    levels: Levels
+
+
+@dataclass(frozen=True)
+class OwnModel:
+    """One job by dse's own model: the step, all communication, and that which nothing hides.
+
+    measured: whether a profile prices it; outside: beyond the range of what was measured.
+    """
+
+    step_s: float
+    comm_s: float
+    exposed_s: float
+    measured: bool
+    outside: bool
+
+
+@dataclass(frozen=True)
+class NamedJob:
+    """One job by the paper's model, and by dse's own."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("architecture")
+
+    name: str
+    architecture: str
+    cnodes: float
+    data_s: float
+    flops_s: float
+    memory_s: float
+    weights_s: float
+    step_s: float
+    own_model: OwnModel
+
+
+@dataclass(frozen=True)
+class ProfilePart:
+    """What a profile has measured of a fleet's jobs, with what, and how far off it was.
+
+    device: the accelerators it holds for; None for parameter servers.
+    """
+
+    part: str
+    profile: str
+    library: str
+    date: str
+    source: str
+    device: str | None
+    error: float
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Of many jobs, summed up in the three ways of :mod:`dse.fleet.upgrades`."""
+
+    mean_of_ratios: float
+    aggregate: float
+    gpu_hours: float
+
+
+@dataclass(frozen=True)
+class UpgradeSpeedup:
+    """What one upgrade gains each class. changes: resource -> its new peak as written."""
+
+    name: str
+    changes: Mapping[str, str]
+    speedup: Mapping[str, Speedup]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Jobs with ``above < value <= upto``, and the shares of them that gain.
+
+    upto: None where the bin is open.
+    """
+
+    above: float
+    upto: float | None
+    jobs: int
+    gain_per_cnode: float
+    gain_throughput: float
+
+
+@dataclass(frozen=True)
+class Port:
+    """The jobs of one class, moved to another architecture: see :func:`dse.fleet.ports.port`."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("source", "target")
+
+    source: str
+    target: str
+    jobs: int
+    cannot: float
+    gain_per_cnode: float
+    gain_throughput: float
+    jobs_that_gain_per_cnode: int
+    jobs_that_gain_and_finish_later: int
+    mean_speedup_per_cnode: float | None
+    mean_throughput_ratio: float | None
+    largest_speedup_per_cnode: float | None
+    speedup_if_those_move_that_gain_per_cnode: Speedup
+    by_cnodes: tuple[Bin, ...]
+    by_weight_share: tuple[Bin, ...]
+    fleet_speedup_by_gpu_hours: float
+
+
+@dataclass(frozen=True)
+class UpgradeWorth:
+    """What an upgrade costs and saves; None where it has no price. basis: how that adds up."""
+
+    name: str
+    capital_usd: float | None
+    basis: str
+    gpu_hours_saved_per_year: float
+    saved_usd_per_year: float
+    worth_usd_per_gpu: float
+    cost_usd_per_year: float | None
+    net_usd_per_year: float | None
+    payback_years: float | None
+
+
+@dataclass(frozen=True)
+class PortWorth:
+    """What moving the jobs saves that gain per cNode. finish_later: how many of them do."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _renamed("target")
+
+    target: str
+    jobs: int
+    finish_later: int
+    gpu_hours_saved_per_year: float
+    saved_usd_per_year: float
+    worth_usd_per_gpu: float
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Upgrades and ports in money, over a fleet of so many accelerators at these prices."""
+
+    gpus: int
+    busy: float
+    gpu_hours_per_year: float
+    gpu_hour_usd: float
+    accelerator: str
+    years: float
+    gpus_per_nic: int
+    upgrades: tuple[UpgradeWorth, ...]
+    ports: tuple[PortWorth, ...]
+
+
+@dataclass(frozen=True)
+class SourceRow:
+    """A fact behind the numbers, as it is cited."""
+
+    item: str
+    fact: str
+    value: str
+    source: str
+    url: str
+    accessed: str
+    date: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds to have the jobs, to price them, and in all."""
+
+    population_s: float
+    model_s: float
+    total_s: float
+
+
+@dataclass(frozen=True)
+class PaperFact:
+    """One published number or name, and ours; from low to high they agree.
+
+    source: where it was read. why: what set it, or what it follows from. role: empty where no
+    agreement is expected. ok: None where what was assumed decides it, or nothing does.
+    """
+
+    paper: str
+    fact: str
+    published: float | str
+    computed: float | str
+    low: float | None
+    high: float | None
+    role: str
+    source: str
+    why: str
+    ok: bool | None
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """The facts under one other assumption; None where that does not change the fact's meaning.
+
+    gain: part of the PS/Worker jobs that gain from AllReduce-Local. speedup: from the recipe's
+    Ethernet to 100 Gbps.
+    """
+
+    assumption: str
+    gain: float | None
+    speedup: float | None
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """The paper's two facts about PS/Worker jobs by one model.
+
+    communication: mean share of the step that it takes, hidden parts left out. speedup: from the
+    hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
+    per second as AllReduce-Local. outside: part of the jobs beyond what was measured; None where
+    nothing measured counts.
+    """
+
+    model: str
+    communication: float
+    speedup: float
+    gain: float
+    outside: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetDocument:
+    """Everything about a fleet.
+
+    hashes: sha256 of the study, population, price list and profiles. whole: the class under which
+    all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
+    facts, assumptions, models: what the paper published, beside this; None where nobody asked.
+    """
+
+    format: str
+    fleet: str
+    description: str
+    path: str
+    hashes: Mapping[str, str]
+    study_text: str
+    population: PopulationSummary
+    hardware: FleetHardware
+    hardware_labels: Mapping[str, str]
+    overlap: str
+    whole: str
+    classes: tuple[Breakdown, ...]
+    named: tuple[NamedJob, ...]
+    profiles: tuple[ProfilePart, ...]
+    sensitivity: Mapping[str, Mapping[str, float]]
+    most_sensitive: Mapping[str, str]
+    upgrades: tuple[UpgradeSpeedup, ...]
+    ports: tuple[Port, ...]
+    money: Worth | None
+    sources: tuple[SourceRow, ...]
+    timings: Timings
+    facts: tuple[PaperFact, ...] | None = None
+    assumptions: tuple[Assumption, ...] | None = None
+    models: tuple[ModelRow, ...] | None = None
+    command: str
+    created: str
+    versions: Mapping[str, str]
+
+    @property
+    def all_jobs(self) -> Breakdown:
+        """The breakdown of all jobs."""
+        return next(row for row in self.classes if row.architecture == self.whole)
+
+
+def plain(document: FleetDocument) -> dict[str, Any]:
+    """The document as fleet.json holds it."""
+    from pydantic import TypeAdapter
+
+    absent = {key for key in _ON_REQUEST if getattr(document, key) is None}
+    adapter = TypeAdapter(FleetDocument)
+    found: dict[str, Any] = adapter.dump_python(
+        document, mode="json", by_alias=True, exclude=absent
+    )
+    return found
+
+
+def from_plain(found: object) -> FleetDocument:
+    """The document that :func:`plain` gave. Raises ValueError that says what is missing or wrong.
+
+    Of several missing keys the first is named in the order of the alphabet.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(FleetDocument).validate_python(found)
+    except ValidationError as cause:
+        errors = cause.errors(include_url=False)
+    places = {".".join(map(str, error["loc"])): error for error in errors}
+    missing = sorted(place for place, error in places.items() if error["type"] == "missing")
+    if missing:
+        raise ValueError(f"has no '{missing[0]}'")
+    place, error = next(iter(places.items()))
+    raise ValueError(f"{place}: {error['msg'][:1].lower()}{error['msg'][1:]}")

@@ -1,0 +1,64 @@
+"""The document of a fleet: written to fleet.json and read back, the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.fleet import answer, from_plain, plain, read_fleet
+from dse.fleet.document import FleetDocument
+from tests.fleet.small import STUDY, TABLE, written
+
+NAMED = "\n".join(
+    f"{line},{'name' if at == 0 else f'job{at}'}" for at, line in enumerate(TABLE.splitlines())
+)
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> FleetDocument:
+    study = STUDY + "calibration: h100-node\n"
+    path = written(tmp_path_factory.mktemp("fleet"), study, NAMED)
+    return answer(read_fleet(path), with_facts=True, command="dse fleet", versions={"dse": "0"})
+
+
+def test_what_is_read_back_is_what_was_written(document: FleetDocument) -> None:
+    text = json.dumps(plain(document), allow_nan=False)
+    again = from_plain(json.loads(text))
+    assert again == document
+    assert json.dumps(plain(again)) == text
+
+
+def test_keys_that_are_words_of_the_language_keep_their_names(document: FleetDocument) -> None:
+    found = plain(document)
+    assert [row["class"] for row in found["classes"]][-1] == "all"
+    assert {job["class"] for job in found["named"]} >= {"ps-worker"}
+    assert (found["ports"][0]["from"], found["ports"][0]["to"]) == ("ps-worker", "allreduce-local")
+    assert found["money"]["ports"][0]["to"] == "allreduce-local"
+
+
+def test_what_nobody_asked_for_is_not_in_it(tmp_path: Path) -> None:
+    bare = plain(answer(read_fleet(written(tmp_path))))
+    assert not {"facts", "assumptions", "models"} & set(bare)
+    assert from_plain(bare).facts is None
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [("profiles", "has no 'profiles'"), ("classes", "has no 'classes'"),
+     ("command", "has no 'command'")],
+)  # fmt: skip
+def test_a_key_that_is_missing_is_named(document: FleetDocument, key: str, problem: str) -> None:
+    found = plain(document)
+    del found[key]
+    with pytest.raises(ValueError, match=problem):
+        from_plain(found)
+
+
+def test_a_value_of_another_kind_is_named_with_its_place(document: FleetDocument) -> None:
+    found: dict[str, Any] = plain(document)
+    found["classes"][1]["jobs"] = "many"
+    with pytest.raises(ValueError, match=r"^classes\.1\.jobs: input should be a valid integer"):
+        from_plain(found)
