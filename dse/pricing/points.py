@@ -19,7 +19,9 @@ from dse.calibration.hardware_names import same_device, same_kind
 from dse.catalog import PriceList
 from dse.model import compute, money, overlap, precision, step
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
+from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, Mask
+from dse.model.collectives import node_count
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
@@ -29,6 +31,8 @@ from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
+# Axes that an aggregation has or has not.
+OF_SUMMING = SERVER_AXES | FUSION_AXES | {"bucket"}
 _COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
 
 
@@ -493,6 +497,29 @@ class Points:
         """What of a single point was not measured; empty where all of it was."""
         return self.summing.evidence.why_outside(self.gradients, self)
 
+    def immaterial(self) -> tuple[str, ...]:
+        """The axes that change nothing of a single point.
+
+        One accelerator sums nothing, one node needs neither network nor servers, and an aggregation
+        has its own axes.
+        """
+        gpus, nodes = _first(self.gpus), _first(node_count(self.gpus, self.gpus_per_node))
+        found = set(OF_SUMMING) - (self.aggregation.axes if gpus > 1 else frozenset())
+        if gpus <= 1:
+            found.add("aggregation")
+        if nodes <= 1:
+            found |= {"inter_node", "nics_per_node", *SERVER_AXES}
+        if gpus <= nodes:
+            found.add("intra_node")
+        return tuple(sorted(found & set(self.coordinates)))
+
+    def serving(self) -> int | None:
+        """How many parameter servers sum the gradients of a single point; None where none do."""
+        several = _first(node_count(self.gpus, self.gpus_per_node)) > 1
+        if not several or not self.aggregation.axes & SERVER_AXES:
+            return None
+        return int(_first(self.servers))
+
     def measured(self) -> bool:
         """Whether profiles price the aggregation of all points."""
         return self.summing.evidence.measured(self.gradients, self)
@@ -524,3 +551,7 @@ class Points:
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
         )
+
+
+def _first(values: Array) -> float:
+    return float(np.ravel(values)[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.words import (
+    EVIDENCE,
     INTERVAL,
     aim,
     choice,
@@ -154,6 +155,6 @@ def _how_sure(document: RunDocument) -> str:
     if base.interval and point.interval:
         mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
         text += f" (a step takes {mine}, the baseline's {theirs})"
-    if name == "extrapolated":
-        text += "; it lies outside the measured range, where that is only a guide"
+    if name != EVIDENCE["inside"][0]:
+        text += f". {sentence.rstrip('.')}"
     return f"{text}. Prices carry no interval."

@@ -263,14 +263,12 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
 
 
 def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
-    count = sum(point.extrapolated for point in front)
+    found = sum(point.extrapolated for point in front)
     if problem.closed:
-        return Extrapolated(front=count, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
+        return Extrapolated(front=found, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
     return Extrapolated(
-        front=count,
-        why="A point counts as extrapolated when its gradients are summed over a link, a number "
-        "of ranks or nodes, an algorithm, an element type or a message size that no profile of "
-        "this study has measured; where the library chose the algorithm, also with other ranks per "
-        "node or on another accelerator. Copies between device and host memory are priced from the "
-        "catalogue always.",
+        front=found,
+        why="The measured range is of ranks, nodes, message sizes, algorithms and links; where "
+        "the library chose the algorithm, also of ranks per node and of the accelerator. Element "
+        "sizes count where the host adds the elements, and for small messages.",
     )

@@ -90,7 +90,9 @@ class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
     config: axis -> label, '' where it does not apply. numbers: the exact values of continuous axes.
-    objectives: quantity -> value. ties: points exactly as good, of which some are listed in
+    objectives: quantity -> value. evidence: what stands behind the price of its communication, a
+    key of :data:`dse.report.words.EVIDENCE`. immaterial: axes that change nothing of it. servers:
+    parameter servers, where they sum. ties: points exactly as good, of which some are listed in
     ``tied``. None is unknown, or does not apply.
     """
 
@@ -100,6 +102,7 @@ class Point:
     throughput_samples_per_s: float | None
     step_s: float | None
     extrapolated: bool
+    evidence: str = ""
     why_outside: tuple[str, ...] = ()
     interval: Interval | None
     costs: Costs
@@ -111,6 +114,8 @@ class Point:
     comm_s: float | None
     chosen: RuledAlgorithms | None = None
     closed: PaiStep | None = None
+    immaterial: tuple[str, ...] = ()
+    servers: int | None = None
     ties: int = 0
     tied: tuple[Mapping[str, str], ...] = ()
 

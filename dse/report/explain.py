@@ -36,7 +36,7 @@ def lines(point: Explained) -> list[str]:
             said = "  (does not matter here)"
         if label:
             out.append(f"{name:<16} {label}{said}")
-    if words.served(point) and not point.config.get(_SERVERS):
+    if point.servers is not None and not point.config.get(_SERVERS):
         out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
     step_s = point.step_s
     if step_s is None:
@@ -86,8 +86,11 @@ def lines(point: Explained) -> list[str]:
 
 def _calibration(point: Explained) -> str:
     """What was measured of the point."""
-    if point.extrapolated:
-        return "outside the measured range"
-    if point.comm_s == 0:
-        return "nothing is communicated, so no measured run is needed"
-    return "inside the measured range"
+    return {
+        "inside": "inside the measured range",
+        "near": "near the measured range, at most one doubling beyond",
+        "far": "far outside the measured range",
+        words.CATALOGUE: "not measured, priced from the catalogue",
+        words.FORMULA: "a formula, of which nothing is measured",
+        words.SILENT: "nothing is communicated, so no measured run is needed",
+    }[point.evidence]

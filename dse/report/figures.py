@@ -22,8 +22,8 @@ _GROUPS = (("#7fa3d1", "circle"), ("#d9a766", "square"), ("#86b58f", "diamond"),
            ("#b3ab62", "pentagon"), ("#9a93cf", "star-square"),
            ("#a8b0ba", "hexagon"))  # fmt: skip
 # What stands behind a point of the front: filled where it was measured.
-_BEHIND = {"calibrated": "circle", "no communication": "square", "extrapolated": "circle-open",
-           "not measured": "diamond-open"}  # fmt: skip
+_BEHIND = {"measured": "circle", "no communication": "square", "near measured": "circle-dot",
+           "far from measured": "circle-open", "not measured": "diamond-open"}  # fmt: skip
 
 
 def front_figure(document: RunDocument) -> str:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
+from dse.calibration.evidence import Grade
 from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
@@ -32,6 +33,7 @@ from dse.report.design_point import (
     StepTerms,
     Summing,
 )
+from dse.report.words import CATALOGUE, FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
@@ -55,6 +57,7 @@ def describe(
         throughput_samples_per_s=_scalar(evaluation["throughput"]),
         step_s=_scalar(step.step_s),
         extrapolated=bool(outside),
+        evidence=_evidence(points, _scalar(step.comm_s)),
         why_outside=tuple(outside),
         interval=_interval(problem, values),
         costs=Costs(
@@ -77,6 +80,8 @@ def describe(
         comm_s=_scalar(step.comm_s),
         chosen=_ruled(points),
         closed=_pai_step(points),
+        immaterial=points.immaterial(),
+        servers=points.serving(),
         ties=front.ties if front else 0,
         tied=tuple(dict(labels) for labels in front.tied) if front else (),
     )
@@ -99,6 +104,17 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         ),
         constraints={reason: bool(mask.all()) for reason, mask in checks},
     )
+
+
+def _evidence(points: Points, comm_s: float | None) -> str:
+    """What stands behind the price of communication: a key of ``words.EVIDENCE``."""
+    if not points.problem.step_model.measurable:
+        return FORMULA
+    if comm_s == 0:
+        return SILENT
+    if not points.measured():
+        return CATALOGUE
+    return Grade(int(np.max(points.grade()))).name.lower()
 
 
 def _ruled(points: Points) -> RuledAlgorithms | None:

@@ -74,7 +74,10 @@ def _binds(document: RunDocument) -> dict[str, Any]:
 
 
 def _calibration(document: RunDocument) -> dict[str, Any]:
-    return {"profiles": [profile(item) for item in document.calibration]}
+    return {
+        "profiles": [profile(item) for item in document.calibration],
+        "evidence": words.evidence_lines(document),
+    }
 
 
 def _inputs(document: RunDocument) -> dict[str, Any]:

@@ -112,7 +112,8 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
     axes = axis_names(document)
     senses = document.objectives.minimized
     objectives = [document.objectives.named(sense) for sense in senses]
-    header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated"]
+    header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated",
+              "evidence"]  # fmt: skip
     rows: list[list[object]] = []
     for point in document.front:
         prices = [words.cost(document, point, sense) for sense in senses]
@@ -124,6 +125,7 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
                 point.step_s,
                 point.throughput_samples_per_s,
                 "true" if point.extrapolated else "false",
+                point.evidence,
             ]
         )
     return header, rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log10
@@ -47,11 +48,18 @@ OBJECTIVES: Mapping[str, Objective] = {
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
-# Axes of what one accelerator does not do, of what joins nodes, and of servers, which do both.
-OF_AGGREGATION = frozenset({"aggregation", "bucket", "fusion_buffer", "fusion_cycle"})
-BETWEEN_NODES = frozenset({"inter_node", "nics_per_node"})
-OF_SERVERS = frozenset({"ps_servers", "ps_placement"})
-WITH_SERVERS = ("ps-", "grpc")  # how an aggregation begins that has servers; grpc: an approach
+FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
+# What stands behind the price of communication: short, and in a sentence.
+EVIDENCE = {
+    "inside": ("measured", "Its communication lies inside the measured range."),
+    "near": ("near measured", "Its communication lies just beyond the measured range: every count, "
+             "size and speed is within one doubling of it."),
+    "far": ("far from measured", "Its communication lies far outside the measured range, where the "
+            "interval is only a guide."),
+    CATALOGUE: ("not measured", "Its communication was never measured; catalogue values stand in."),
+    FORMULA: ("not measured", "It is priced by the PAI paper's formula; nothing was measured."),
+    SILENT: ("no communication", "It communicates nothing; computing is priced by assumption."),
+}  # fmt: skip
 
 
 def objective(document: RunDocument, name: str) -> Objective:
@@ -162,29 +170,13 @@ def show_cost(document: RunDocument, point: Point, sense: Sense = "minimize") ->
 
 
 def matters(point: Point, axis: str) -> bool:
-    """Whether an axis does anything at a point.
-
-    One accelerator aggregates nothing, one node needs neither network nor servers, one accelerator
-    of a node no link to others.
-    """
-    if axis in OF_SERVERS:
-        return served(point)
-    if axis in BETWEEN_NODES:
-        return point.nodes > 1
-    if axis == "intra_node":
-        return point.gpus > point.nodes
-    return point.gpus > 1 or axis not in OF_AGGREGATION
+    """Whether an axis does anything at a point."""
+    return axis not in point.immaterial
 
 
 def label(point: Point, axis: str) -> str:
     """What a point has of an axis; empty where the axis does not apply or matter."""
     return point.config.get(axis, "") if matters(point, axis) else ""
-
-
-def served(point: Point) -> bool:
-    """Whether parameter servers aggregate here."""
-    aggregation = point.config.get("aggregation", "")
-    return point.nodes > 1 and aggregation.startswith(WITH_SERVERS)
 
 
 def describe(point: Point) -> str:
@@ -202,16 +194,44 @@ def describe(point: Point) -> str:
 
 
 def says_who(point: Point) -> tuple[str, str]:
-    """(short name, sentence) for what stands behind a point's numbers."""
-    if point.comm_s == 0:
-        return "no communication", "Nothing is communicated; computing is priced by assumption."
-    if point.closed:
-        return "not measured", "It is priced by the PAI paper's formula; nothing was measured."
-    if not point.interval:
-        return "not measured", "Its transport was never measured; catalogue values stand in."
-    if point.extrapolated:
-        return "extrapolated", "Calibrated, but this point lies outside the measured range."
-    return "calibrated", "Calibrated by real runs, and inside the measured range."
+    """(short name, sentence) for what stands behind the price of a point's communication."""
+    return EVIDENCE[point.evidence or ("far" if point.extrapolated else "inside")]
+
+
+def evidence_lines(document: RunDocument) -> list[str]:
+    """How many points of the front were measured like that, in sentences that add up."""
+    found = Counter(point.evidence for point in document.front)
+    total = document.counts.front
+    summed = total - found[SILENT]
+    if found[FORMULA]:
+        return [document.extrapolated.why]
+    if not summed:
+        return ["No point of the front communicates."]
+    lines = []
+    if found[CATALOGUE] == summed:
+        lines.append(
+            "No communication of the front was measured: all of it is priced from the catalogue, "
+            "so no interval can be given."
+        )
+    elif found[CATALOGUE]:
+        lines.append(
+            f"{count(found[CATALOGUE])} of {count(total)} front points are priced from the "
+            "catalogue alone and have no interval: no profile of this study measured their "
+            "aggregation."
+        )
+    near, far, inside = found["near"], found["far"], found["inside"]
+    if inside == summed:
+        lines.append("Every point of the front that communicates lies inside the measured range.")
+    elif near or far:
+        lines.append(
+            f"Of the front points that a profile prices, {count(inside)} are inside the measured "
+            f"range, {count(near)} near it (at most one doubling beyond) and {count(far)} far "
+            "outside it, where intervals are only a guide."
+        )
+        lines.append(document.extrapolated.why)
+    if not document.calibration:
+        lines.append("`dse calibrate run` measures this machine in a minute.")
+    return lines
 
 
 def work(document: RunDocument) -> str:
