@@ -1,28 +1,27 @@
-"""The quantities a constraint or an objective can name, computed when first asked for."""
+"""Priced points, whose quantities are computed when first asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import node_count
 from dse.model.money import Cost
 from dse.model.step import StepTime
+from dse.study.quantities import QUANTITIES
 
-SECONDS_PER_HOUR = 3600.0
+# Quantities that follow from the step and the baseline.
 FROM_STEP = frozenset({"speedup", "throughput", "step"})
 
 
 @dataclass
 class Evaluation(Mapping[str, Array]):
-    """Priced points: terms, and by name every quantity of :data:`QUANTITIES`.
+    """Priced points: terms, and by name every quantity of a study.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
     the profile that prices the aggregation knows what it costs on as many nodes. graded: computes
@@ -46,7 +45,7 @@ class Evaluation(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._known:
-            self._known[name] = QUANTITIES[name](self)
+            self._known[name] = np.asarray(QUANTITIES[name].value(self))
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -85,40 +84,3 @@ class Evaluation(Mapping[str, Array]):
             if name not in FROM_STEP:  # those follow from the step and the baseline
                 mask = mask & (np.isfinite(self[name]) | ~self.priced)
         return np.asarray(mask)
-
-
-def _throughput(e: Evaluation) -> Array:
-    return np.asarray(e["global_batch"] / e.step.step_s)
-
-
-def _speedup(e: Evaluation) -> Array:
-    # One pass over the points: the small numerator first.
-    return np.asarray((e["global_batch"] / e.baseline_samples_per_s) / e.step.step_s)
-
-
-QUANTITIES: Mapping[str, Callable[[Evaluation], Array]] = MappingProxyType(
-    {
-        "speedup": _speedup,
-        "throughput": _throughput,
-        "step": lambda e: e.step.step_s,
-        "compute": lambda e: e.step.compute_s,
-        "comm": lambda e: e.step.comm_s,
-        "exposed": lambda e: e.step.exposed_s,
-        "capital": lambda e: e.cost.capital_usd,
-        "hourly": lambda e: e.cost.rental_usd_per_hour,
-        "tco": lambda e: e.cost.tco_usd_per_hour,
-        "power": lambda e: e.cost.power_w,
-        "time_to_target": lambda e: np.asarray(e.target_samples / e["throughput"]),
-        "energy": lambda e: np.asarray(e["power"] * e["time_to_target"]),
-        "per_run": lambda e: np.asarray(e["hourly"] * e["time_to_target"] / SECONDS_PER_HOUR),
-        "gpus": lambda e: e.gpus,
-        "gpus_per_node": lambda e: e.gpus_per_node,
-        "nodes": lambda e: node_count(e.gpus, e.gpus_per_node),
-        "batch_per_gpu": lambda e: e.batch_per_gpu,
-        "global_batch": lambda e: np.asarray(e.gpus * e.batch_per_gpu),
-        "nics_per_node": lambda e: e.nics_per_node,
-        "ps_servers": lambda e: e.servers,
-        "bucket": lambda e: np.asarray(e.bucket_bytes),
-        "memory_slack": lambda e: e.memory_slack_bytes,
-    }
-)

@@ -38,22 +38,11 @@ from dse.report.points import describe
 from dse.report.recommendation import recommended, why
 from dse.search.guided import number_name
 from dse.search.run import Outcome
-from dse.study import Axis
+from dse.study import QUANTITIES, Axis
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
-UNITS = {
-    "speedup": "x",
-    "throughput": "samples/s",
-    "capital": "USD",
-    "hourly": "USD/hour",
-    "tco": "USD/hour",
-    "power": "W",
-    "per_run": "USD",
-    "energy": "J",
-    "time_to_target": "s",
-    "step": "s",
-}
+UNITS = {name: row.phrase.unit for name, row in QUANTITIES.items() if row.phrase}
 
 
 def build(

@@ -10,6 +10,7 @@ from dse.report import tables, words
 from dse.report.design_point import Point
 from dse.report.document import ALSO, RunDocument
 from dse.report.style import GRID
+from dse.study.quantities import Phrase
 
 LOG_SPAN = 10.0
 # Little is green, much is dark; no shade is too pale for a thin marker on white.
@@ -22,9 +23,7 @@ def wide(low: float, high: float) -> bool:
     return low > 0 and high > LOG_SPAN * low
 
 
-def axis(
-    place: Any, how: words.Objective, front: Sequence[Any], sample: Sequence[Any], cut: float
-) -> None:
+def axis(place: Any, how: Phrase, front: Sequence[Any], sample: Sequence[Any], cut: float) -> None:
     """Set up an axis of a chart: log where the span asks for it.
 
     ``cut``: the share of the sample that may fall below.

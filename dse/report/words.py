@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any, TypeAlias
 
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
+from dse.study.quantities import QUANTITIES, Phrase
 
 Document: TypeAlias = Mapping[str, Any]  # of a fleet
 
@@ -22,29 +22,6 @@ _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "m
 _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 
 
-@dataclass(frozen=True)
-class Objective:
-    """How one objective is spoken of: ``verb value tail``, and what its least point is called."""
-
-    title: str
-    unit: str
-    verb: str
-    tail: str
-    least: str
-
-
-OBJECTIVES: Mapping[str, Objective] = {
-    "speedup": Objective("speedup", "x", "runs", "as fast as the baseline", ""),
-    "throughput": Objective("throughput", "samples/s", "trains", "", ""),
-    "capital": Objective("purchase price", "USD", "costs", "to buy", "cheapest"),
-    "hourly": Objective("rental", "USD/hour", "costs", "to rent", "cheapest"),
-    "tco": Objective("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
-    "power": Objective("power", "W", "draws", "", "least power-hungry"),
-    "per_run": Objective("cost per run", "USD", "costs", "per run", "cheapest"),
-    "energy": Objective("energy per run", "J", "uses", "per run", "most frugal"),
-    "time_to_target": Objective("time to target", "s", "takes", "to the target", "quickest"),
-    "step": Objective("step time", "s", "takes", "per step", "quickest"),
-}
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
@@ -62,10 +39,12 @@ EVIDENCE = {
 }  # fmt: skip
 
 
-def objective(document: RunDocument, name: str) -> Objective:
+def objective(document: RunDocument, name: str) -> Phrase:
     """How to speak of an objective; one that is not known here goes by its own name."""
-    unit = document.units.get(name, "")
-    return OBJECTIVES.get(name) or Objective(name.replace("_", " "), unit, "needs", "", "least")
+    known = QUANTITIES.get(name)
+    if known is not None and known.phrase is not None:
+        return known.phrase
+    return Phrase(name.replace("_", " "), document.units.get(name, ""), "needs")
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -154,7 +133,7 @@ def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
     return bounds.speedup
 
 
-def aim(document: RunDocument, sense: Sense) -> Objective:
+def aim(document: RunDocument, sense: Sense) -> Phrase:
     """How to speak of the objective that the study has for ``sense``."""
     return objective(document, document.objectives.named(sense))
 

@@ -14,12 +14,11 @@ from dse.pricing.points import Points
 from dse.pricing.problem import Problem
 from dse.pricing.quantities import Evaluation
 from dse.study import Study
+from dse.study.quantities import QUANTITIES
 from dse.study.space import Box
 
 # Quantities that communication changes; all others are the same without it.
-OF_THE_STEP = frozenset(
-    {"speedup", "throughput", "step", "comm", "exposed", "time_to_target", "per_run", "energy"}
-)
+OF_THE_STEP = frozenset(name for name, row in QUANTITIES.items() if row.communication)
 
 SCREENED_FROM = 1 << 18  # points; pricing all of a smaller box takes no longer than screening it
 

@@ -1,53 +1,148 @@
-"""What the model computes for a point, by the names constraints and objectives use."""
+"""What the model computes for a point: one row a quantity.
+
+Constraints, objectives, columns of tables, words and documents follow from the row alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+SECONDS_PER_HOUR = 3600.0
+
+
+class PricedPoints(Protocol):
+    """What a quantity is computed of; arrays in SI units that broadcast to the points' shape.
+
+    By name also every other quantity: ``points["power"]``.
+    """
+
+    step: Any
+    cost: Any
+    gpus: Any
+    gpus_per_node: Any
+    batch_per_gpu: Any
+    nics_per_node: Any
+    servers: Any
+    bucket_bytes: Any
+    memory_slack_bytes: Any
+    target_samples: float
+    baseline_samples_per_s: float
+
+    def __getitem__(self, name: str) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """How an objective is spoken of: ``verb value tail``, and what its least point is called."""
+
+    title: str
+    unit: str
+    verb: str
+    tail: str = ""
+    least: str = "least"
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A column of results: its dimension (a key of ``units.DIMENSIONS``), and its meaning.
+    """A number of every point.
 
-    ``objective`` is the sense in which it may be an objective. ``needs_target``: it is about a
-    whole run, so the study must say how long one is.
+    column: its name in tables, unit included. dimension: a key of ``units.DIMENSIONS``. doc: its
+    meaning. value: computes it. objective: the sense in which it may be one, with its ``phrase``.
+    communication: whether what is communicated changes it. needs_target: it is about a whole run,
+    so the study must say how long one is.
     """
 
+    name: str
+    column: str
     dimension: str
     doc: str
+    value: Callable[[PricedPoints], NDArray[np.float64]]
     objective: Literal["maximize", "minimize"] | None = None
+    phrase: Phrase | None = None
+    communication: bool = False
     needs_target: bool = False
 
 
 _MAX: Literal["maximize"] = "maximize"
 _MIN: Literal["minimize"] = "minimize"
 
-QUANTITIES: dict[str, Quantity] = {
-    "speedup": Quantity("count", "throughput over that of the baseline", _MAX),
-    "throughput": Quantity("samples_per_s", "samples trained per second", _MAX),
-    "capital": Quantity("usd", "purchase price of the cluster", _MIN),
-    "hourly": Quantity("usd_per_hour", "rent of the cluster", _MIN),
-    "tco": Quantity("usd_per_hour", "amortised purchase and electricity", _MIN),
-    "power": Quantity("watt", "electrical power of the cluster, cooling included", _MIN),
-    "per_run": Quantity("usd", "cost of training to the target", _MIN, needs_target=True),
-    "time_to_target": Quantity("seconds", "time to train to the target", _MIN, needs_target=True),
-    "energy": Quantity(
-        "joule", "electricity of training to the target, cooling included", _MIN, needs_target=True
-    ),
-    "step": Quantity("seconds", "time of one training step", _MIN),
-    "compute": Quantity("seconds", "part of the step that computes"),
-    "comm": Quantity("seconds", "communication of a step, hidden or not"),
-    "exposed": Quantity("seconds", "communication of a step that nothing hides"),
-    "memory_slack": Quantity("bytes", "memory of an accelerator that stays free"),
-    "global_batch": Quantity("samples", "samples of one step on all accelerators"),
-    "gpus": Quantity("count", "accelerators that train"),
-    "nodes": Quantity("count", "nodes of the cluster"),
-    "batch_per_gpu": Quantity("samples", "samples of one step on one accelerator"),
-    "gpus_per_node": Quantity("count", "accelerators of a node"),
-    "nics_per_node": Quantity("count", "network cards of a node"),
-    "ps_servers": Quantity("count", "parameter servers"),
-    "bucket": Quantity("bytes", "size of a fused message of gradients"),
-}
+
+def _speedup(p: PricedPoints) -> NDArray[np.float64]:
+    # One pass over the points: the small numerator first.
+    return np.asarray((p["global_batch"] / p.baseline_samples_per_s) / p.step.step_s)
+
+
+def _nodes(p: PricedPoints) -> NDArray[np.float64]:
+    return np.asarray(np.ceil(np.asarray(p.gpus, dtype=np.float64) / p.gpus_per_node))
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
+    row.name: row
+    for row in (
+        Quantity("speedup", "speedup", "count", "throughput over that of the baseline", _speedup,
+                 _MAX, Phrase("speedup", "x", "runs", "as fast as the baseline", ""),
+                 communication=True),
+        Quantity("throughput", "throughput_samples_per_s", "samples_per_s",
+                 "samples trained per second", lambda p: p["global_batch"] / p.step.step_s,
+                 _MAX, Phrase("throughput", "samples/s", "trains", least=""), communication=True),
+        Quantity("capital", "capital_usd", "usd", "purchase price of the cluster",
+                 lambda p: p.cost.capital_usd,
+                 _MIN, Phrase("purchase price", "USD", "costs", "to buy", "cheapest")),
+        Quantity("hourly", "rent_usd_per_hour", "usd_per_hour", "rent of the cluster",
+                 lambda p: p.cost.rental_usd_per_hour,
+                 _MIN, Phrase("rental", "USD/hour", "costs", "to rent", "cheapest")),
+        Quantity("tco", "ownership_usd_per_hour", "usd_per_hour",
+                 "amortised purchase and electricity", lambda p: p.cost.tco_usd_per_hour,
+                 _MIN,
+                 Phrase("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest")),
+        Quantity("power", "power_w", "watt", "electrical power of the cluster, cooling included",
+                 lambda p: p.cost.power_w,
+                 _MIN, Phrase("power", "W", "draws", least="least power-hungry")),
+        Quantity("per_run", "run_usd", "usd", "cost of training to the target",
+                 lambda p: p["hourly"] * p["time_to_target"] / SECONDS_PER_HOUR,
+                 _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
+                 communication=True, needs_target=True),
+        Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
+                 lambda p: p.target_samples / p["throughput"],
+                 _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
+                 communication=True, needs_target=True),
+        Quantity("energy", "run_energy_j", "joule",
+                 "electricity of training to the target, cooling included",
+                 lambda p: p["power"] * p["time_to_target"],
+                 _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
+                 communication=True, needs_target=True),
+        Quantity("step", "step_s", "seconds", "time of one training step",
+                 lambda p: p.step.step_s,
+                 _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
+                 communication=True),
+        Quantity("compute", "compute_s", "seconds", "part of the step that computes",
+                 lambda p: p.step.compute_s),
+        Quantity("comm", "comm_s", "seconds", "communication of a step, hidden or not",
+                 lambda p: p.step.comm_s, communication=True),
+        Quantity("exposed", "exposed_s", "seconds", "communication of a step that nothing hides",
+                 lambda p: p.step.exposed_s, communication=True),
+        Quantity("memory_slack", "memory_slack_bytes", "bytes",
+                 "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
+        Quantity("global_batch", "global_batch", "samples",
+                 "samples of one step on all accelerators", lambda p: p.gpus * p.batch_per_gpu),
+        Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
+        Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),
+        Quantity("batch_per_gpu", "batch_per_gpu", "samples",
+                 "samples of one step on one accelerator", lambda p: p.batch_per_gpu),
+        Quantity("gpus_per_node", "gpus_per_node", "count", "accelerators of a node",
+                 lambda p: p.gpus_per_node),
+        Quantity("nics_per_node", "nics_per_node", "count", "network cards of a node",
+                 lambda p: p.nics_per_node),
+        Quantity("ps_servers", "ps_servers", "count", "parameter servers", lambda p: p.servers),
+        Quantity("bucket", "bucket_bytes", "bytes", "size of a fused message of gradients",
+                 lambda p: np.asarray(p.bucket_bytes)),
+    )
+})  # fmt: skip
 
 BUILTINS = {"fits_memory": "the state of training fits the memory of an accelerator"}

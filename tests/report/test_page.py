@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from dse.report import page, sections, tables, words
+from dse.report import page, sections, tables
 from dse.report.document import RunDocument
+from dse.study import QUANTITIES
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
 
@@ -105,7 +106,7 @@ def test_the_page_says(seen: Reader, text: str) -> None:
 def test_a_page_of_three_objectives_names_all(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     text = " ".join(Reader(page.render_page(run)).text.split())
-    titles = [words.OBJECTIVES[name].title for name in ("speedup", cost, also)]
+    titles = [QUANTITIES[name].phrase.title for name in ("speedup", cost, also)]
     assert f"in {titles[0]}, {titles[1]} or {titles[2]} and as good in the others" in text
     assert f"The colour of a front point is its {titles[2]}." in text
     tiles = [label for label, _, _ in sections.tiles(run)]
