@@ -98,8 +98,8 @@ def breakdown_s(case: Case, model: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{case.workload}.yaml")
         path.write_text(study(case, model), encoding="utf-8")
-        found = dse.evaluate(dse.load_study(path), [{}])
-    step, compute, exposed = (float(found[key][0]) for key in ("step", "compute", "exposed"))
+        found = dse.load_study(path).price([{}])
+    step, compute, exposed = (float(found[f"{key}_s"][0]) for key in ("step", "compute", "exposed"))
     rest = step - compute - exposed
     return {"computing": compute, "weights": exposed, "input and update": rest, "step": step}
 

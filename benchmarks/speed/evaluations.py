@@ -12,18 +12,22 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from benchmarks.peers import FOLDER, PEERS, Peer, PeerMissing, ask
 from benchmarks.peers.rate import one_core, rate
 from benchmarks.speed.sweeps import measured, sweep, sweep_priced, swept
 from benchmarks.speed.table import Table, at_least, number
-from dse import evaluate
+from dse.api import Study
 from dse.catalog import fabric
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 
 QUESTION = Path(__file__).parent / "question.yaml"
 SECONDS, REPEATS = 1.0, 3
-TOGETHER = 1_000  # points in one call of dse.evaluate
+SCATTERED = 100_000  # points anywhere in the space, in one call of study.price
+TOGETHER = f"study.price, {SCATTERED:,} scattered points a call"
+TARGET_TOGETHER = 1e6  # of them per second and core
 POINTS = 20_000  # drawn from the space, priced one after the other
 BLOCKS = "dse, blocks, every point priced"
 TARGET = 1_000  # times the fastest peer's rate
@@ -49,9 +53,22 @@ def question_of(problem: Problem) -> dict[str, Any]:
 
 
 def drawn(problem: Problem, count: int) -> list[Point]:
-    """Points of the space by chance, as dse.evaluate takes them."""
+    """Points of the space by chance, as study.price takes them."""
     chance = random.Random(0)
     return [problem.space.labels(chance.randrange(problem.space.size)) for _ in range(count)]
+
+
+def scattered(problem: Problem, count: int) -> dict[str, Any]:
+    """Points of the space by chance, as columns: numbers as arrays, names as lists."""
+    chance = np.random.default_rng(0)
+    found: dict[str, Any] = {}
+    for axis in problem.study.axes:
+        at = chance.integers(0, len(axis.values), count)
+        numbers = all(isinstance(value, int) for value in axis.values)
+        found[axis.name] = (
+            np.array(axis.values)[at] if numbers else [axis.labels[place] for place in at]
+        )
+    return found
 
 
 def optuna_loop(sampler: str, objective: Objective, axes: Axes, trials: int) -> tuple[float, float]:
@@ -89,11 +106,12 @@ def ours(
     problem = load(study)
     points = drawn(problem, count)
     axes = {axis.name: axis.labels for axis in (*problem.space.looped, *problem.space.data_axes)}
-    several = [points[at : at + TOGETHER] for at in range(0, len(points), TOGETHER)]
+    scripted = Study(problem)
+    columns = scattered(problem, SCATTERED)
 
     def one(point: Point) -> tuple[float, float]:
-        found = evaluate(problem, [point])
-        return float(found["speedup"][0]), float(found["capital"][0])
+        found = scripted.price([point])
+        return float(found["speedup"][0]), float(found["capital_usd"][0])
 
     found = {}
     with one_core():
@@ -101,12 +119,9 @@ def ours(
             times = swept(study, action, repeats)
             found[name] = {"per_cpu_s": times["points_per_s_per_core"],
                            "per_s": times["points"] / times["wall_s"]}  # fmt: skip
-        together = rate(lambda at: evaluate(problem, several[at % len(several)]), seconds, repeats)
-        size = sum(map(len, several)) / len(several)
-        found[f"dse.evaluate, {size:,.0f} points a call"] = {
-            "per_cpu_s": together["per_cpu_s"] * size, "per_s": together["per_s"] * size,
-        }  # fmt: skip
-        found["dse.evaluate, a point a call"] = rate(
+        together = rate(lambda _: scripted.price(columns), seconds, repeats)
+        found[TOGETHER] = {key: calls * SCATTERED for key, calls in together.items()}
+        found["study.price, a point a call"] = rate(
             lambda at: one(points[at % len(points)]), seconds, repeats
         )
         for sampler in SAMPLERS:
@@ -123,7 +138,7 @@ def _optuna_rates(
     alone = (median(cpu_s for cpu_s, _ in outside), median(wall_s for _, wall_s in outside))
     return {
         f"Optuna's loop, {sampler}, {name}": {"per_cpu_s": trials / cpu_s, "per_s": trials / wall_s}
-        for name, (cpu_s, wall_s) in (("dse.evaluate", whole), ("its own part", alone))
+        for name, (cpu_s, wall_s) in (("study.price", whole), ("its own part", alone))
     }
 
 

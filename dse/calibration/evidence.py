@@ -38,11 +38,13 @@ class Grade(IntEnum):
     """How far a point lies from what was measured.
 
     NEAR: nothing is of another kind, and every count, size and speed is within one doubling.
+    CATALOGUE: nothing of it was measured, the catalogue prices it.
     """
 
     INSIDE = 0
     NEAR = 1
     FAR = 2
+    CATALOGUE = 3
 
 
 class Check(NamedTuple):
@@ -147,7 +149,7 @@ class Unmeasured:
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """See :class:`Evidence`."""
         del gradients
-        return np.where((layout.gpus <= 1) & (not self.everywhere), Grade.INSIDE, Grade.FAR)
+        return np.where((layout.gpus <= 1) & (not self.everywhere), Grade.INSIDE, Grade.CATALOGUE)
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """See :class:`Evidence`."""

@@ -65,10 +65,16 @@ class Plan:
 def planned(study: str, options: Options) -> Plan:
     """Read a study and choose its engine."""
     from dse.pricing import load
+
+    options.check_names()
+    return plan_of(load.load(study), options)
+
+
+def plan_of(problem: Problem, options: Options) -> Plan:
+    """How a study is searched. Raises DseError for an option that this search does not heed."""
     from dse.search import run as searching
 
     options.check_names()
-    problem = load.load(study)
     asked, place = problem.study.search, problem.study.executor
     engine, reason = searching.choose_engine(problem, options.engine or asked.engine)
     options.check_engine(engine)
@@ -169,7 +175,7 @@ def searched(
                 guide,
             )
         total_s = time.perf_counter() - started
-        paths = _profile_paths(plan.problem)
+        paths = profile_paths(plan.problem)
         found = assembly.build(outcome, command, plan.seed, total_s, paths)
         if plan.within is not None:
             found = replace(found, near=runners_up.runners_up(outcome, plan.within))
@@ -260,7 +266,7 @@ def _kept_for_resume(log: RunLog) -> Iterator[None]:
     log.discard()
 
 
-def _profile_paths(problem: Problem) -> dict[str, Path]:
+def profile_paths(problem: Problem) -> dict[str, Path]:
     """Name of each profile that prices something, and its file."""
     from dse.pricing.load import profile_path
 

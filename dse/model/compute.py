@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.precision import Precision
@@ -71,7 +73,41 @@ class Compute:
 
     forward_s: Array
     backward_s: Array
-    layer_done_s: Array
+    layer_done_s: LayerTimes
+
+
+class LayerTimes(Protocol):
+    """Times of every layer, (layers, *S): rows are looked up by one index or several."""
+
+    def __getitem__(self, layer: Any) -> Array: ...
+
+
+@dataclass(frozen=True)
+class GatheredTimes:
+    """Times of every layer for points that agree with one of a few.
+
+    few: (layers, distinct). which: of every point, (points,). A row is made when it is asked for.
+    """
+
+    few: Array
+    which: NDArray[np.intp]
+
+    def __getitem__(self, layer: Any) -> Array:
+        return np.asarray(self.few[layer].take(self.which, axis=-1))
+
+
+def gathered(passes: Compute, shape: tuple[int, ...], which: NDArray[np.intp]) -> Compute:
+    """The passes of points each of which agrees with a cell of a grid.
+
+    passes: of the grid, in arrays that broadcast to ``shape``. which: cell of every point.
+    """
+    forward, backward = (
+        np.broadcast_to(seconds, shape).reshape(-1)[which]
+        for seconds in (passes.forward_s, passes.backward_s)
+    )
+    done = np.asarray(passes.layer_done_s)
+    few = np.broadcast_to(done, (len(done), *shape)).reshape(len(done), -1)
+    return Compute(forward, backward, GatheredTimes(few, which))
 
 
 def forward_backward(
@@ -101,7 +137,7 @@ def forward_backward(
 def scaled(passes: Compute, factor: ArrayLike) -> Compute:
     """The same passes, ``factor`` times as long; factor may add leading axes to shape S."""
     factor = np.asarray(factor)
-    done = passes.layer_done_s
+    done = np.asarray(passes.layer_done_s)
     layers = done.reshape(done.shape[:1] + (1,) * (factor.ndim - done.ndim + 1) + done.shape[1:])
     return Compute(passes.forward_s * factor, passes.backward_s * factor, layers * factor)
 

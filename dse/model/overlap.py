@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import Array
+from dse.model.compute import LayerTimes
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def fuse(layer_bytes: Array, bucket_bytes: float) -> tuple[Bucket, ...]:
     return tuple(buckets)
 
 
-def ready_s(buckets: Sequence[Bucket], layer_done_s: Array) -> list[Array]:
+def ready_s(buckets: Sequence[Bucket], layer_done_s: LayerTimes) -> list[Array]:
     """Seconds from the start of the backward pass until each bucket is complete.
 
     layer_done_s: shape (layers, *S), see :class:`.compute.Compute`. One array of shape S a bucket.

@@ -5,6 +5,7 @@ Here an axis value becomes the number that the model sees.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,6 +44,15 @@ class Coordinate:
     values: tuple[Value | None, ...]
     at: NDArray[np.int64]
     key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
+
+    def part(self, where: slice) -> Coordinate:
+        """Of some of the points. Where some values do not apply (None), only those that are there
+        are kept."""
+        at = self.at[where]
+        if None not in self.values:
+            return Coordinate(self.values, at)
+        kept, at = np.unique(at, return_inverse=True)
+        return Coordinate(tuple(self.values[position] for position in kept), at)
 
 
 def listed(values: Sequence[Value | None]) -> Coordinate:
@@ -398,6 +408,14 @@ class Points:
         layers, device = self.problem.layers, self.device
 
         def make() -> tuple[compute.Compute, Array, Array]:
+            grid = self._grid(_COMPUTE_AXES)
+            if grid is not None:
+                cells, shape, which = grid
+                passes, *rest = cells._computing
+                loading, update = (
+                    np.broadcast_to(seconds, shape).reshape(-1)[which] for seconds in rest
+                )
+                return compute.gathered(passes, shape, which), loading, update
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:
@@ -407,6 +425,30 @@ class Points:
             return passes, compute.input_s(layers, device, self.batch), update
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _grid(
+        self, axes: frozenset[str]
+    ) -> tuple[Points, tuple[int, ...], NDArray[np.intp]] | None:
+        """The grid of all values of some axes, its shape, and the cell of every point.
+
+        None where the points are a grid themselves, are priced by draws, or are too few to pay.
+        """
+        found = {name: self.coordinates[name] for name in sorted(axes & set(self.coordinates))}
+        shape = tuple(len(axis.values) for axis in found.values())
+        scattered = self.rank == 1 and not self.problem.draws and self.key(axes) is None
+        count = max((axis.at.size for axis in found.values()), default=0)
+        if not scattered or 2 * math.prod(shape) > count:
+            return None
+        coordinates = {}
+        for number, (name, axis) in enumerate(found.items()):
+            sizes = tuple(-1 if other == number else 1 for other in range(len(shape)))
+            every = np.arange(len(axis.values)).reshape(sizes)
+            coordinates[name] = Coordinate(axis.values, every, (0, len(axis.values)))
+        which = np.zeros(1, dtype=np.intp)
+        for axis in found.values():
+            which = which * len(axis.values) + axis.at
+        cells = Points(self.problem, self.fixed, coordinates, len(shape))
+        return cells, shape, np.broadcast_to(which, (count,))
 
     def _compute_error(self) -> Array:
         """Of the passes and the weight update, (draws, *S)."""

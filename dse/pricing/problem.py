@@ -174,24 +174,40 @@ class Problem:
     def rows(
         self, points: Sequence[Mapping[str, Value | None]], speedup: bool = True
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
-        """Evaluate points given one by one, as few array evaluations as their structure allows.
+        """Evaluate points given one by one; see :meth:`scattered`."""
+        names = dict.fromkeys(name for values in points for name in values)
+        columns = {name: listed([values.get(name) for values in points]) for name in names}
+        return self.scattered(columns, speedup)
 
-        Returns (positions in ``points``, their evaluation of shape (positions,)) per group.
+    def scattered(
+        self, columns: Mapping[str, Coordinate], speedup: bool = True
+    ) -> list[tuple[NDArray[np.int64], Evaluation]]:
+        """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
+
+        columns: where they lie on every axis, shape (points,). Returns (positions of points, their
+        evaluation of shape (positions,)) per structure.
         """
-        looped = self._looped_names
-        groups: dict[tuple[Value | None, ...], list[int]] = {}
-        for position, values in enumerate(points):
-            groups.setdefault(tuple(values.get(name) for name in looped), []).append(position)
+        looped = [name for name in self._looped_names if name in columns]
+        code: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        for name in looped:
+            code = code * len(columns[name].values) + columns[name].at
+        code = np.broadcast_to(code, next(iter(columns.values())).at.shape)
+        if code.size and code.max() <= np.iinfo(np.uint16).max:
+            code = code.astype(np.uint16)  # numpy sorts these in one pass
+        order = np.argsort(code, kind="stable")
+        ends = [*(np.flatnonzero(np.diff(code[order])) + 1), len(order)]
+        ordered = {name: replace(column, at=column.at[order]) for name, column in columns.items()}
+        missing = {name: None for name in self._looped_names if name not in columns}
         results = []
-        for structure, positions in groups.items():
-            fixed = dict(zip(looped, structure, strict=True))
+        for start, end in zip([0, *ends], ends, strict=False):
+            fixed = {name: columns[name].values[ordered[name].at[start]] for name in looped}
             coordinates = {
-                name: listed([points[position].get(name) for position in positions])
-                for name in points[positions[0]]
+                name: column.part(slice(start, end))
+                for name, column in ordered.items()
                 if name not in looped
             }
-            where = np.array(positions, dtype=np.int64)
-            results.append((where, self.evaluate(fixed, coordinates, 1, speedup)))
+            priced = self.evaluate({**fixed, **missing}, coordinates, 1, speedup)
+            results.append((order[start:end], priced))
         return results
 
     @cached_property

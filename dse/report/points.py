@@ -33,7 +33,7 @@ from dse.report.design_point import (
     StepTerms,
     Summing,
 )
-from dse.report.words import CATALOGUE, FORMULA, SILENT
+from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
@@ -112,8 +112,6 @@ def _evidence(points: Points, comm_s: float | None) -> str:
         return FORMULA
     if comm_s == 0:
         return SILENT
-    if not points.measured():
-        return CATALOGUE
     return Grade(int(np.max(points.grade()))).name.lower()
 
 

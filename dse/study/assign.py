@@ -21,17 +21,28 @@ def assigned(study: Study, text: str, names: Names) -> tuple[str, Value]:
     axis, equals, written = (part.strip() for part in text.partition("="))
     if not equals or not written:
         raise StudyError(OPTION, 0, 0, f"'{text}' is not axis=value", "write --set gpus=64")
+    return axis, value_of(study, axis, written, names, OPTION)
+
+
+def value_of(study: Study, axis: str, written: str, names: Names, place: str) -> Value:
+    """The value of an axis, by a label of the study's axis or as a study file would write it.
+
+    place: where it was given, for errors. Raises :class:`StudyError` for one that cannot be.
+    """
     if axis not in AXES:
-        raise StudyError(OPTION, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
+        raise StudyError(place, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
     if axis in ("node", "accelerator") and study.axis(axis) is None:
         other = "node" if axis == "accelerator" else "accelerator"
-        raise StudyError(OPTION, 0, 0, f"this study chooses by {other}", f"write --set {other}=..")
+        raise StudyError(place, 0, 0, f"this study chooses by {other}", f"give {other}")
     known = study.axis(axis)
     if known is not None and written in known.labels:
-        return axis, known.values[known.labels.index(written)]
-    source = parse_yaml(f"{axis}: {written}\n", OPTION)
-    value = any_value(known, axis, Cursor(source, (axis,)), names)[0]
+        return known.values[known.labels.index(written)]
+    try:
+        source = parse_yaml(f"{axis}: {written}\n", place)
+        value = any_value(known, axis, Cursor(source, (axis,)), names)[0]
+    except StudyError as cause:  # there is no line to speak of
+        raise StudyError(place, 0, 0, cause.problem, cause.remedy) from None
     refused = overlap_refused(study.model, value) if axis == "overlap" else None
     if refused:
-        raise StudyError(OPTION, 0, 0, *refused)
-    return axis, value
+        raise StudyError(place, 0, 0, *refused)
+    return value

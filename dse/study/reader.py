@@ -40,10 +40,14 @@ def read_study(path: str | os.PathLike[str], names: Names) -> Study:
 
     Raises :class:`~dse.errors.StudyError`, of which ``str`` is one line with file, line, column.
     """
+    return study_of(read_yaml(path), names)
+
+
+def study_of(source: Source, names: Names) -> Study:
+    """The study that a source holds; likewise."""
     from dse.study.complaints import checked  # pydantic takes a while to import
     from dse.study.schema import EXAMPLES, StudyFile
 
-    source = read_yaml(path)
     _check_kind(source)
     file = checked(source, StudyFile, EXAMPLES)
     try:

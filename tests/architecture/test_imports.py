@@ -25,7 +25,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.pricing",),
     ("dse.search", "dse.fleet"),
     ("dse.report",),
+    ("dse.prices",),
     ("dse.commands",),
+    ("dse.api", "dse.runs"),
     ("dse",),
     ("dse.__main__",),
 )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dse.model import overlap
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.compute import LayerTimes
 from dse.model.links import NO_WIRE, Link
 
 # What decides the links and the layout of a cluster; a price of communication may depend on it.
@@ -121,7 +122,7 @@ class Gradients:
         """Bytes of every tensor: (tensors,)."""
         return self.tensor_elements * self.element_bytes
 
-    def tensor_ready_s(self, layer_done_s: Array) -> Array:
+    def tensor_ready_s(self, layer_done_s: LayerTimes) -> Array:
         """When every tensor is there, (tensors, *S), of when every layer is: (layers, *S)."""
         ready = layer_done_s[self.tensor_layer]
         return ready if self.overlapped else np.zeros_like(ready)
@@ -175,7 +176,7 @@ class Aggregation(Protocol):
     @property
     def tensor_passes(self) -> int: ...
 
-    def summed(self, gradients: Gradients, layer_done_s: Array, layout: Layout) -> Summed:
+    def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """When all is summed, and how long that keeps the links busy; zero on one accelerator.
 
         layer_done_s: seconds from the start of the backward pass until the gradients of each layer
@@ -234,7 +235,7 @@ class Bucketed(ABC):
         seconds = self.message_s(column, gradients, layout)
         return [seconds[row] for row in which]
 
-    def summed(self, gradients: Gradients, layer_done_s: Array, layout: Layout) -> Summed:
+    def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """Every bucket when it is complete and the link is free; see :mod:`dse.model.overlap`."""
         costs = self.bucket_s(gradients, layout)
         if not costs:  # nothing to train, nothing to sum

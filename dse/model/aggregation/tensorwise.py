@@ -23,7 +23,7 @@ from dse.model.aggregation.base import (
 )
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import ALGORITHMS, Algorithm, node_count
-from dse.model.compute import Compute
+from dse.model.compute import Compute, LayerTimes
 from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
 from dse.model.fusion import SLOWED, Fusion, fused
 from dse.model.links import FREE, NO_WIRE, Network, StepCost
@@ -148,7 +148,7 @@ class Tensorwise:
         host = layout.host_bytes_per_s if self.copies_to_sum else np.inf
         return on_host(self.sum_s_per_byte, host, self.sum_start_s)
 
-    def summed(self, gradients: Gradients, layer_done_s: Array, layout: Layout) -> Summed:
+    def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """See :func:`summed`; one number of servers after another."""
         counts = np.ones((1,) * layout.rank)
         if self.serving:

@@ -1,0 +1,290 @@
+"""Studies from Python: load, price, search, explain. :mod:`dse` shows these names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dse.errors import DseError
+from dse.prices import Prices, labels, price
+from dse.pricing.load import known_names, load, resolve
+from dse.pricing.problem import Problem
+from dse.study import Axis
+from dse.study.assign import value_of
+from dse.yaml_source import parse_yaml
+
+if TYPE_CHECKING:
+    from dse.report.design_point import Explained, Point
+    from dse.report.document import RunDocument
+    from dse.search.run import Outcome
+
+File: TypeAlias = str | PathLike[str]
+MOST_POINTS = 1_000_000  # of a space, that Result.points lists
+_SHOWN = 6  # values of an axis
+
+
+class Study:
+    """A study, checked, with its names, prices and calibration profiles resolved.
+
+    Made by :func:`dse.load_study`. problem: what the rest of dse knows of it.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @property
+    def name(self) -> str:
+        """As the study calls itself."""
+        return self.problem.study.name
+
+    @property
+    def workload(self) -> str:
+        """The network that is trained."""
+        return self.problem.workload.name
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The values of every axis, as a study writes them; of a range its two ends."""
+        study = self.problem.study
+        found = {axis.name: _labels(axis) for axis in (*study.axes, *study.defaults)}
+        return found | {condition.axis: condition.labels for condition in study.conditions}
+
+    @property
+    def baseline(self) -> dict[str, str]:
+        """The point that speedup is measured from."""
+        return dict(self.problem.study.baseline.labels)
+
+    @property
+    def points(self) -> int | None:
+        """How many design points there are; None where an axis is continuous."""
+        return self.problem.points
+
+    def __repr__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _lines(self) -> list[str]:
+        study = self.problem.study
+        size = "a continuous space" if self.points is None else f"{self.points:,} points"
+        out = [f"study {self.name}: {self.workload}, {size}"]
+        for name, values in self.axes.items():
+            more = f", ... ({len(values)})" if len(values) > _SHOWN else ""
+            out.append(f"  {name:<14} {', '.join(values[:_SHOWN])}{more}")
+        goals = ", ".join(f"{objective.goal} {objective.name}" for objective in study.objectives)
+        return [*out, f"  {'objectives':<14} {goals}"]
+
+    def price(self, points: Any, intervals: bool = False) -> Prices:
+        """Price any points, in or outside of the study's space.
+
+        points: columns by axis (a mapping, a pandas or polars frame, a structured array), or a list
+        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``). An axis that is left
+        out has the baseline's value; one whose condition does not hold has none. Returns columns in
+        the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced, and why
+        stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low`` and so on,
+        NaN where nothing was measured.
+
+        Raises StudyError for an axis or value that does not exist.
+
+        >>> import dse
+        >>> prices = dse.load_study("ps-vs-allreduce").price({"gpus": [16, 32, 64]})
+        >>> prices["capital_usd"].shape, float(prices["speedup"][0])
+        ((3,), 1.0)
+        """
+        return price(self.problem, points, intervals)
+
+    def search(
+        self,
+        engine: str | None = None,
+        executor: str | None = None,
+        address: str | None = None,
+        budget: int | None = None,
+        seed: int | None = None,
+        sampler: str | None = None,
+    ) -> Result:
+        """Search the study; nothing is written. What is None is left to the study.
+
+        engine: exhaustive, guided or auto. executor: local, ray or auto; address: of a Ray cluster.
+        budget, sampler: of a guided search. Raises NoFeasiblePoint where nothing meets every
+        constraint.
+
+        >>> import dse
+        >>> result = dse.load_study("ps-vs-allreduce").search()
+        >>> result.recommended.speedup > 1
+        True
+        """
+        from dse.commands.options import Options
+        from dse.commands.plan import plan_of
+        from dse.search.executors import Executors
+        from dse.search.guided import Guide
+        from dse.search.run import run
+
+        options = Options(None, engine, executor, address, budget, seed, sampler=sampler)
+        plan = plan_of(self.problem, options)
+        started = time.perf_counter()
+        with closing(Executors()) as executors:
+            where = executors.get(plan.kind, plan.address) if plan.engine == "exhaustive" else None
+            outcome = run(
+                self.problem, plan.engine, where, None, lambda *_: None, plan.budget, plan.seed,
+                plan.reason, Guide(plan.sampler),
+            )  # fmt: skip
+        return Result(self, outcome, plan.seed, time.perf_counter() - started)
+
+    def explain(self, point: Mapping[str, Any]) -> Explanation:
+        """Every term of one point's price; what it leaves out is the baseline's.
+
+        >>> import dse
+        >>> explained = dse.load_study("ps-vs-allreduce").explain({"gpus": 32})
+        >>> explained.point.gpus
+        32
+        """
+        from dse.report.points import explained
+
+        study, names = self.problem.study, known_names()
+        given = {axis: value_of(study, axis, str(v), names, "point") for axis, v in point.items()}
+        values = self.problem.applicable({**study.baseline.values, **given})
+        return Explanation(explained(self.problem, values))
+
+
+def _labels(axis: Axis) -> tuple[str, ...]:
+    return axis.labels or (axis.written,)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One point, term by term: printed as ``dse explain`` does, and as an object in ``point``."""
+
+    point: Explained
+
+    def __str__(self) -> str:
+        from dse.report.explain import lines
+
+        return "\n".join(lines(self.point))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished search of a study.
+
+    outcome: what was found, as the rest of dse knows it. elapsed_s: how long that took.
+    """
+
+    study: Study
+    outcome: Outcome
+    seed: int
+    elapsed_s: float
+
+    @cached_property
+    def document(self) -> RunDocument:
+        """All that a report says, as typed objects."""
+        from dse.commands.plan import profile_paths
+        from dse.report import assembly
+
+        command = f"dse.load_study({self.study.problem.study.path!r}).search(seed={self.seed})"
+        paths = profile_paths(self.study.problem)
+        return assembly.build(self.outcome, command, self.seed, self.elapsed_s, paths)
+
+    @cached_property
+    def front(self) -> Prices:
+        """The points that no other beats, by rising cost: their axes, then their prices."""
+        return self._priced([point.labels for point in self.outcome.front])
+
+    @property
+    def recommended(self) -> Point:
+        """The point that the study's rule recommends."""
+        return self.document.recommended
+
+    @cached_property
+    def points(self) -> Prices:
+        """Every point that a guided search priced, or every point of a space of a million."""
+        problem, archive = self.study.problem, self.outcome.archive
+        if archive is not None:
+            from dse.search.run import labels_of
+
+            values = (archive.space.values(point) for point in archive.points)
+            return self._priced([labels_of(problem, one) for one in values])
+        if problem.space.size > MOST_POINTS:
+            raise DseError(
+                f"the study has {problem.space.size:,} points, too many to list; price those you "
+                "want by study.price"
+            )
+        return self._priced([problem.space.labels(at) for at in range(problem.space.size)])
+
+    def _priced(self, rows: list[dict[str, str]] | list[Mapping[str, str]]) -> Prices:
+        columns = labels(rows)
+        prices = self.study.price(columns)
+        import numpy as np
+
+        return Prices({**{name: np.array(text) for name, text in columns.items()}, **prices})
+
+    def explain(self, row: int) -> Explanation:
+        """Every term of a point of the front, by its row."""
+        from dse.report.points import explained
+
+        if not -len(self.outcome.front) <= row < len(self.outcome.front):
+            raise DseError(f"row {row} of a front of {len(self.outcome.front)} points")
+        point = self.outcome.front[row]
+        return Explanation(explained(self.study.problem, point.values))
+
+    def write_report(self, folder: File) -> Path:
+        """Write the report to a folder; returns the path of its page."""
+        from dse.report.write import check_writable, write_report
+
+        place = Path(folder)
+        check_writable(place)
+        return write_report(self.document, place)
+
+    def __repr__(self) -> str:
+        from dse.report.answer import answer
+
+        return "\n".join(answer(self.document))
+
+    def _repr_html_(self) -> str:
+        """The answer and the front, for notebooks."""
+        from dse.report.answer import answer
+
+        said = "".join(f"<p>{escape(line)}</p>" for line in answer(self.document))
+        return said + self.front._repr_html_()
+
+
+def load_study(study: File | Mapping[str, Any]) -> Study:
+    """A study: a path, the name of one that comes with dse, or a mapping as its file would hold.
+
+    Raises StudyError with the place of what is wrong.
+
+    >>> import dse
+    >>> dse.load_study("ps-vs-allreduce").workload
+    'vgg16'
+    """
+    if not isinstance(study, Mapping):
+        return Study(load(Path(study)))
+    import yaml
+
+    from dse.study.reader import study_of
+
+    text = yaml.safe_dump(_plain(study), sort_keys=False, allow_unicode=True)
+    return Study(resolve(study_of(parse_yaml(text, "study"), known_names())))
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, lists and paths as YAML has them."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, PathLike) else value

@@ -1,0 +1,261 @@
+"""Prices of many points at once: columns in, columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.calibration.evidence import Grade
+from dse.errors import StudyError
+from dse.pricing import constraints
+from dse.pricing.load import known_names
+from dse.pricing.points import Coordinate
+from dse.pricing.problem import Problem
+from dse.study import QUANTITIES, Value
+from dse.study.assign import value_of
+
+Column: TypeAlias = NDArray[Any]
+INTERVAL = (5.0, 95.0)  # percentiles of the draws
+INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
+FORMULA, SILENT = "formula", "silent"
+EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
+_SHOWN = 10  # rows of a table in a notebook
+_WIDEST = 1 << 20  # whole numbers within such a span are told apart by a table
+
+
+class Prices(dict[str, Column]):
+    """Columns of as many numbers as there are points, by name, units in the names.
+
+    A dict, so that ``pandas.DataFrame(prices)`` and ``polars.DataFrame(prices)`` take it; numpy
+    takes it as a structured array. feasible: whether the point meets all that the study demands.
+    reason: what it misses, or why a number is NaN; empty where nothing. evidence: how far its
+    communication is from what was measured: inside, near, far, catalogue (not measured), formula,
+    or silent (there is none).
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
+        del copy
+        kinds = [(name, column.dtype) for name, column in self.items()]
+        found = np.empty(self.rows, dtype=kinds)
+        for name, column in self.items():
+            found[name] = column
+        return found if dtype is None else found.astype(dtype)
+
+    @property
+    def rows(self) -> int:
+        """How many points there are."""
+        return len(next(iter(self.values()), ()))
+
+    def __repr__(self) -> str:
+        return f"<{self.rows:,} points priced: {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        """The first rows as a table, for notebooks."""
+        head = "".join(f"<th>{escape(name)}</th>" for name in self)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(_text(c[row]))}</td>' for c in self.values())}</tr>"
+            for row in range(min(self.rows, _SHOWN))
+        )
+        more = f"<p>{self.rows:,} rows</p>" if self.rows > _SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
+    """Price points; see :meth:`dse.Study.price`."""
+    columns, count = _columns(points)
+    aimed = problem.target_samples is not None
+    rows = [row for row in QUANTITIES.values() if aimed or not row.needs_target]
+    # Points come by structure: columns are filled in that order, and sorted back at the end.
+    sorted_ = {row.name: np.empty(count) for row in rows}
+    feasible, evidence = np.ones(count, dtype=bool), np.zeros(count, dtype=np.int8)
+    reason, texts = np.zeros(count, dtype=np.int16), [""]
+    order = np.zeros(count, dtype=np.int64)
+    start = 0
+    coordinates = _coordinates(problem, columns, count)
+    for where, priced in problem.scattered(coordinates) if count else []:
+        here = slice(start, start := start + len(where))
+        order[here] = where
+        for row in rows:
+            sorted_[row.name][here] = priced[row.name]
+        for said, mask in constraints.checks(priced, problem.study):
+            if mask.all():
+                continue
+            if said not in texts:
+                texts.append(said)
+            first = np.broadcast_to(~mask, where.shape) & feasible[here]
+            reason[here][first] = texts.index(said)
+            feasible[here] &= mask
+        evidence[here] = _evidence(problem, priced)
+    back = np.empty(count, dtype=np.int64)
+    back[order] = np.arange(count)
+    unknown = np.full(count, np.nan)
+    found = Prices({
+        row.column: sorted_[row.name][back] if row.name in sorted_ else unknown.copy()
+        for row in QUANTITIES.values()
+    })  # fmt: skip
+    if intervals:
+        _add_intervals(found, problem, coordinates)
+    found["feasible"] = feasible[back]
+    found["evidence"] = np.array(EVIDENCE)[evidence[back]]
+    found["reason"] = np.array(texts)[reason[back]]
+    return found
+
+
+def _evidence(problem: Problem, priced: Any) -> Column:
+    if not problem.step_model.measurable:
+        return np.asarray(EVIDENCE.index(FORMULA))
+    return np.where(priced["comm"] == 0, EVIDENCE.index(SILENT), priced.grade)
+
+
+def _add_intervals(found: Prices, problem: Problem, coordinates: Mapping[str, Coordinate]) -> None:
+    """90 % intervals where something measured prices point and baseline, else NaN."""
+    known, count = found["step_s"], found.rows
+    for names in INTERVALS.values():
+        found.update({name: np.full(count, np.nan) for name in names})
+    if not count or not problem.is_measured(problem.study.baseline.values):
+        return
+    base = np.ravel(problem.sampled.baseline["throughput"])[:, np.newaxis]
+    for where, drawn in problem.sampled.scattered(coordinates, speedup=False):
+        grade = np.broadcast_to(drawn.grade, where.shape)
+        measured = (grade != Grade.CATALOGUE) & np.isfinite(known[where])
+        at = where[measured]
+        for name, draws in (("speedup", drawn["throughput"] / base), ("step", drawn["step"])):
+            best = found[QUANTITIES[name].column]
+            wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
+            low, high = np.percentile(wide, INTERVAL, axis=0) if len(at) else (wide[:0], wide[:0])
+            names = INTERVALS[name]
+            found[names[0]][at] = np.minimum(low, best[at]) if len(at) else 0
+            found[names[1]][at] = np.maximum(high, best[at]) if len(at) else 0
+
+
+def _columns(points: Any) -> tuple[dict[str, Any], int]:
+    """The columns of points given as rows, as columns, as a data frame or a structured array."""
+    if isinstance(points, np.ndarray) and points.dtype.names:
+        columns: dict[str, Any] = {name: points[name] for name in points.dtype.names}
+    elif isinstance(points, Mapping):
+        columns = dict(points)
+    elif hasattr(points, "columns") and hasattr(points, "__getitem__"):
+        columns = {str(name): points[name] for name in points.columns}
+    elif isinstance(points, Sequence) and not isinstance(points, str):
+        return _of_rows(points)
+    else:
+        what = f"{type(points).__name__} is no table"
+        raise StudyError("points", 0, 0, what, "give columns by axis, or a list of mappings")
+    found: dict[str, Any] = {}
+    lengths: dict[str, int] = {}
+    for name, column in columns.items():
+        if isinstance(column, str) or not hasattr(column, "__len__"):
+            found[name] = column
+            continue
+        found[name] = column.to_numpy() if hasattr(column, "to_numpy") else column
+        lengths[name] = len(column)
+    count = next(iter(lengths.values()), 1 if found else 0)
+    for name, length in lengths.items():
+        if length != count:
+            first = next(iter(lengths))
+            what = f"column '{name}' has {length:,} values, '{first}' has {count:,}"
+            raise StudyError("points", 0, 0, what, "give columns of one length")
+    return found, count
+
+
+def _of_rows(points: Sequence[Any]) -> tuple[dict[str, Any], int]:
+    for row in points:
+        if not isinstance(row, Mapping):
+            what = f"{type(row).__name__} is no point"
+            raise StudyError("points", 0, 0, what, 'write points as {"gpus": 8}')
+    names = dict.fromkeys(name for row in points for name in row)
+    return {name: [row.get(name, _BASELINE) for row in points] for name in names}, len(points)
+
+
+_BASELINE = object()  # the baseline's value, where a row says nothing
+
+
+def _coordinates(problem: Problem, columns: Mapping[str, Any], count: int) -> dict[str, Coordinate]:
+    """Where the points lie on every axis; the baseline's value where they say nothing."""
+    baseline: Mapping[str, Value | None] = problem.study.baseline.values
+    every = np.zeros(count, dtype=np.int64)
+    found = {name: Coordinate((value,), every) for name, value in baseline.items()}
+    for name, column in columns.items():
+        found[name] = _coordinate(problem, name, column, count)
+    for axis in dict.fromkeys(condition.axis for condition in problem.study.conditions):
+        if axis in found:
+            found[axis] = _applied(problem, axis, found)
+    return found
+
+
+def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordinate:
+    """One axis: every distinct value is read once."""
+    if isinstance(column, str) or not hasattr(column, "__len__"):
+        return Coordinate((_value(problem, name, column),), np.zeros(count, dtype=np.int64))
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+        distinct, at = _numbers(column)
+    else:
+        texts = column.tolist() if isinstance(column, np.ndarray) else list(column)
+        places = {value: at for at, value in enumerate(dict.fromkeys(texts))}
+        distinct = tuple(places)
+        at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
+    return Coordinate(tuple(_value(problem, name, value) for value in distinct), at)
+
+
+def _numbers(column: Column) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """Distinct numbers of a column and positions in them."""
+    if column.dtype.kind in "iu" and column.size:
+        low = int(column.min())
+        span = int(column.max()) - low + 1
+        if span <= _WIDEST:
+            there = np.zeros(span, dtype=bool)
+            there[column - low] = True
+            distinct = np.flatnonzero(there)
+            place = np.zeros(span, dtype=np.int64)
+            place[distinct] = np.arange(len(distinct))
+            return tuple((distinct + low).tolist()), place[column - low]
+    values, at = np.unique(column, return_inverse=True)
+    return tuple(values.tolist()), at.astype(np.int64)
+
+
+def _value(problem: Problem, axis: str, value: Any) -> Value | None:
+    """What a user's value of an axis means."""
+    if value is _BASELINE:
+        return problem.study.baseline.values.get(axis)
+    if value is None or value == "":
+        return None
+    known = problem.study.axis(axis)
+    if known is not None and not isinstance(value, str) and value in known.values:
+        return known.values[known.values.index(value)]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if known is not None and (text := str(value)) in known.labels:
+        return known.values[known.labels.index(text)]
+    return value_of(problem.study, axis, str(value), known_names(), "points")
+
+
+def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Coordinate:
+    """A conditional axis with no value where its condition does not hold."""
+    holds: NDArray[np.bool_] = np.asarray(False)
+    for condition in problem.study.conditions:
+        if condition.axis == axis:
+            mine: NDArray[np.bool_] = np.asarray(True)
+            for name, allowed in condition.requires:
+                column = found[name]
+                mine = mine & np.array([v in allowed for v in column.values])[column.at]
+            holds = holds | mine
+    mine_here = found[axis]
+    if np.all(holds):
+        return mine_here
+    values = (*mine_here.values, None)
+    return Coordinate(values, np.where(holds, mine_here.at, len(values) - 1))
+
+
+def labels(columns: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Configurations of points as columns, in the order of their axes."""
+    rows = list(columns)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name, "") for row in rows] for name in names}

@@ -1,0 +1,103 @@
+"""Whole runs from Python: what the commands run, calibrate and report do, without printing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from dse.calibration import Profile
+
+File: TypeAlias = str | PathLike[str]
+
+
+def run(
+    study: File,
+    out: File | None = None,
+    engine: str | None = None,
+    executor: str | None = None,
+    address: str | None = None,
+    budget: int | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+) -> dict[str, Any]:
+    """Search a study and write its report; returns the document that is run.json.
+
+    Arguments are the options of ``dse run``; what is None is left to the study. The report goes
+    to ``out``, else to reports/STUDY. Raises StudyError, NoFeasiblePoint or OutputError.
+
+    >>> document = run("ps-vs-allreduce", out="my-report")
+    >>> document["recommended"]["speedup"] > 1
+    True
+    """
+    from dse.commands.options import Options
+    from dse.commands.run import run_study
+    from dse.report.json_form import plain
+
+    folder = None if out is None else Path(out)
+    options = Options(folder, engine, executor, address, budget, seed, resume)
+    found = run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
+    return plain(found)
+
+
+def run_studies(
+    studies: Sequence[File],
+    out: File | None = None,
+    engine: str | None = None,
+    executor: str | None = None,
+    address: str | None = None,
+    budget: int | None = None,
+    seed: int | None = None,
+    resume: bool = False,
+) -> list[dict[str, Any]]:
+    """Search studies one after the other, on one executor; a folder stands for those in it.
+
+    Returns the document of each. A study that fails does not keep the others from being searched:
+    its document holds nothing but its path under ``study``, ``error`` and ``exit_status``. Reports
+    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`.
+
+    >>> documents = run_studies(["ps-vs-allreduce", "no-such-study"], out="my-report")
+    >>> ["error" in document for document in documents]
+    [False, True]
+    """
+    from dse.commands.options import Options
+    from dse.commands.several_studies import documents, study_files
+
+    names = [str(study) for study in studies]
+    folder = None if out is None else Path(out)
+    options = Options(folder, engine, executor, address, budget, seed, resume)
+    return documents(study_files(names), options, command=f"dse.run_studies({names!r})")
+
+
+def calibrate(
+    out: File = "calibrations",
+    budget_s: float = 60.0,
+    ranks: Sequence[int] = (2, 3, 4, 8),
+    name: str = "this-machine",
+) -> Profile:
+    """Measure allreduce with real MPI ranks on this machine, fit a profile, write and return it.
+
+    Raises MeasurementError where no measurement can be made.
+
+    >>> profile = calibrate(budget_s=20, ranks=(2, 3))  # doctest: +SKIP
+    >>> profile.error("ring")  # median, relative, on rank counts it was not fitted on
+    ... # doctest: +SKIP
+    """
+    from dse.calibration import calibrate_here, read_profile
+
+    return read_profile(calibrate_here(Path(out), budget_s, ranks, name)[1])
+
+
+def rebuild_report(folder: File) -> Path:
+    """Write the report of a finished run again, from its run.json; returns the page's path.
+
+    >>> document = run("ps-vs-allreduce", out="my-report")
+    >>> rebuild_report("my-report").name
+    'report.html'
+    """
+    from dse.report.document_files import read_document
+    from dse.report.write import write_report
+
+    return write_report(read_document(Path(folder)), Path(folder))
