@@ -1,4 +1,4 @@
-"""dse.model.aggregation.library_choice against a slow reference, one number at a time, and what it must hold to."""
+"""dse.model.aggregation.library_choice: a slow reference, and what it must hold to."""
 
 from __future__ import annotations
 

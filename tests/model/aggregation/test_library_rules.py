@@ -1,4 +1,4 @@
-"""dse.model.aggregation.library_rules against the rules written out one number at a time, at every boundary."""
+"""dse.model.aggregation.library_rules and nccl_tuner: rules written out, at every boundary."""
 
 from __future__ import annotations
 
