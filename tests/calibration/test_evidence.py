@@ -9,6 +9,13 @@ import numpy as np
 import pytest
 
 from dse.calibration import Profile
+from dse.calibration.evidence import (
+    NORMAL_MEDIAN,
+    NORMAL_P90,
+    Formula,
+    Unmeasured,
+    held_out_spread,
+)
 from dse.pricing import uncertainty
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -189,3 +196,63 @@ def test_intervals_hold_the_point_and_widen_with_doubt(tmp_path: Path) -> None:
     assert spread(workers=(1, 16)) < spread(workers=(1, 16), error_p90=0.9)
     noisy = tuple(tuple(s * c for c in server_profiles.COSTS) for s in (0.2, 1.0, 3.0))
     assert spread() < spread(draws=noisy)
+
+
+# -- each kind alone -------------------------------------------------------------------------------
+
+
+def test_an_error_is_read_as_the_factor_it_is_half_way_between() -> None:
+    """A median of 41 % on both sides of the truth: times 1.49 too long, or too short."""
+    factor = np.exp(0.4)
+    median = (factor - 1 / factor) / 2
+    assert held_out_spread(median, 0.0) == pytest.approx(0.4 / NORMAL_MEDIAN)
+    assert held_out_spread(0.0, median) == pytest.approx(0.4 / NORMAL_P90)
+    assert held_out_spread(median, median) == held_out_spread(median, 0.0), "the wider reading"
+
+
+@pytest.mark.parametrize("evidence", [Unmeasured("nobody did"), Formula("it is a formula")])
+def test_what_nobody_measured_has_no_error_that_is_known(
+    served: Problem, evidence: Unmeasured | Formula
+) -> None:
+    one, many = (served.points_at(priced.point(served, gpus=n)) for n in (1, 8))
+    assert evidence.profile is None
+    assert evidence.profiles == ()
+    assert evidence.parts_measured == (False,)
+    for points in (one, many):
+        assert not evidence.measured(points.gradients, points)
+        assert float(evidence.log_spread(points.gradients, points)) == 0.0
+    assert evidence.why_outside(many.gradients, many) == [evidence.why]
+    assert not np.any(evidence.inside(many.gradients, many))
+    nothing_summed = isinstance(evidence, Unmeasured)
+    assert np.all(evidence.inside(one.gradients, one)) == nothing_summed
+    assert evidence.why_outside(one.gradients, one) == ([] if nothing_summed else [evidence.why])
+
+
+def test_rules_rest_on_all_that_they_choose(tmp_path: Path) -> None:
+    """Ring measured between nodes, the rest not: inside where the rules take the ring alone."""
+    lab = replace(library_profiles.between_nodes(), transport="mpi", library="openmpi")
+    study = studies.RULES.replace("gpus_per_node: [1, 4]", "gpus_per_node: [1]").replace(
+        "gpus_per_node: 4", "gpus_per_node: 1"
+    )
+    problem = priced.problem_of(tmp_path, study, lab)
+    found = problem.aggregation(priced.AGGREGATIONS["auto-mpi"])
+    assert found.evidence.profile is None, "not of all that may be chosen"
+    assert found.evidence.profiles == (lab,)
+    assert sorted(found.evidence.parts_measured) == [False, False, False, True]
+    for gpus in (2, 4, 16):
+        points = problem.points_at(
+            priced.point(problem, aggregation="auto-mpi", gpus=gpus, bucket=4 * 1024.0)
+        )
+        taken = {
+            choice.algorithm for choice in points.aggregation.choices(points.gradients, points)
+        }
+        parts = [
+            problem.points_at(
+                priced.point(problem, aggregation=f"{name}-mpi", gpus=gpus, bucket=4 * 1024.0)
+            )
+            for name in sorted(taken)
+        ]
+        assert np.all(points.in_range()) == all(np.all(part.in_range()) for part in parts)
+        assert points.measured() == all(part.measured() for part in parts)
+        said = {line for part in parts for line in part.why_outside()}
+        assert set(points.why_outside()) == said
