@@ -206,9 +206,7 @@ def _gradients(workload: str) -> Gradients:
     params = _layers(workload).params
     buckets = overlap.fuse(params * FP32.gradient_bytes, DEFAULT_BUCKET_BYTES)
     elements, layer = catalog.gradient_tensors(catalog.workload(workload))
-    return Gradients(
-        params, FP32.gradient_bytes, DEFAULT_BUCKET_BYTES, buckets, elements, layer
-    )
+    return Gradients(params, FP32.gradient_bytes, DEFAULT_BUCKET_BYTES, buckets, elements, layer)
 
 
 @cache
