@@ -6,11 +6,11 @@ import csv
 from pathlib import Path
 
 import numpy as np
+from dse.pricing.placement import DEFAULT_EFFICIENCY
 
 from benchmarks.accuracy.board import Line
 from dse import catalog
 from dse.model import compute, precision
-from dse.pricing.placement import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 
 TABLE = Path(__file__).parents[1] / "data" / "single_accelerator.csv"

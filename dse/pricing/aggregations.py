@@ -28,7 +28,6 @@ from dse.calibration.evidence import (
     Surroundings,
     Unmeasured,
 )
-from dse.calibration.rules import mpi_library
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
@@ -43,6 +42,7 @@ from dse.model.aggregation.library_rules import (
     OPENMPI,
     LibraryRules,
     RulesOf,
+    mpi_library,
 )
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from dse.pricing.values import transports
 
 from dse.pricing import load
 from dse.pricing.messages import demand
-from dse.pricing.values import transports
 from tests.pricing import studies
 
 
