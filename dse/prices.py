@@ -98,7 +98,7 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     back[order] = np.arange(count)
     unknown = np.full(count, np.nan)
     found = Prices({
-        row.column: sorted_[row.name][back] if row.name in sorted_ else unknown.copy()
+        row.column: sorted_[row.name].take(back) if row.name in sorted_ else unknown.copy()
         for row in QUANTITIES.values()
     })  # fmt: skip
     if intervals:

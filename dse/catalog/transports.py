@@ -27,7 +27,8 @@ class Transport:
     start in device memory; else gradients are copied to the host and back. ``multirail``: whether
     one flow uses all network cards of a node. ``link_efficiency``: the share of a link's bandwidth
     that large messages reach. ``gamma_s_per_byte``: seconds to reduce a byte on the host; 0 on a
-    device, where ``link_efficiency`` contains it.
+    device, where ``link_efficiency`` contains it. ``libraries``: those whose rules for choosing an
+    algorithm are known; without a profile the first chooses.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Transport:
     across: SoftwareCost
     gamma_s_per_byte: float
     facts: tuple[Fact, ...]
+    libraries: tuple[str, ...] = ()
 
 
 def transport(name: str) -> Transport:
@@ -62,6 +64,7 @@ def read_transport(path: Path) -> Transport:
         across=_software(entry, "across"),
         gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,
         facts=tuple(entry.facts),
+        libraries=tuple(filter(None, entry.text("libraries", "").replace(",", " ").split())),
     )
     entry.finish()
     return found

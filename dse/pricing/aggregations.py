@@ -28,7 +28,6 @@ from dse.calibration.evidence import (
     Surroundings,
     Unmeasured,
 )
-from dse.calibration.rules import mpi_library
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
@@ -38,11 +37,11 @@ from dse.model.aggregation.library_rules import (
     AUTO,
     BY_NAME,
     MPI_RULES,
-    MPICH,
     NCCL,
     OPENMPI,
     LibraryRules,
     RulesOf,
+    mpi_library,
 )
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
@@ -58,12 +57,6 @@ if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
-# Libraries whose rules are known, by transport; without a profile the first chooses.
-LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "mpi": (OPENMPI, MPICH),
-    "mpi-gdr": (OPENMPI, MPICH),
-    "nccl": (NCCL,),
-}
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
@@ -366,7 +359,7 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
     ``auto`` is what was measured, where a profile has that. Else it is the rules of the library
     that the first profile of the transport was measured with, Open MPI's for one without rules.
     """
-    libraries = LIBRARIES.get(transport, ())
+    libraries = [name for name in catalog.transport(transport).libraries if name in RULES]
     if algorithm in BY_NAME:
         return BY_NAME[algorithm] if BY_NAME[algorithm] in libraries else None
     mine = [profile for profile in known if profile.transport == transport]
