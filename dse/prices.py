@@ -225,9 +225,11 @@ def _value(problem: Problem, axis: str, value: Any) -> Value | None:
     """What a user's value of an axis means."""
     if value is _BASELINE:
         return problem.study.baseline.values.get(axis)
-    if value is None or value == "":
-        return None
     known = problem.study.axis(axis)
+    if value is None or value == "":
+        if known is None or any(axis == condition.axis for condition in problem.study.conditions):
+            return None
+        raise StudyError("points", 0, 0, f"{axis} has no value", "give one, or leave the axis out")
     if known is not None and not isinstance(value, str) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():
