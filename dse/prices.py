@@ -15,11 +15,11 @@ from dse.pricing import constraints
 from dse.pricing.load import known_names
 from dse.pricing.points import Coordinate
 from dse.pricing.problem import Problem
+from dse.pricing.uncertainty import interval
 from dse.study import QUANTITIES, Value
 from dse.study.assign import value_of
 
 Column: TypeAlias = NDArray[Any]
-INTERVAL = (5.0, 95.0)  # percentiles of the draws
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
@@ -128,12 +128,10 @@ def _add_intervals(found: Prices, problem: Problem, coordinates: Mapping[str, Co
         measured = (grade != Grade.CATALOGUE) & np.isfinite(known[where])
         at = where[measured]
         for name, draws in (("speedup", drawn["throughput"] / base), ("step", drawn["step"])):
-            best = found[QUANTITIES[name].column]
             wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
-            low, high = np.percentile(wide, INTERVAL, axis=0) if len(at) else (wide[:0], wide[:0])
-            names = INTERVALS[name]
-            found[names[0]][at] = np.minimum(low, best[at]) if len(at) else 0
-            found[names[1]][at] = np.maximum(high, best[at]) if len(at) else 0
+            ends = interval(wide, found[QUANTITIES[name].column][at])
+            for column, end in zip(INTERVALS[name], ends, strict=True):
+                found[column][at] = end
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,10 @@ from dse.calibration.evidence import (
     BetweenNodes,
     ByLayoutEvidence,
     Evidence,
-    Grade,
     OfAlgorithm,
     OfLibraryChoice,
     OfRules,
     OfServers,
-    Surroundings,
     Unmeasured,
 )
 from dse.errors import OutsideCalibration
@@ -51,6 +48,7 @@ from dse.model.collectives import ALGORITHMS, Algorithm
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER
+from dse.pricing.uncertainty import Drawn
 from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
@@ -390,59 +388,6 @@ def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
         facts.sum_start_s,
         **own,
     )
-
-
-@dataclass(frozen=True)
-class Drawn(Bucketed):
-    """Another aggregation, every draw of it off by the error that its evidence says.
-
-    One factor for all messages of a step, log-normal: they err together, and so do two points of
-    the same algorithm on the same side of the measured range; errors of others are independent.
-    Prices have an axis of draws before those of the points.
-    """
-
-    inner: Bucketed
-    evidence: Evidence
-    draws: int
-    algorithm: str
-
-    leading_axes = 1
-
-    @property
-    def axes(self) -> frozenset[str]:
-        """Of the other."""
-        return self.inner.axes
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
-        return self.inner.algorithms
-
-    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """(sizes, draws, *S)."""
-        seconds = self.inner.message_s(message_bytes, gradients, layout)
-        return np.asarray(seconds * self.error(gradients, layout))
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor per draw, (draws, *S)."""
-        known: Surroundings = layout  # type: ignore[assignment]
-        measured = self.evidence.grade(gradients, known) == Grade.INSIDE
-        width = self.evidence.log_spread(gradients, known)
-        inside, outside = (
-            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
-            .standard_normal(self.draws)
-            .reshape((-1,) + (1,) * layout.rank)
-            for side in ("inside", "outside")
-        )
-        return np.asarray(np.exp(width * np.where(measured, inside, outside)))
-
-    def priced(self, layout: Layout) -> Any:
-        """Of the other."""
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
-        return self.inner.bounded(gradients, layout)
 
 
 @dataclass(frozen=True)

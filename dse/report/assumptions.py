@@ -16,6 +16,7 @@ from dse.report import approaches
 from dse.report.pai_assumptions import CLOSED_LINES
 from dse.report.profile_notes import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
+from dse.study.quantities import RENT, facts_of
 
 
 def assumptions(problem: Problem) -> list[str]:
@@ -39,7 +40,7 @@ def assumptions(problem: Problem) -> list[str]:
         "batch needs no more samples is assumed."
     )
     lines += _network_assumptions(problem)
-    rented = {"hourly", "per_run"} & {objective.name for objective in study.objectives}
+    rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(
             "Rent is quoted with the network a machine comes with: another one chosen under "
