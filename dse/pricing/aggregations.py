@@ -357,7 +357,7 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
     ``auto`` is what was measured, where a profile has that. Else it is the rules of the library
     that the first profile of the transport was measured with, Open MPI's for one without rules.
     """
-    libraries = [name for name in catalog.transport(transport).libraries if name in RULES]
+    libraries = catalog.transport(transport).libraries
     if algorithm in BY_NAME:
         return BY_NAME[algorithm] if BY_NAME[algorithm] in libraries else None
     mine = [profile for profile in known if profile.transport == transport]
