@@ -12,8 +12,8 @@ from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import PS
 from dse.errors import OutsideCalibration, StudyError
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import BY_NAME
-from dse.model.collectives import ALGORITHMS
 from dse.spelling import LONGEST, meant
 from dse.units import UnitError, parse
 

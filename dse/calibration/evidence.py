@@ -20,12 +20,12 @@ from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import UNLIKE, octaves_outside
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import node_count
 
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Messages of fewer bytes are bound by what is done per element, not per byte. Assumed.

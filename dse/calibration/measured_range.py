@@ -7,7 +7,7 @@ from dse.calibration.number_text import gbps, size_text, span_text
 from dse.calibration.profile import Point, Profile
 from dse.calibration.ps_part import ServersFit
 from dse.errors import OutsideCalibration
-from dse.model.collectives import node_count
+from dse.model.aggregation.algorithms import node_count
 
 
 def local_ranks(profile: Profile, point: Point) -> int:

@@ -13,6 +13,7 @@ from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import NORMAL_90, octaves_outside
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.aggregation.library_rules import (
     BY_NAME,
     MPI_RULES,
@@ -23,7 +24,6 @@ from dse.model.aggregation.library_rules import (
     priced_names,
 )
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.collectives import ALGORITHMS, node_count
 
 
 class Prediction(NamedTuple):

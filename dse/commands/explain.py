@@ -28,7 +28,7 @@ def explain(
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.pricing import load
-    from dse.pricing.axes import check_given
+    from dse.pricing.idle_axes import check_given
     from dse.report.points import explained
     from dse.study.assign import OPTION, assigned
 

@@ -26,6 +26,7 @@ from dse.calibration.evidence import (
     Unmeasured,
 )
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
@@ -44,7 +45,6 @@ from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS, Algorithm
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER

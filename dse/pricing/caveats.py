@@ -10,9 +10,9 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import ByLayoutEvidence
+from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
-from dse.model.collectives import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware

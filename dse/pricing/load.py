@@ -14,8 +14,8 @@ from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory
-from dse.pricing.axes import check_axes
 from dse.pricing.caveats import why_unpriced
+from dse.pricing.idle_axes import check_axes
 from dse.pricing.library_choices import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant

@@ -11,8 +11,8 @@ import numpy as np
 
 from dse.errors import DseError, NoFeasiblePoint
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.search import exhaustive, pareto
 from dse.search.estimate import estimate
 from dse.search.executors import Executor, LocalExecutor

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.speed import evaluations, filters, scaling, sweeps
 from benchmarks.speed.__main__ import BEGIN, END, put, summary
 from benchmarks.speed.table import Table, at_least, at_most, number
-from dse.search.ray_lots import Lots
+from dse.search.executors.ray_lots import Lots
 
 
 def cells(table: Table, first: str) -> list[str]:

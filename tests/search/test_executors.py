@@ -25,9 +25,9 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.search.executors import Executors, LocalExecutor, RayExecutor
+from dse.search.executors.ray_lots import Begun, Lots, Nodes
+from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import identity
-from dse.search.ray_lots import Begun, Lots, Nodes
-from dse.search.ray_worker import lot_task
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
@@ -195,7 +195,7 @@ def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("dse.search.ray_lots.time.monotonic", lambda: now)
+    monkeypatch.setattr("dse.search.executors.ray_lots.time.monotonic", lambda: now)
     cluster = Cluster("a", "b")
     nodes = Nodes(cluster)
     assert (nodes.look(["t1", "t2"], 1.0), nodes.cpus) == ([], 8)
