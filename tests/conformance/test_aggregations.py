@@ -16,6 +16,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
@@ -30,6 +31,7 @@ from dse.model.aggregation.base import (
     Layout,
     Summed,
 )
+from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.library_choice import (
     FAMILIES,
@@ -127,6 +129,18 @@ def made(algorithm: str, transport: str, *profiles: Profile) -> Case:
     return Case(f"{algorithm}-{transport} {' '.join(known)}", model)
 
 
+def by_layout(*parts: Case) -> Case:
+    """One node by the first, several by the second."""
+    models = tuple(part.model for part in parts)
+
+    def which(layout: Layout) -> NDArray[np.intp]:
+        nodes = node_count(layout.gpus, layout.gpus_per_node)
+        return np.asarray(nodes > 1).astype(np.intp)
+
+    name = f"of several nodes {parts[1].name}, else {parts[0].name}"
+    return Case(name, ByLayout(models, which))  # type: ignore[arg-type]
+
+
 CASES = [
     *(
         Case(f"{row.name} {where}", Composed(row, software))
@@ -139,6 +153,7 @@ CASES = [
     by_rules("auto-openmpi", "mpi"),
     by_rules("auto-mpich", "mpi-gdr"),
     by_rules("auto", "nccl"),
+    by_layout(made("tree", "nccl"), made("ring", "nccl")),
     made("ps", "grpc"),
     made("ps", "nccl"),
     made("ps", "grpc", server_profiles.profile()),
@@ -343,7 +358,7 @@ def test_choices_are_of_its_algorithms_and_of_every_message(
     for scale in (1e-5, 1e-3, 1.0, 1e3):
         gradients = scaled(scale)
         choices = case.model.choices(gradients, cluster(*layout))
-        if isinstance(case.model, Composed | LibraryRules):
+        if isinstance(case.model, Composed | LibraryRules | ByLayout):
             assert sum(choice.messages for choice in choices) == len(gradients.buckets)
             ends = [(choice.least_bytes, choice.most_bytes) for choice in choices]
             assert min(least for least, _ in ends) == gradients.message_bytes.min()

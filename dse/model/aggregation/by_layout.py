@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.aggregation.base import Bucketed, Gradients, Layout
+from dse.model.aggregation.base import Bucketed, Gradients, Layout, MessageChoice
 from dse.model.arrays import Array, Mask
 
 
@@ -50,6 +50,11 @@ class ByLayout(Bucketed):
         """Whether all parts that a point takes are bounded."""
         taken = np.unique(self.which(layout))
         return all(self.parts[at].bounded(gradients, layout) for at in taken)
+
+    def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
+        """Those of the part that a single point takes."""
+        part = self.parts[int(self.which(layout).flat[0])]
+        return part.choices(gradients, layout)
 
     def _joined(self, layout: Layout, read: Callable[[Bucketed], Any]) -> Array:
         which = self.which(layout)
