@@ -48,12 +48,13 @@ def missing(name: AggregationName) -> tuple[str, str]:
         library = BY_NAME[algorithm]
         over = [name for name, libraries in LIBRARIES.items() if library in libraries]
         return f"{library} does not choose over {transport}", f"write {algorithm}-{over[0]}"
-    problem = f"neither rules nor a profile tell which algorithm {transport} chooses itself"
+    problem = f"neither rules nor a profile say which algorithm {transport} chooses"
     names = measured_choices(transport)
     if names:
         return problem, f"write calibration: [{names[0]}]{_or(names[1:MOST_NAMES])}"
     remedy = (
-        "name an algorithm, as ring, or fit a log of it: dse calibrate import, dse calibrate fit"
+        "name an algorithm such as ring, or fit a log of it: dse calibrate import, dse calibrate "
+        "fit"
     )
     return problem, remedy
 

@@ -81,7 +81,8 @@ def test_studies_of_one_name_are_refused(tmp_path: Path) -> None:
     written(tmp_path, name="b.yaml")
     done = dse("run", "a.yaml", "b.yaml", cwd=tmp_path)
     assert done.returncode == 2
-    assert said(done)[0].startswith("b.yaml:1:8: study 'small' has the name of a.yaml; rename one")
+    problem = "b.yaml:1:8: study 'small' has the same name as a.yaml; rename one"
+    assert said(done)[0].startswith(problem)
     assert set(files(tmp_path / "reports" / "small")) == REPORT
 
 

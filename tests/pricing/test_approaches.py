@@ -314,7 +314,7 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
     assert known["fusion"] == {"buffer_bytes": 64 * 2.0**20, "cycle_s": 5e-3}
     text = "\n".join(told.lines(approach_terms(setting), step))
     assert (
-        f"4 driver queries a message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
+        f"4 driver queries per message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
         in text
     )
     assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text
@@ -378,7 +378,7 @@ def test_a_measured_transport_of_the_same_name_is_another(tmp_path: Path) -> Non
 def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path, paper: Problem) -> None:
     assert cautions(paper) == [], "inline, as fast as the link it was fitted on"
     told = cautions(load(studies.written(tmp_path, MIXED)))
-    fitted = "horovod-nccl reaches 62.6% of a link: fitted on ib-edr, an assumption on 10gbe."
+    fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
     assert fitted in told
     rdma = next(line for line in told if "RDMA" in line)
     assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: over RDMA")
