@@ -15,11 +15,11 @@ from dse.pricing import constraints
 from dse.pricing.load import known_names
 from dse.pricing.points import Coordinate
 from dse.pricing.problem import Problem
+from dse.pricing.uncertainty import interval
 from dse.study import QUANTITIES, Value
 from dse.study.assign import value_of
 
 Column: TypeAlias = NDArray[Any]
-INTERVAL = (5.0, 95.0)  # percentiles of the draws
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
@@ -98,7 +98,7 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     back[order] = np.arange(count)
     unknown = np.full(count, np.nan)
     found = Prices({
-        row.column: sorted_[row.name][back] if row.name in sorted_ else unknown.copy()
+        row.column: sorted_[row.name].take(back) if row.name in sorted_ else unknown.copy()
         for row in QUANTITIES.values()
     })  # fmt: skip
     if intervals:
@@ -128,12 +128,10 @@ def _add_intervals(found: Prices, problem: Problem, coordinates: Mapping[str, Co
         measured = (grade != Grade.CATALOGUE) & np.isfinite(known[where])
         at = where[measured]
         for name, draws in (("speedup", drawn["throughput"] / base), ("step", drawn["step"])):
-            best = found[QUANTITIES[name].column]
             wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
-            low, high = np.percentile(wide, INTERVAL, axis=0) if len(at) else (wide[:0], wide[:0])
-            names = INTERVALS[name]
-            found[names[0]][at] = np.minimum(low, best[at]) if len(at) else 0
-            found[names[1]][at] = np.maximum(high, best[at]) if len(at) else 0
+            ends = interval(wide, found[QUANTITIES[name].column][at])
+            for column, end in zip(INTERVALS[name], ends, strict=True):
+                found[column][at] = end
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:
@@ -225,9 +223,11 @@ def _value(problem: Problem, axis: str, value: Any) -> Value | None:
     """What a user's value of an axis means."""
     if value is _BASELINE:
         return problem.study.baseline.values.get(axis)
-    if value is None or value == "":
-        return None
     known = problem.study.axis(axis)
+    if value is None or value == "":
+        if known is None or any(axis == condition.axis for condition in problem.study.conditions):
+            return None
+        raise StudyError("points", 0, 0, f"{axis} has no value", "give one, or leave the axis out")
     if known is not None and not isinstance(value, str) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():

@@ -18,8 +18,7 @@ from benchmarks.accuracy.board import Line
 from benchmarks.library_choice import TABLE
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
-from dse.calibration.rules import mpi_rules
-from dse.model.aggregation.library_rules import MPICH, OPENMPI
+from dse.model.aggregation.library_rules import MPICH, OPENMPI, mpi_rules
 
 Cell: TypeAlias = tuple[int, int]  # ranks, bytes
 NAMES = {OPENMPI: "Open MPI", MPICH: "MPICH"}

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from dse.pricing.setting import DEFAULT_BUCKET_BYTES
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -27,11 +26,15 @@ from benchmarks.accuracy.board import Floats
 from benchmarks.accuracy.scaling_data import Route, Row, Series
 from dse import catalog
 from dse.model import compute, overlap, step
-from dse.model.aggregation.parameter_server import shard_imbalance
-from dse.model.links import FREE, Link, Network, StepCost
+from dse.model.aggregation.base import Bucketed, Cluster, Gradients, Layout
+from dse.model.aggregation.composed import Composed, Software
+from dse.model.aggregation.parameter_server import ParameterServer, shard_imbalance
+from dse.model.collectives import ALGORITHMS
+from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing.points import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import model_layers
 
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
@@ -152,29 +155,44 @@ def _samples_per_s(of: Series, gpus: int, servers: int, tried: _Tried) -> Floats
     least_s = of.batch * least.gpus / least.samples_per_s
     passes = compute.scaled(_passes(of.workload, of.accelerator, of.batch, least_s),
                             waits[1] / waits[0])  # fmt: skip
-    across = StepCost(of.route.latency_s, (0.0,))
-    network = Network(FREE, across, inter=Link(0.0, tried.link_bytes_per_s))
-    buckets = _buckets(of.workload)
-    cluster = _cluster(of, gpus, servers)
-    costs = step.bucket_costs_s(of.route.algorithm, cluster, buckets, network, ndim=1)
-    ready = overlap.ready_s(buckets, passes.layer_done_s)
+    sums = _aggregation(of.route)
+    done_s = passes.layer_done_s
+    summed = sums.summed(_gradients(of.workload), done_s, _cluster(of, gpus, servers, tried))
     free = np.zeros(())
-    terms = step.combine(passes, ready, costs, free, free, overlapped=True)
+    terms = step.ended(passes, *summed, free, free)
     return np.asarray(of.batch * gpus / terms.step_s)
 
 
-def _cluster(of: Series, gpus: int, servers: int) -> step.Cluster:
+@dataclass(frozen=True)
+class _InOrder(ParameterServer):
+    """Servers as tf_cnn_benchmarks has them: tensors go to them in the order of creation."""
+
+    def imbalance(self, gradients: Gradients, layout: Layout) -> Floats:
+        """Largest shard over the mean one, of one number of servers."""
+        return np.asarray(
+            shard_imbalance(gradients.layer_elements, int(layout.servers), as_created=True)
+        )
+
+
+def _aggregation(route: Route) -> Bucketed:
+    """Inside of a node nothing takes time."""
+    software = Software(FREE, StepCost(route.latency_s, (0.0,)))
+    if route.algorithm == step.PARAMETER_SERVER:
+        return _InOrder(software)
+    return Composed(ALGORITHMS[route.algorithm], software)
+
+
+def _cluster(of: Series, gpus: int, servers: int, tried: _Tried) -> Cluster:
     placement = of.route.placement
     one_node = placement in ("host", "spread") or of.rows[-1].gpus <= of.gpus_per_node
     if placement == "spread":
         servers = gpus
-    params = _layers(of.workload).params
-    return step.Cluster(
-        gpus,
-        1 if one_node else of.gpus_per_node,
-        servers,
-        placement != "host",
-        shard_imbalance(params, servers, as_created=True),
+    return Cluster(
+        np.asarray(float(gpus)),
+        np.asarray(1.0 if one_node else float(of.gpus_per_node)),
+        across=Link(0.0, tried.link_bytes_per_s),
+        servers=np.asarray(float(servers)),
+        colocated=np.asarray(placement != "host"),
     )
 
 
@@ -184,8 +202,11 @@ def _layers(workload: str) -> compute.Layers:
 
 
 @cache
-def _buckets(workload: str) -> tuple[overlap.Bucket, ...]:
-    return overlap.fuse(_layers(workload).params * FP32.gradient_bytes, DEFAULT_BUCKET_BYTES)
+def _gradients(workload: str) -> Gradients:
+    params = _layers(workload).params
+    buckets = overlap.fuse(params * FP32.gradient_bytes, DEFAULT_BUCKET_BYTES)
+    elements, layer = catalog.gradient_tensors(catalog.workload(workload))
+    return Gradients(params, FP32.gradient_bytes, DEFAULT_BUCKET_BYTES, buckets, elements, layer)
 
 
 @cache

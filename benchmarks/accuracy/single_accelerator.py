@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.accuracy.board import Line
 from dse import catalog
 from dse.model import compute, precision
-from dse.pricing.placement import DEFAULT_EFFICIENCY
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 
 TABLE = Path(__file__).parents[1] / "data" / "single_accelerator.csv"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from dse.pricing.approached import Around, built
 
 from dse import catalog
-from dse.model import approach, compute
+from dse.model import compute
+from dse.model.aggregation.base import Cluster
+from dse.model.aggregation.tensorwise import Approach, step_s
 from dse.model.arrays import Array
 from dse.model.links import Link
 from dse.model.precision import PRECISIONS
-from dse.model.tensor_servers import Servers
 from dse.model.waiting import waiting_factor
+from dse.pricing.aggregations import tensorwise
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 
@@ -37,16 +38,21 @@ EDR_CLUSTER = Machine("p100-sxm2-16gb", 12.5e9, 1e-6)
 TOGETHER, SPREAD = 0.021, 0.019
 
 
-def on(machine: Machine, facts: catalog.Approach, servers: int = 1) -> approach.Approach:
-    """The approach there; servers only matter where it has them, on the workers' nodes."""
+def on(machine: Machine, facts: catalog.Approach, servers: int = 1) -> Approach:
+    """The approach there; servers only matter where it has them, on the workers' nodes.
+
+    Tensor fusion as the paper's benchmark has it: its first tick is with the backward pass.
+    """
     device = catalog.accelerator(machine.accelerator)
     host = catalog.fabric(device.host_link).bytes_per_s if device.host_link else None
-    around = Around(
-        Link(machine.latency_s, machine.link_bytes_per_s * facts.link_efficiency),
-        (device.memory_bytes_per_s or np.inf) * DEFAULT_EFFICIENCY,
-        host or np.inf,
+    there = Cluster(
+        np.ones(()),
+        across=Link(machine.latency_s, machine.link_bytes_per_s * facts.link_efficiency),
+        host_bytes_per_s=host or np.inf,
+        memory_bytes_per_s=(device.memory_bytes_per_s or np.inf) * DEFAULT_EFFICIENCY,
+        colocated=np.ones((), dtype=bool),
     )
-    return built(facts, around, Servers(servers, True, facts.streams))
+    return tensorwise(facts, phases=0).on(there, servers)
 
 
 def samples_per_s(
@@ -78,6 +84,6 @@ def samples_per_s(
         counts = [2**k for k in range(int(np.log2(gpus.max())) + 1)]
     times = []
     for servers in counts:
-        took = approach.step_s(on(machine, facts, servers), sizes, layer, passes, gpus)
+        took = step_s(on(machine, facts, servers), sizes, layer, passes, gpus)
         times.append(np.where(servers <= gpus, took, np.inf))
     return np.asarray(gpus * batch / np.min(times, axis=0))

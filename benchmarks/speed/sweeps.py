@@ -3,7 +3,7 @@
 Where the time of the billion goes (cProfile, one core of a shared virtual machine, 17 s of CPU):
 25 % adds and compares the ends of the buckets of the points that are priced (overlap.last_end_s);
 20 % is counting, mostly by masks that depend on nearly every axis (screening.counted); 9 % prices
-messages (step.bucket_costs_s), 8 % clusters (money.cost); 6 % tells which cells are left, 5 %
+messages (Bucketed.bucket_s), 8 % clusters (money.cost); 6 % tells which cells are left, 5 %
 merges fronts; the rest is spread over many small arrays. Communication is priced once for all batch
 sizes, and not at all for 97 points of 100: even if it took no time, another point would gain as
 much for less.

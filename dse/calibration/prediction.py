@@ -6,14 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dse import catalog
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.node_cost import on_cores_s
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.rules import rules_of
 from dse.calibration.spread import NORMAL_90, octaves_outside
 from dse.errors import OutsideCalibration
-from dse.model.aggregation.library_rules import Rules, by_choice, priced_names
+from dse.model.aggregation.library_rules import (
+    BY_NAME,
+    MPI_RULES,
+    Rules,
+    by_choice,
+    mpi_library,
+    mpi_rules,
+    priced_names,
+)
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.collectives import ALGORITHMS, node_count
 
@@ -106,6 +114,26 @@ def predict(
         return inside
     across = _between_nodes(profile, algorithm, points, in_range)
     return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
+
+
+def rules_of(profile: Profile, algorithm: str) -> Rules | None:
+    """What chooses where ``algorithm`` is 'auto', 'auto-openmpi' or 'auto-mpich'; else None.
+
+    'auto' has none where the profile measured the choice. NCCL's rules need the machine's links,
+    which a profile does not hold.
+    """
+    if not MPI_RULES.keys() & set(_libraries(profile.transport)):
+        return None
+    if algorithm in BY_NAME:
+        return mpi_rules(BY_NAME[algorithm])
+    unmeasured = algorithm == AUTO and profile.auto is None
+    return mpi_rules(mpi_library(profile.library)) if unmeasured else None
+
+
+def _libraries(transport: str) -> tuple[str, ...]:
+    """Those that run over a transport; none are known of one that is not in the catalogue."""
+    known = transport in catalog.names("transports")
+    return catalog.transport(transport).libraries if known else ()
 
 
 def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Prediction:

@@ -15,9 +15,8 @@ from dse.calibration.measured_range import (
     why_servers_outside,
 )
 from dse.calibration.number_text import gbps, size_text, time_text
-from dse.calibration.prediction import predict
+from dse.calibration.prediction import predict, rules_of
 from dse.calibration.profile import Profile
-from dse.calibration.rules import rules_of
 from dse.console_table import Column, console_table, numbers
 from dse.errors import OutsideCalibration
 from dse.model.arrays import Array

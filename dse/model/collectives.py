@@ -154,6 +154,24 @@ def hierarchical(
     return np.asarray(inside + (nodes - 1) * step)
 
 
+def _whole_steps(ranks: Array, message_bytes: Array) -> tuple[Array, Array]:
+    """Every step carries the whole message."""
+    del ranks
+    return message_bytes, message_bytes
+
+
+def _ring_steps(ranks: Array, message_bytes: Array) -> tuple[Array, Array]:
+    """m/n."""
+    return message_bytes / ranks, message_bytes / ranks
+
+
+def _halving_steps(ranks: Array, message_bytes: Array) -> tuple[Array, Array]:
+    """From m/p to m/2, p the largest power of two in n; or to m where ranks beyond p take part."""
+    power = 2.0 ** np.floor(np.log2(ranks))
+    largest = np.where(ranks > power, message_bytes, message_bytes / 2)
+    return message_bytes / power, largest
+
+
 Seconds: TypeAlias = Callable[[ArrayLike, ArrayLike, ArrayLike, Network], Array]
 
 
@@ -166,7 +184,8 @@ class Algorithm:
     out. folds: it goes by powers of two, and the ranks beyond the largest one hand their vector to
     another first and get the sum last. first_parts: into how many parts the first exchange cuts a
     message, of the number of ranks; None where its two sides do not start together. pair_exchanges:
-    how many exchanges two ranks make.
+    how many exchanges two ranks make. step_bytes: of its smallest and its largest step, of (ranks,
+    bytes).
     """
 
     name: str
@@ -175,6 +194,7 @@ class Algorithm:
     folds: bool = False
     first_parts: Callable[[Array], Array] | None = None
     pair_exchanges: float = 2.0
+    step_bytes: Callable[[Array, Array], tuple[Array, Array]] = _whole_steps
 
     def __call__(
         self,
@@ -206,14 +226,14 @@ def _two(ranks: Array) -> Array:
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
     row.name: row
     for row in (
-        Algorithm("ring", ring, _around, first_parts=_count),
+        Algorithm("ring", ring, _around, first_parts=_count, step_bytes=_ring_steps),
         Algorithm("recursive-doubling", recursive_doubling, ceil_log2, folds=True,
                   first_parts=_one, pair_exchanges=1.0),
         Algorithm("halving-doubling", halving_doubling, ceil_log2, folds=True,
-                  first_parts=_two),
+                  first_parts=_two, step_bytes=_halving_steps),
         Algorithm("reduce-broadcast", reduce_broadcast, ceil_log2),
-        Algorithm("tree", tree, ceil_log2),
-        Algorithm("hierarchical", hierarchical, _around),
+        Algorithm("tree", tree, ceil_log2, step_bytes=_halving_steps),
+        Algorithm("hierarchical", hierarchical, _around, step_bytes=_halving_steps),
     )
 })  # fmt: skip
 

@@ -264,7 +264,7 @@ class PaiStep:
 
     def times(self, work: Work) -> StepTimes:
         """The paper's terms without the weight update; arrays broadcast to the points' shape."""
-        asked, given = _jobs(work), _hardware(work)
+        asked, given = jobs_of(work), hardware_of(work)
         alone, inside, across = (
             step_times(name, asked, given) for name in architectures(work.aggregation)
         )
@@ -324,7 +324,7 @@ def architectures(aggregation: Aggregation) -> tuple[str, str, str]:
     return ONE_WORKER_ONE_GPU, ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER
 
 
-def _hardware(work: Work) -> Hardware:
+def hardware_of(work: Work) -> Hardware:
     """What is reached of every peak, so that the efficiency left to apply is 1."""
     device, layout = work.device, work.layout
     share = EFFICIENCY / work.link_efficiency  # links come as the transport has them
@@ -340,7 +340,7 @@ def _hardware(work: Work) -> Hardware:
     )
 
 
-def _jobs(work: Work) -> Jobs:
+def jobs_of(work: Work) -> Jobs:
     """What one accelerator does in one step, the weight update left out."""
     layers, precision, batch = work.layers, work.precision, np.asarray(work.batch)
     outputs = 2 * float(np.sum(layers.traffic_elems)) * precision.activation_bytes

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +19,12 @@ from dse.calibration.evidence import (
     BetweenNodes,
     ByLayoutEvidence,
     Evidence,
-    Grade,
     OfAlgorithm,
     OfLibraryChoice,
     OfRules,
     OfServers,
-    Surroundings,
     Unmeasured,
 )
-from dse.calibration.rules import mpi_library
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
@@ -38,11 +34,11 @@ from dse.model.aggregation.library_rules import (
     AUTO,
     BY_NAME,
     MPI_RULES,
-    MPICH,
     NCCL,
     OPENMPI,
     LibraryRules,
     RulesOf,
+    mpi_library,
 )
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
@@ -52,18 +48,13 @@ from dse.model.collectives import ALGORITHMS, Algorithm
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER
+from dse.pricing.uncertainty import Drawn
 from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
-# Libraries whose rules are known, by transport; without a profile the first chooses.
-LIBRARIES: Mapping[str, tuple[str, ...]] = {
-    "mpi": (OPENMPI, MPICH),
-    "mpi-gdr": (OPENMPI, MPICH),
-    "nccl": (NCCL,),
-}
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
@@ -366,7 +357,7 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
     ``auto`` is what was measured, where a profile has that. Else it is the rules of the library
     that the first profile of the transport was measured with, Open MPI's for one without rules.
     """
-    libraries = LIBRARIES.get(transport, ())
+    libraries = catalog.transport(transport).libraries
     if algorithm in BY_NAME:
         return BY_NAME[algorithm] if BY_NAME[algorithm] in libraries else None
     mine = [profile for profile in known if profile.transport == transport]
@@ -397,59 +388,6 @@ def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
         facts.sum_start_s,
         **own,
     )
-
-
-@dataclass(frozen=True)
-class Drawn(Bucketed):
-    """Another aggregation, every draw of it off by the error that its evidence says.
-
-    One factor for all messages of a step, log-normal: they err together, and so do two points of
-    the same algorithm on the same side of the measured range; errors of others are independent.
-    Prices have an axis of draws before those of the points.
-    """
-
-    inner: Bucketed
-    evidence: Evidence
-    draws: int
-    algorithm: str
-
-    leading_axes = 1
-
-    @property
-    def axes(self) -> frozenset[str]:
-        """Of the other."""
-        return self.inner.axes
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
-        return self.inner.algorithms
-
-    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """(sizes, draws, *S)."""
-        seconds = self.inner.message_s(message_bytes, gradients, layout)
-        return np.asarray(seconds * self.error(gradients, layout))
-
-    def error(self, gradients: Gradients, layout: Layout) -> Array:
-        """One factor per draw, (draws, *S)."""
-        known: Surroundings = layout  # type: ignore[assignment]
-        measured = self.evidence.grade(gradients, known) == Grade.INSIDE
-        width = self.evidence.log_spread(gradients, known)
-        inside, outside = (
-            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
-            .standard_normal(self.draws)
-            .reshape((-1,) + (1,) * layout.rank)
-            for side in ("inside", "outside")
-        )
-        return np.asarray(np.exp(width * np.where(measured, inside, outside)))
-
-    def priced(self, layout: Layout) -> Any:
-        """Of the other."""
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
-        return self.inner.bounded(gradients, layout)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from dse.pricing import hardware
 from dse.pricing.points import Coordinate, Points
 from dse.pricing.problem import Problem
 from dse.study import AggregationName, Value, Wire
+from dse.study.quantities import PURCHASE, facts_of
 
 MOST_LISTED = 6
 MOST_COUNTS = 16  # of accelerators, that are tried to learn which profiles price anything
@@ -53,7 +54,7 @@ def _tables(problem: Problem) -> list[str]:
 def _hosts(problem: Problem) -> list[str]:
     """That only some of the accelerators to buy bring their part of a host."""
     study, prices = problem.study, problem.prices
-    if not {"capital", "tco"} & {objective.name for objective in study.objectives}:
+    if PURCHASE not in facts_of(objective.name for objective in study.objectives):
         return []
     names = [*problem.study.values("accelerator"), study.baseline.values.get("accelerator")]
     bought = [name for name in dict.fromkeys(map(str, names)) if name in prices.accelerator_usd]

@@ -10,7 +10,7 @@ from dse.calibration import read_profile
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.errors import StudyError
 from dse.model.aggregation.library_rules import BY_NAME
-from dse.pricing.aggregations import LIBRARIES, Factory, left_to_library
+from dse.pricing.aggregations import Factory, left_to_library
 from dse.study import AggregationName, Study
 from dse.yaml_source import Loc
 
@@ -46,7 +46,8 @@ def missing(name: AggregationName) -> tuple[str, str]:
     algorithm, transport = name.algorithm, name.transport
     if algorithm in BY_NAME:
         library = BY_NAME[algorithm]
-        over = [name for name, libraries in LIBRARIES.items() if library in libraries]
+        known = map(catalog.transport, catalog.names("transports"))
+        over = [transport.name for transport in known if library in transport.libraries]
         return f"{library} does not choose over {transport}", f"write {algorithm}-{over[0]}"
     problem = f"neither rules nor a profile say which algorithm {transport} chooses"
     names = measured_choices(transport)

@@ -20,7 +20,7 @@ from dse.pricing.library_choices import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study
-from dse.study.quantities import QUANTITIES
+from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
 
 
 def known_names() -> Names:
@@ -231,8 +231,8 @@ def _check_baseline(problem: Problem) -> None:
 
 def _check_prices(problem: Problem, demanded: set[str]) -> None:
     study = problem.study
-    bought, rented = bool(demanded & {"capital", "tco"}), bool(demanded & {"hourly", "per_run"})
-    powered = bool(demanded & {"power", "energy", "tco"})
+    facts = facts_of(demanded)
+    bought, rented, powered = PURCHASE in facts, RENT in facts, POWER in facts
     remedy = "drop it, or give the number under prices:"
     for axis in (*study.axes, *study.defaults):
         where = ("space", axis.name)

@@ -7,10 +7,9 @@ import numpy as np
 from dse.calibration import Profile
 from dse.calibration.planning.advice import Advice, suggest
 from dse.calibration.planning.covariance import Points
-from dse.calibration.rules import mpi_rules
 from dse.errors import StudyError
 from dse.model import overlap
-from dse.model.aggregation.library_rules import NCCL, Rules
+from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
 from dse.model.precision import PRECISIONS
 from dse.pricing.aggregations import ruling, serving
 from dse.pricing.load import load

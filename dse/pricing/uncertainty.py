@@ -1,15 +1,26 @@
-"""How far off the computing of a point may be; of its communication see its evidence."""
+"""The interval of a step: how far off its computing and its communication may be, draw by draw.
+
+Every draw prices the whole step, of the point and of the baseline, so that what both have in common
+cancels in the speedup. Computing errs by one factor an accelerator (:func:`compute_factors`),
+communication by the bootstrap draws of fitted costs and one factor an aggregation
+(:class:`Drawn`), as wide as its evidence says (:mod:`dse.calibration.spread`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from dse.calibration.evidence import Evidence, Grade, Surroundings
 from dse.calibration.spread import NORMAL_MEDIAN
+from dse.model.aggregation.base import Bucketed, Gradients, Layout
 from dse.model.arrays import Array
 
+INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
 # fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
 COMPUTE_ERROR_MEDIAN = 0.32
@@ -30,3 +41,63 @@ def compute_factors(
     ], axis=-1)  # fmt: skip
     width = np.hypot(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN, np.asarray(log_spreads))
     return np.asarray(np.exp(width * normal))
+
+
+@dataclass(frozen=True)
+class Drawn(Bucketed):
+    """Another aggregation, every draw of it off by the error that its evidence says.
+
+    One factor for all messages of a step, log-normal: they err together, and so do two points of
+    the same algorithm on the same side of the measured range; errors of others are independent.
+    Prices have an axis of draws before those of the points.
+    """
+
+    inner: Bucketed
+    evidence: Evidence
+    draws: int
+    algorithm: str
+
+    leading_axes = 1
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """Of the other."""
+        return self.inner.axes
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Of the other."""
+        return self.inner.algorithms
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """(sizes, draws, *S)."""
+        seconds = self.inner.message_s(message_bytes, gradients, layout)
+        return np.asarray(seconds * self.error(gradients, layout))
+
+    def error(self, gradients: Gradients, layout: Layout) -> Array:
+        """One factor per draw, (draws, *S)."""
+        known: Surroundings = layout  # type: ignore[assignment]
+        measured = self.evidence.grade(gradients, known) == Grade.INSIDE
+        width = self.evidence.log_spread(gradients, known)
+        inside, outside = (
+            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
+            .standard_normal(self.draws)
+            .reshape((-1,) + (1,) * layout.rank)
+            for side in ("inside", "outside")
+        )
+        return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+
+    def priced(self, layout: Layout) -> Any:
+        """Of the other."""
+        return self.inner.priced(layout)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Of the other."""
+        return self.inner.bounded(gradients, layout)
+
+
+def interval(draws: Array, best: Array) -> tuple[Array, Array]:
+    """The ends of the 90 % interval of draws, (draws, *S), stretched to the best fit, (*S,), where
+    all draws miss it."""
+    low, high = np.percentile(draws, INTERVAL, axis=0)
+    return np.minimum(low, best), np.maximum(high, best)

@@ -16,6 +16,7 @@ from dse.report import approaches
 from dse.report.pai_assumptions import CLOSED_LINES
 from dse.report.profile_notes import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
+from dse.study.quantities import RENT, facts_of
 
 
 def assumptions(problem: Problem) -> list[str]:
@@ -41,7 +42,7 @@ def assumptions(problem: Problem) -> list[str]:
         "that a larger global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
-    rented = {"hourly", "per_run"} & {objective.name for objective in study.objectives}
+    rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(
             "Rental prices include the network that a machine comes with: choosing another under "

@@ -17,6 +17,7 @@ from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
+from dse.pricing.uncertainty import interval
 from dse.report.design_point import (
     ApproachTerms,
     Bounds,
@@ -37,8 +38,6 @@ from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
-
-INTERVAL = (5.0, 95.0)  # percentiles: a 90 % interval
 
 
 def describe(
@@ -212,9 +211,8 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval 
 
 def _percentiles(draws: Array, best: Array) -> Bounds:
     """The interval of the draws, stretched to the best fit where all draws miss it."""
-    low, high = np.percentile(draws, INTERVAL)
-    point = float(np.ravel(best)[0])
-    return min(float(low), point), max(float(high), point)
+    low, high = interval(np.ravel(draws), np.ravel(best)[0])
+    return float(low), float(high)
 
 
 def _scalar(value: Array) -> float | None:

@@ -211,12 +211,23 @@ def describe(point: Point, identified: bool = False) -> str:
 
 def says_who(point: Point) -> tuple[str, str]:
     """(short name, sentence) for what stands behind the price of a point's communication."""
-    return EVIDENCE[point.evidence or ("far" if point.extrapolated else "inside")]
+    return EVIDENCE[evidence(point)]
+
+
+def evidence(point: Point) -> str:
+    """A key of :data:`EVIDENCE`; what an older version wrote is judged by what it has."""
+    if point.evidence:
+        return point.evidence
+    if point.gpus <= 1:
+        return SILENT
+    if point.interval is None:
+        return CATALOGUE
+    return "far" if point.extrapolated else "inside"
 
 
 def evidence_lines(document: RunDocument) -> list[str]:
     """How many points of the front were measured like that, in sentences that add up."""
-    found = Counter(point.evidence for point in document.front)
+    found = Counter(evidence(point) for point in document.front)
     total = document.counts.front
     summed = total - found[SILENT]
     if found[FORMULA]:

@@ -8,7 +8,7 @@ from typing import Any
 class AggregationName(str):
     """The text of a study, and what it names: an algorithm over a transport, or an approach.
 
-    It is a string so that a point can be written with plain text: ``{"aggregation": "ps-grpc"}``.
+    It is a string, equal to its text, so that labels, files and logs hold it as it is written.
     algorithm, transport: empty for an approach. approach: empty for all else.
     """
 

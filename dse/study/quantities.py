@@ -5,7 +5,7 @@ Constraints, objectives, columns of tables, words and documents follow from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SECONDS_PER_HOUR = 3600.0
+PURCHASE, RENT, POWER = "purchase price", "rent", "power"
+FACTS = (PURCHASE, RENT, POWER)
 
 
 class PricedPoints(Protocol):
@@ -54,8 +56,9 @@ class Quantity:
 
     column: its name in tables, unit included. dimension: a key of ``units.DIMENSIONS``. doc: its
     meaning. value: computes it. objective: the sense in which it may be one, with its ``phrase``.
-    communication: whether what is communicated changes it. needs_target: it is about a whole run,
-    so the study must say how long one is.
+    communication: whether what is communicated changes it. facts: those of :data:`FACTS` that it
+    rests on, which a study must not leave unknown. needs_target: it is about a whole run, so the
+    study must say how long one is.
     """
 
     name: str
@@ -66,6 +69,7 @@ class Quantity:
     objective: Literal["maximize", "minimize"] | None = None
     phrase: Phrase | None = None
     communication: bool = False
+    facts: frozenset[str] = frozenset()
     needs_target: bool = False
 
 
@@ -93,21 +97,25 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MAX, Phrase("throughput", "samples/s", "trains", least=""), communication=True),
         Quantity("capital", "capital_usd", "usd", "purchase price of the cluster",
                  lambda p: p.cost.capital_usd,
-                 _MIN, Phrase("purchase price", "USD", "costs", "to buy", "cheapest")),
+                 _MIN, Phrase("purchase price", "USD", "costs", "to buy", "cheapest"),
+                 facts=frozenset({PURCHASE})),
         Quantity("hourly", "rent_usd_per_hour", "usd_per_hour", "rent of the cluster",
                  lambda p: p.cost.rental_usd_per_hour,
-                 _MIN, Phrase("rental", "USD/hour", "costs", "to rent", "cheapest")),
+                 _MIN, Phrase("rental", "USD/hour", "costs", "to rent", "cheapest"),
+                 facts=frozenset({RENT})),
         Quantity("tco", "ownership_usd_per_hour", "usd_per_hour",
                  "amortised purchase and electricity", lambda p: p.cost.tco_usd_per_hour,
                  _MIN,
-                 Phrase("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest")),
+                 Phrase("cost of ownership", "USD/hour", "costs", "to own and run", "cheapest"),
+                 facts=frozenset({PURCHASE, POWER})),
         Quantity("power", "power_w", "watt", "electrical power of the cluster, cooling included",
                  lambda p: p.cost.power_w,
-                 _MIN, Phrase("power", "W", "draws", least="least power-hungry")),
+                 _MIN, Phrase("power", "W", "draws", least="least power-hungry"),
+                 facts=frozenset({POWER})),
         Quantity("per_run", "run_usd", "usd", "cost of training to the target",
                  lambda p: p["hourly"] * p["time_to_target"] / SECONDS_PER_HOUR,
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
-                 communication=True, needs_target=True),
+                 communication=True, facts=frozenset({RENT}), needs_target=True),
         Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
                  lambda p: p.target_samples / p["throughput"],
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
@@ -116,7 +124,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  "electricity of training to the target, cooling included",
                  lambda p: p["power"] * p["time_to_target"],
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
-                 communication=True, needs_target=True),
+                 communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
@@ -146,3 +154,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
 })  # fmt: skip
 
 BUILTINS = {"fits_memory": "the state of training fits the memory of an accelerator"}
+
+
+def facts_of(names: Iterable[str]) -> frozenset[str]:
+    """The facts that some quantities rest on."""
+    return frozenset().union(*(QUANTITIES[name].facts for name in names))

@@ -4,50 +4,83 @@ from __future__ import annotations
 
 import doctest
 import json
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dse
-from dse.errors import NoFeasiblePoint, StudyError
+from dse import errors
+from dse.errors import NoFeasiblePoint
 from tests.pricing import studies
 
 
 def test_the_public_names() -> None:
     assert set(dse.__all__) == {
-        "__version__", "calibrate", "evaluate", "load_study", "rebuild_report", "run",
-        "run_studies",
+        "DseError", "Explanation", "MeasurementError", "NoFeasiblePoint", "OutputError",
+        "OutsideCalibration", "Prices", "Result", "Study", "StudyError", "__version__",
+        "calibrate", "catalog", "fleet", "load_study", "rebuild_report", "run", "run_studies",
     }  # fmt: skip
+    assert dse.__all__ == sorted(dse.__all__)
     for name in dse.__all__:
         assert getattr(dse, name)
+    assert set(dse.__all__) <= set(dir(dse))
+    with pytest.raises(AttributeError, match="module 'dse' has no attribute 'evaluate'"):
+        dse.evaluate  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_every_class_of_errors_is_public() -> None:
+    every = {
+        name: kind
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.DseError)
+    }
+    assert set(every) <= set(dse.__all__)
+    for name, kind in every.items():
+        assert getattr(dse, name) is kind
+        assert issubclass(kind, dse.DseError)
+
+
+def test_importing_dse_imports_none_of_its_parts() -> None:
+    code = "import sys, dse; print([m for m in sys.modules if m.split('.')[0] in ('dse', 'numpy')])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert sorted(eval(found.stdout)) == ["dse", "dse.version"]
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "written"),
+    [("dse", 4, []), ("dse.api", 8, []), ("dse.runs", 6, ["my-report"])],
+)
 def test_the_examples_in_the_docstrings_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, least: int, written: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = doctest.testmod(dse, raise_on_error=False, verbose=False)
-    assert found.attempted >= 8
+    module = import_module(name)
+    names = {each: getattr(dse, each) for each in dse.__all__}
+    found = doctest.testmod(module, extraglobs=names, raise_on_error=False, verbose=False)
+    assert found.attempted >= least
     assert found.failed == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["my-report"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 
-def test_evaluating_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_price_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = studies.written(tmp_path)
     document = dse.run(path)
     assert document == json.loads((tmp_path / "reports" / "small" / "run.json").read_text())
-    configs = [{k: v for k, v in p["config"].items() if v} for p in document["front"]]
-    found = dse.evaluate(dse.load_study(path), configs)
-    np.testing.assert_allclose(found["speedup"], [p["speedup"] for p in document["front"]])
-    np.testing.assert_allclose(found["capital"], [p["capital"] for p in document["front"]])
-    assert found["extrapolated"].tolist() == [p["extrapolated"] for p in document["front"]]
-
-
-def test_nothing_to_evaluate_is_no_error(tmp_path: Path) -> None:
-    found = dse.evaluate(dse.load_study(studies.written(tmp_path)), [])
-    assert found["speedup"].shape == (0,)
+    front = document["front"]
+    configs = [{k: v for k, v in p["config"].items() if v} for p in front]
+    found = dse.load_study(path).price(configs, intervals=True)
+    for column, key in (
+        ("speedup", "speedup"), ("capital_usd", "capital"), ("step_s", "step_s"),
+        ("comm_s", "comm_s"), ("memory_slack_bytes", "memory_slack_bytes"),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(found[column], [p[key] for p in front])
+    assert found["evidence"].tolist() == [p["evidence"] for p in front]
+    assert found["feasible"].all()
 
 
 def test_many_studies_are_a_list_of_documents_and_failures(
@@ -66,12 +99,6 @@ def test_many_studies_are_a_list_of_documents_and_failures(
     before = (tmp_path / "out" / "small" / "run.json").read_bytes()
     assert dse.run_studies([folder], out=tmp_path / "out", resume=True)[0] == found
     assert (tmp_path / "out" / "small" / "run.json").read_bytes() == before
-
-
-@pytest.mark.parametrize("point", [{"gpsu": 4}, {"gpus": "four"}, {"gpus": ""}])
-def test_a_point_that_cannot_be_is_refused(point: dict[str, object], tmp_path: Path) -> None:
-    with pytest.raises(StudyError):
-        dse.evaluate(dse.load_study(studies.written(tmp_path)), [point])
 
 
 def test_nothing_feasible_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,10 @@ import pytest
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.arguments import algorithms
 from dse.calibration.experiment import write_experiment
-from dse.calibration.prediction import predict
+from dse.calibration.prediction import predict, rules_of
 from dse.calibration.prediction_table import prediction_records, prediction_table
-from dse.calibration.rules import mpi_library, rules_of
 from dse.errors import OutsideCalibration, StudyError
-from dse.model.aggregation.library_rules import Mpich, OpenMpi
+from dse.model.aggregation.library_rules import Mpich, OpenMpi, mpi_library
 from tests.calibration import library_profiles, synthetic
 
 RANKS, SIZES = (1, 2, 3, 4, 8, 16, 200), (0.0, 1.0, 64.0, 4096.0, 8192.0, 2.0**17, 2.0**22, 1e15)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.report.words import title
 from tests.commands.command import dse, files, refused, said
 from tests.commands.reports import REPORT, document
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
@@ -40,7 +41,7 @@ def test_many_studies_are_run_whatever_becomes_of_one(
         assert front == (ran[0] / "front.csv").read_bytes()
     assert "[1/5] small: exhaustive search" in done.stdout
     table = done.stdout.partition("\nstudy ")[2]
-    best = document(ran[0])["recommended"]["config"]["accelerator"]
+    best = title("accelerator", document(ran[0])["recommended"]["config"]["accelerator"])
     assert re.search(rf"\nsmall +\d+ x {best}.*out/small/report.html", table)
     assert re.search(r"\nstudies/c.yml +failed: none of 2,304 points", table)
     assert re.search(r"\nstudies/d.yaml +failed: .*unknown key 'gpsu'", table)

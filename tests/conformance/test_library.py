@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model.aggregation.library_choice import FAMILIES, Composition, LibraryCost
-from dse.model.collectives import ALGORITHMS, automatic
-from dse.model.links import FREE, Network
-from dse.model.step import AUTO
+from dse.errors import OutsideCalibration
+from dse.model.aggregation.base import Cluster
+from dse.model.aggregation.library_choice import FAMILIES, Composition, LibraryChoice, LibraryCost
+from dse.model.aggregation.library_rules import AUTO
+from dse.model.arrays import Array, ArrayLike
+from dse.model.collectives import ALGORITHMS
+from dse.pricing.aggregations import Factory
+from dse.study import AggregationName
+from tests.model.works import gradients_of
 
+GRADIENTS = gradients_of([1.0])
 EDGES = (4096.0, 262144.0)
 # Per call; then inside and between nodes: per hop, and per byte up to each edge and of all.
 PRICES = (
@@ -43,14 +47,20 @@ COMPOSITIONS = [
 LAYOUTS = [(2, 8), (5, 8), (8, 8), (2, 1), (3, 1), (12, 4), (16, 8), (1000, 8)]  # one node, many
 
 
-def network(how: Composition) -> Network:
-    return Network(FREE, FREE, library=LibraryCost(how, EDGES, PRICES))
+def seconds_of(n: float, g: float, sizes: ArrayLike, how: Composition) -> Array:
+    """What the library's choice of algorithms takes over a network as fast as the measured one."""
+    cost = LibraryCost(how, EDGES, PRICES)
+    choice = LibraryChoice(cost, None, 1.0, True)
+    layout = Cluster(np.asarray(float(n)), np.asarray(float(g)))
+    found = choice.message_s(np.asarray(sizes, dtype=np.float64), GRADIENTS, layout)
+    np.testing.assert_array_equal(found, cost(n, g, sizes))
+    return found
 
 
 @pytest.mark.parametrize("how", COMPOSITIONS)
 @pytest.mark.parametrize("per_node", [1, 2, 8])
 def test_one_rank_is_free(how: Composition, per_node: int) -> None:
-    assert np.all(automatic(1, per_node, np.array([0.0, 1.0, 1e6, 1e15]), network(how)) == 0)
+    assert np.all(seconds_of(1, per_node, np.array([0.0, 1.0, 1e6, 1e15]), how) == 0)
 
 
 @pytest.mark.parametrize("how", COMPOSITIONS)
@@ -60,7 +70,7 @@ def test_more_bytes_never_cost_less_but_where_the_library_turns_to_the_ring(
 ) -> None:
     sizes = np.concatenate([[0.0], np.geomspace(1, 1e12, 400), [how.ring_from_bytes]])
     for part in (sizes[sizes < how.ring_from_bytes], sizes[sizes >= how.ring_from_bytes]):
-        seconds = automatic(*layout, np.sort(part), network(how))
+        seconds = seconds_of(*layout, np.sort(part), how)
         assert np.all(np.diff(seconds) >= -1e-12 * seconds[1:])
 
 
@@ -86,7 +96,7 @@ def test_never_faster_than_bandwidth_allows(how: Composition, n: int, g: int, m:
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e15])
 @pytest.mark.parametrize("per_node", [1, 8, 2e6])
 def test_finite_at_a_million_ranks(how: Composition, size: float, per_node: float) -> None:
-    seconds = automatic(1e6, per_node, size, network(how))
+    seconds = seconds_of(1e6, per_node, size, how)
     assert np.isfinite(seconds)
     assert seconds > 0
 
@@ -101,7 +111,10 @@ def test_the_price_of_one_hop_is_never_taken_off(how: Composition) -> None:
         assert np.all(LibraryCost(how, EDGES, dearer)(n, g, m) >= plain)
 
 
-def test_a_network_without_the_library_says_so() -> None:
-    with pytest.raises(ValueError, match="library's own choice"):
-        automatic(8, 4, 1e6, replace(network(COMPOSITIONS[0]), library=None))
+def test_a_library_of_which_nothing_is_known_says_so() -> None:
+    unknown = Factory({})(AggregationName(AUTO, "gloo")).model
+    layout = Cluster(np.array(8.0), np.array(4.0))
+    with pytest.raises(OutsideCalibration, match="what the library chooses"):
+        unknown.summed(GRADIENTS, np.zeros(1), layout)
+    assert not unknown.bounded(GRADIENTS, layout)
     assert AUTO not in ALGORITHMS  # which say themselves what they do

@@ -18,9 +18,7 @@ SIZES = np.array([0.0, 1.0, 4096.0, MIB, 1.5 * MIB, 1e9, PB])
 COST = st.floats(0, 1e-3)
 
 
-def network(cost: MeasuredServers, gamma: float = 1e-10) -> Network:
-    wire = Link(WIRE_LATENCY, BANDWIDTH)
-    return Network(FREE, FREE, inter=wire, gamma_s_per_byte=gamma, servers=cost)
+NETWORK = Network(FREE, FREE, inter=Link(WIRE_LATENCY, BANDWIDTH), gamma_s_per_byte=1e-10)
 
 
 def reference_s(
@@ -64,8 +62,8 @@ def test_the_array_form_is_the_equation(
 def test_finite_positive_and_never_cheaper_for_more_bytes(
     edge: float, servers: int, nodes: int, colocated: bool, imbalance: float
 ) -> None:
-    priced = network(MeasuredServers(COSTS, edge))
-    seconds = parameter_server(nodes, 1, SIZES, priced, servers, colocated, imbalance)
+    cost = MeasuredServers(COSTS, edge)
+    seconds = parameter_server(nodes, 1, SIZES, NETWORK, servers, colocated, imbalance, cost)
     assert np.all(np.isfinite(seconds))
     assert np.all(seconds > 0)
     assert np.all(np.diff(seconds) >= 0)
@@ -74,9 +72,9 @@ def test_finite_positive_and_never_cheaper_for_more_bytes(
 @pytest.mark.parametrize("per_node", [1, 4, 8])
 @pytest.mark.parametrize("servers", [1, 3])
 def test_one_rank_is_free_and_one_node_needs_no_server(per_node: int, servers: int) -> None:
-    priced = network(MeasuredServers(COSTS))
-    assert np.all(parameter_server(1, per_node, SIZES, priced, servers) == 0)
-    local = parameter_server(per_node, per_node, SIZES, priced, servers)
+    cost = MeasuredServers(COSTS)
+    assert np.all(parameter_server(1, per_node, SIZES, NETWORK, servers, measured=cost) == 0)
+    local = parameter_server(per_node, per_node, SIZES, NETWORK, servers, measured=cost)
     np.testing.assert_allclose(local, (per_node - 1) * SIZES / per_node * 1e-10)
 
 
@@ -86,7 +84,9 @@ def test_never_faster_than_the_busier_link(n: int, p: int, m: float, colocated: 
     """2 max(m/B, M m/(P B)), less what stays on the own machine: Li et al., OSDI 2014."""
     count, own = (min(p, n), 1) if colocated else (p, 0)
     least = 2 * max((count - own) / count, (n - own) / count) * m / BANDWIDTH
-    seconds = parameter_server(n, 1, m, network(MeasuredServers((0.0,) * 10)), p, colocated)
+    seconds = parameter_server(
+        n, 1, m, NETWORK, p, colocated, measured=MeasuredServers((0.0,) * 10)
+    )
     assert seconds >= least * (1 - 1e-12)
 
 
@@ -95,7 +95,7 @@ def test_never_faster_than_the_busier_link(n: int, p: int, m: float, colocated: 
 def test_a_cost_only_adds(n: int, p: int, m: float, at: int) -> None:
     dearer = tuple(cost + 1e-6 * (at == k) for k, cost in enumerate(COSTS))
     plain, more = (
-        parameter_server(n, 1, m, network(MeasuredServers(costs, MIB)), p)
+        parameter_server(n, 1, m, NETWORK, p, measured=MeasuredServers(costs, MIB))
         for costs in (COSTS, dearer)
     )
     assert more >= plain
@@ -104,9 +104,9 @@ def test_a_cost_only_adds(n: int, p: int, m: float, at: int) -> None:
 def test_draws_come_along_a_first_axis() -> None:
     costs = tuple(np.array([[c], [2 * c]]) for c in COSTS)
     n = np.array([2.0, 8.0, 64.0])
-    free_wire = Network(FREE, FREE, servers=MeasuredServers(costs))
-    both = parameter_server(n, 1, 1e6, free_wire, 2)
-    alone = parameter_server(n, 1, 1e6, Network(FREE, FREE, servers=MeasuredServers(COSTS)), 2)
+    free_wire = Network(FREE, FREE)
+    both = parameter_server(n, 1, 1e6, free_wire, 2, measured=MeasuredServers(costs))
+    alone = parameter_server(n, 1, 1e6, free_wire, 2, measured=MeasuredServers(COSTS))
     np.testing.assert_allclose(both, np.stack([alone, 2 * alone]))
 
 

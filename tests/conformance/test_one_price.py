@@ -120,3 +120,16 @@ def test_by_the_closed_model(tmp_path: Path, aggregation: str) -> None:
     text = "model: pai\n"
     found = problem(tmp_path, aggregation, text)
     check(found, seed=3)
+
+
+def test_a_grid_of_many_kinds_is_its_points(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.APPROACHES))
+    for box in problem.space.boxes(1 << 20):
+        grid = problem.box(box)
+        chosen = np.linspace(0, box.size - 1, 40).astype(np.int64)
+        points = [problem.space.point(box.first + int(index)) for index in chosen]
+        for where, rows in problem.rows(points):
+            for name in ("step", "exposed", "comm", "capital", "speedup"):
+                column = np.broadcast_to(grid[name], box.shape).ravel()[chosen[where]]
+                # == and not nearly: fronts must not depend on how a space is cut
+                assert column.tolist() == np.broadcast_to(rows[name], len(where)).tolist()

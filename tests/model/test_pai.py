@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse import Study, catalog
 from dse.model import pai
 from dse.model.pai import ARCHITECTURES, Hardware, Jobs, StepTimes
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report.points import describe
+from tests.pricing import priced, studies
 
 BASE = Hardware(11e12, 1e12, 10e9, 25e9 / 8, 50e9)
 SIZES = st.floats(0.0, 1e13)
@@ -121,3 +127,152 @@ def test_jobs_of_times_have_those_times(architecture: str, n: int) -> None:
     found = pai.step_times(architecture, jobs, BASE)
     for name in ("data_s", "flops_s", "memory_s", "weights_s"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name))
+
+
+# -- in studies ------------------------------------------------------------------------------------
+
+E = 0.7
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+    return load(studies.written(tmp_path_factory.mktemp("closed"), studies.CLOSED))
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return load(studies.written(tmp_path, studies.CLOSED))
+
+
+def parts(batch: float = 64.0) -> tuple[float, float, float]:
+    """T_d, T_c of ResNet-50 in fp32 with plain SGD on a P100, and S_w in bytes, by hand."""
+    device, work = catalog.accelerator("p100-sxm2-16gb"), catalog.workload("resnet50")
+    host = catalog.fabric(str(device.host_link)).bytes_per_s
+    peak, memory = device.peak_flops_per_s["fp32"], device.memory_bytes_per_s
+    assert host is not None
+    assert memory is not None
+    assert work.input_bytes is not None
+    flops = 3 * work.layer_forward_flops.sum() * batch
+    weights = 4.0 * work.layer_params.sum()
+    moved = 3 * (2 * 4 * work.layer_output_elems.sum() * batch + weights)
+    update = 3 * weights  # reads gradient and weight, writes weight
+    computing = flops / (peak * E) + (moved + update) / (memory * E)
+    return work.input_bytes * batch / (host * E), computing, 2 * weights
+
+
+@pytest.mark.parametrize(
+    ("point", "architecture", "media"),
+    [
+        ({"gpus": 1}, pai.ONE_WORKER_ONE_GPU, ()),
+        ({"gpus": 4}, pai.ONE_WORKER_N_GPUS, ("pcie",)),
+        ({"gpus": 8}, pai.PS_WORKER, ("ethernet", "pcie")),
+        ({"gpus": 4, "aggregation": "ring-nccl"}, pai.ALLREDUCE_LOCAL, ("nvlink",)),
+        ({"gpus": 8, "aggregation": "ring-nccl"}, pai.ALLREDUCE_CLUSTER, ("ethernet", "nvlink")),
+        ({"gpus": 8, "aggregation": "auto-mpi", "nics_per_node": 2}, pai.ALLREDUCE_CLUSTER,
+         ("two cards", "nvlink")),
+    ],
+)  # fmt: skip
+def test_a_point_is_the_formula_by_hand(
+    problem: Problem, point: dict[str, object], architecture: str, media: tuple[str, ...]
+) -> None:
+    device = catalog.accelerator("p100-sxm2-16gb")
+    speeds = {
+        "pcie": catalog.fabric(str(device.host_link)).bytes_per_s,
+        "nvlink": device.intra_node_bytes_per_s,
+        "ethernet": 25e9 / 8,
+        "two cards": 50e9 / 8,
+    }
+    data_s, compute_s, exchanged = parts()
+    weights_s = sum(exchanged / (float(speeds[medium] or 0.0) * E) for medium in media)
+    plain = Study(problem).price([point])
+    assert plain["step_s"][0] == pytest.approx(data_s + compute_s + weights_s, rel=1e-12)
+    assert plain["comm_s"][0] == pytest.approx(weights_s, rel=1e-12)
+    assert plain["exposed_s"][0] == pytest.approx(weights_s, rel=1e-9)
+    assert plain["evidence"][0] == "formula"
+    ideal = Study(problem).price([{**point, "overlap": "ideal"}])
+    assert ideal["step_s"][0] == pytest.approx(max(data_s, compute_s, weights_s), rel=1e-12)
+    values = priced.point(problem, **point)
+    told = describe(problem, values).closed
+    assert told is not None
+    assert told.architecture == architecture
+    assert sum(vars(told.terms).values()) == pytest.approx(plain["step_s"][0], rel=1e-12)
+
+
+def test_a_point_is_what_the_model_of_the_paper_says(problem: Problem) -> None:
+    points = problem.points_at({**problem.study.baseline.values, "gpus": 64})
+    asked, on = pai.jobs_of(points), pai.hardware_of(points)
+    expected = pai.step_times(pai.PS_WORKER, asked, on)
+    found = points.step_time()
+    assert found.comm_s == pytest.approx(expected.weights_s)
+    assert found.input_s == pytest.approx(expected.data_s)
+    assert found.forward_s == pytest.approx(expected.compute_s / 3)
+    assert found.backward_s == pytest.approx(2 * expected.compute_s / 3)
+    assert found.step_s == pytest.approx(expected.total_s() + found.optimizer_s)
+
+
+def test_terms_add_up_and_nothing_is_slower_where_it_overlaps(problem: Problem) -> None:
+    for overlap in ("none", "ideal"):
+        for name in ("ring-nccl", "ps-grpc"):
+            values = priced.point(problem, aggregation=name, overlap=overlap)
+            found = problem.points_at(values).step_time()
+            around = found.compute_s + found.optimizer_s + found.stalled_s
+            assert around + found.exposed_s == pytest.approx(found.step_s)
+            plain = problem.points_at(priced.point(problem, aggregation=name)).step_time()
+            assert np.all(found.step_s <= plain.step_s)
+
+
+def test_a_node_of_one_accelerator_has_no_nvlink_to_cross(problem: Problem) -> None:
+    point = {"gpus": 8, "aggregation": "ring-nccl", "gpus_per_node": 1}
+    data_s, compute_s, exchanged = parts()
+    found = Study(problem).price([point])
+    over_ethernet = exchanged / (3.125e9 * E)
+    assert found["step_s"][0] == pytest.approx(data_s + compute_s + over_ethernet, rel=1e-12)
+
+
+def test_the_study_may_set_the_efficiency_of_computing(tmp_path: Path) -> None:
+    text = f"{studies.CLOSED}efficiency: {{compute: 0.35, memory: 0.35}}\n"
+    slow, fast = (load(studies.written(tmp_path, one)) for one in (text, studies.CLOSED))
+    for name, ratio in (("compute_s", 2.0), ("comm_s", 1.0)):
+        times = [Study(one).price([{}])[name][0] for one in (slow, fast)]
+        assert times[0] / times[1] == pytest.approx(ratio)
+
+
+def scalar_point_s(architecture: str, n: float, g: float, job: dict[str, float],
+                  reached: dict[str, float]) -> float:  # fmt: skip
+    """The paper's formula in plain numbers."""
+    media: dict[str, tuple[str, ...]] = {
+        "1w1g": (), "1wng": ("pcie",), "ps-worker": ("ethernet", "pcie"),
+        "allreduce-local": ("nvlink",), "allreduce-cluster": ("ethernet", "nvlink"),
+    }  # fmt: skip
+    assert (n <= 1) == (architecture == "1w1g")
+    assert (n <= g) == (architecture in ("1w1g", "1wng", "allreduce-local"))
+    crossed = [medium for medium in media[architecture] if medium != "nvlink" or g > 1]
+    exchange = sum(job["weights"] / reached[medium] for medium in crossed)
+    computing = job["flops"] / reached["gpu"] + job["memory"] / reached["memory"]
+    return job["input"] / reached["pcie"] + computing + exchange
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6))
+def test_any_point_of_the_grid_is_the_scalar_formula(grid: Problem, at: int) -> None:
+    values = grid.space.point(at % grid.space.size)
+    points = grid.points_at(values)
+    told, on, job = pai.PaiStep().terms(points), pai.hardware_of(points), pai.jobs_of(points)
+
+    def number(value: object) -> float:
+        return float(np.ravel(np.asarray(value))[0])
+
+    step = grid.point(values).step
+    update = number(step.optimizer_s)
+    expected = update + scalar_point_s(
+        told.architecture, number(points.gpus), number(points.gpus_per_node),
+        {"flops": number(job.flops), "memory": number(job.memory_bytes),
+         "input": number(job.input_bytes), "weights": number(job.weight_bytes)},
+        {"gpu": number(on.gpu_flops_per_s), "memory": number(on.memory_bytes_per_s),
+         "pcie": number(on.pcie_bytes_per_s), "ethernet": number(on.ethernet_bytes_per_s),
+         "nvlink": number(on.nvlink_bytes_per_s)},
+    )  # fmt: skip
+    if values["overlap"] == "none":
+        assert number(step.step_s) == pytest.approx(expected, rel=1e-12)
+    else:
+        assert number(step.step_s) < expected

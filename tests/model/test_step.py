@@ -8,10 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import memory, money
+from dse.model.aggregation.base import Cluster
+from dse.model.aggregation.composed import Composed, Software
+from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Device, Layers
-from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.links import Link, StepCost
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
-from dse.model.step import Cluster, StepTime, memory_slack_bytes, training_step
+from dse.model.step import OverlappedStep, StepTime, memory_slack_bytes
+from tests.model.works import Given
 
 LAYERS = Layers(
     params=np.array([1e4, 2e6, 0.0, 4e6, 1e6]),
@@ -78,11 +82,13 @@ def model_step(
 ) -> StepTime:  # fmt: skip
     device = Device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
-    network = Network(software, software, NO_WIRE, Link(5e-6, link), 1.0, False, 3e-10)
-    cluster = Cluster(gpus, 1, staging_bytes_per_s=host)
-    return training_step(
-        LAYERS, device, cluster, network, "ring", batch, PRECISIONS[precision], state, bucket,
-        overlapped,
+    ring = Composed(ALGORITHMS["ring"], Software(software, software, 3e-10, reaches_device=False))
+    cluster = Cluster(np.asarray(float(gpus)), across=Link(5e-6, link), host_bytes_per_s=host)
+    return OverlappedStep().step_time(
+        Given(
+            LAYERS, PRECISIONS[precision], device, batch, state, cluster, ring,
+            "bucketed" if overlapped else "none", bucket,
+        )
     )  # fmt: skip
 
 

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from dse.pricing.objectives import by_goal
 
 from dse.calibration import Profile
 from dse.pricing import constraints
-from dse.pricing.load import load
+from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report.design_point import Point
 from dse.report.points import describe
 from tests.calibration import library_profiles
 from tests.pricing import studies
+
+AGGREGATIONS = known_names().aggregations
 
 
 def problem_of(folder: Path, study: str, *profiles: Profile) -> Problem:
@@ -28,7 +29,7 @@ def problem_of(folder: Path, study: str, *profiles: Profile) -> Problem:
 
 def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Index and objectives of every point that meets the constraints, priced one list at a time."""
-    names = [objective.name for objective in by_goal(problem.study.objectives)]
+    names = [objective.name for objective in problem.study.objectives]
     points = [problem.space.point(index) for index in range(problem.space.size)]
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
@@ -41,8 +42,14 @@ def feasible(problem: Problem) -> Iterator[tuple[int, tuple[float, ...]]]:
 
 def at(problem: Problem, **values: Any) -> Point:
     """What is said of the baseline with other values."""
-    point = {**problem.study.baseline.values, **values}
-    return describe(problem, problem.applicable(point))
+    return describe(problem, point(problem, **values))
+
+
+def point(problem: Problem, **values: Any) -> dict[str, Any]:
+    """The baseline with other values; aggregations may be plain text, as a study writes them."""
+    found = {**problem.study.baseline.values, **values}
+    found["aggregation"] = AGGREGATIONS[str(found["aggregation"])]
+    return problem.applicable(found)
 
 
 def comm_s(problem: Problem, **values: Any) -> float:
@@ -52,8 +59,8 @@ def comm_s(problem: Problem, **values: Any) -> float:
 
 def width(problem: Problem, **values: Any) -> float:
     """Width of the step's interval over the time of communication, of which nothing is hidden."""
-    point = at(problem, overlap="none", **values)
-    assert point.interval is not None
-    assert point.comm_s is not None
-    low, high = point.interval.step_s
-    return (high - low) / point.comm_s
+    told = at(problem, overlap="none", **values)
+    assert told.interval is not None
+    assert told.comm_s is not None
+    low, high = told.interval.step_s
+    return (high - low) / told.comm_s

@@ -1,13 +1,11 @@
-"""What a study asks for that nothing can tell, and why points lie outside of what was measured."""
+"""dse.pricing.caveats: what a study asks for that nothing can tell."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
-from dse.pricing.outside import why_outside
 
 from dse.calibration import Profile
 from dse.errors import StudyError
@@ -22,32 +20,12 @@ from dse.search.run import run
 from tests.calibration import library_profiles
 from tests.pricing import studies
 
-STUDY = """\
-study: asked
-workload: resnet50
-space:
-  accelerator: [a100-sxm4-40gb, p100-sxm2-16gb]
-  gpus: [1, 4, 8, 16]
-  gpus_per_node: [4]
-  inter_node: [100gbe, 200gbe, ib-hdr]
-  batch_per_gpu: [64]
-  precision: [fp32, fp16]
-  aggregation: [auto-nccl, ring-nccl]
-  bucket: [25 MiB]
-baseline: {gpus: 4, aggregation: auto-nccl}
-constraints: [fits_memory]
-objectives: {maximize: speedup, minimize: capital}
-"""
+STUDY = studies.CAVEATS
 
 
 def problem_of(folder: Path, profile: Profile, study: str = STUDY) -> Problem:
     path = library_profiles.written(folder, profile)
     return load(studies.written(folder, f"{study}calibration: [{path}]\n"))
-
-
-def reasons(problem: Problem, **values: object) -> list[str]:
-    point = {**problem.study.baseline.values, **values}
-    return why_outside(problem.setting(problem.applicable(point)))  # type: ignore[arg-type]
 
 
 def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> None:
@@ -97,51 +75,6 @@ def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
     assert said == "p100-sxm2-16gb: speed in bf16 unknown; such points are rejected"
 
 
-def test_every_reason_is_told(tmp_path: Path) -> None:
-    known = library_profiles.theirs(
-        auto=library_profiles.part(), device="a100", link_bytes_per_s=25e9, ranks=(8, 32)
-    )
-    problem = problem_of(tmp_path, known)
-    assert reasons(problem, gpus=8, inter_node="200gbe") == []
-    assert reasons(problem, gpus=1) == []
-    assert (
-        "another link: 100 Gbps a node (100gbe); measured 200 Gbps a node"
-        in (reasons(problem, gpus=8, inter_node="100gbe")[0])
-    )
-    assert reasons(problem, gpus=8, inter_node="200gbe", accelerator="p100-sxm2-16gb") == [
-        "another accelerator; measured on a100"
-    ]
-    assert reasons(problem, gpus=8, inter_node="200gbe", gpus_per_node=2) == [
-        "2 ranks per node; measured 4"
-    ]
-    assert reasons(problem, gpus=8, inter_node="200gbe", precision="fp16") == [
-        "gradients of 2 bytes an element; measured 4"
-    ]
-    many = reasons(problem, gpus=128, inter_node="200gbe")
-    assert "128 ranks; measured 8-32" in many
-    assert any(reason.startswith("32 nodes; measured 1-") for reason in many)
-    short = replace(known, message_bytes=(1024.0, 65536.0))
-    (size,) = reasons(problem_of(tmp_path, short), gpus=8, inter_node="200gbe")
-    assert size.endswith("; measured 1 KiB to 64 KiB")
-    assert reasons(problem, aggregation="ring-nccl") == [
-        "no profile of this study has measured ring over nccl"
-    ]
-
-
-def test_a_reason_is_told_exactly_where_a_point_is_outside(tmp_path: Path) -> None:
-    """What a search flags over a block of points is what each of them is told by itself."""
-    for profile in (library_profiles.theirs(link_bytes_per_s=25e9), library_profiles.profile()):
-        problem = problem_of(tmp_path, profile)
-        points = [problem.space.point(at) for at in range(problem.space.size)]
-        inside = np.zeros(len(points), dtype=bool)
-        for where, evaluation in problem.rows(points):
-            inside[where] = evaluation.in_range
-        told = [not why_outside(problem.setting(point)) for point in points]
-        assert inside.tolist() == told
-        assert inside.any()
-        assert not inside.all()
-
-
 def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> None:
     forced = STUDY.replace("[auto-nccl, ring-nccl]", "[ring-mpi, ps-grpc]").replace(
         "aggregation: auto-nccl", "aggregation: ring-mpi"
@@ -171,3 +104,38 @@ def test_prices_with_and_without_a_host_are_told_apart(
         "The price of v100-sxm2-32gb is its share of a complete node, host included, even where "
         "a node holds fewer; a node of a100-sxm4-40gb is charged for its host separately."
     ] * said  # fmt: skip
+
+
+def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
+    assert cautions(load(studies.written(tmp_path, studies.PAPER, "paper.yaml"))) == [], (
+        "inline, as fast as the link it was fitted on"
+    )
+    told = cautions(load(studies.written(tmp_path, studies.APPROACHES)))
+    fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
+    assert fitted in told
+    rdma = next(line for line in told if "RDMA" in line)
+    assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: over RDMA")
+    assert "on 10gbe they suppose RoCE" in rdma
+    span = "{bandwidth: {from: 10 Gbps, to: 40 Gbps, continuous: true}, latency: 5 us}"
+    free = studies.APPROACHES.replace("inter_node: [10gbe, ib-edr]", f"inter_node: {span}")
+    told = cautions(load(studies.written(tmp_path, free, "free.yaml")))
+    assert fitted.replace("10gbe", "10 Gbps, 40 Gbps") in told
+    one = studies.APPROACHES.replace("gpus: [1, 2, 3, 8, 24, 64]", "gpus: [1, 2]")
+    one = one.replace("gpus_per_node: [1, 4]", "gpus_per_node: [2, 4]")
+    one = one.replace("gpus_per_node: 1,", "gpus_per_node: 2,")
+    assert cautions(load(studies.written(tmp_path, one, "one.yaml"))) == []
+
+
+def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
+    conditions = "".join(
+        f"  - {{axis: {axis}, values: [{values}], if: {{aggregation: horovod-mpi}}}}\n"
+        for axis, values in (("fusion_buffer", "1 MiB, 2 MiB"), ("fusion_cycle", "1 ms, 5 ms"))
+    )
+    text = studies.CLOSED.replace(
+        "ps-grpc, ps-mpi]\n  bucket: [1 MiB, 400 MiB]", "ps-grpc, horovod-mpi]"
+    )
+    text = text.replace("[ps-grpc, ps-mpi]", "ps-grpc").replace("when:\n", f"when:\n{conditions}")
+    told = cautions(load(studies.written(tmp_path, text)))
+    unseen = "fusion_buffer and fusion_cycle and ps_servers"
+    paid = "; dedicated servers are still cost money"
+    assert f"In model pai {unseen} do not change the step{paid}." in told

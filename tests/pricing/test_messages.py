@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.calibration import fit_measurements
+from dse.calibration.experiment import write_experiment
+from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing import load
 from dse.pricing.messages import demand
-from dse.pricing.values import transports
+from tests.calibration import library_profiles, synthetic
 from tests.pricing import studies
+from tests.pricing.priced import problem_of
 
 
 def test_the_demand_of_a_study(tmp_path: Path) -> None:
@@ -35,7 +39,7 @@ def test_buckets_of_both_precisions_are_demanded(tmp_path: Path) -> None:
 
 def test_parameter_servers_and_other_transports_demand_nothing(tmp_path: Path) -> None:
     problem = load.load(studies.written(tmp_path))
-    assert transports(problem) == ("gloo", "grpc", "mpi")
+    assert problem.study.transports == ("gloo", "grpc", "mpi")
     assert demand(problem, "grpc").size == 0
     assert demand(problem, "nccl").size == 0
 
@@ -43,3 +47,21 @@ def test_parameter_servers_and_other_transports_demand_nothing(tmp_path: Path) -
 def test_a_conditional_bucket_counts(tmp_path: Path) -> None:
     path = studies.written(tmp_path, studies.CONDITIONAL_BUCKET)
     assert demand(load.load(path), "mpi").size > 0
+
+
+def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
+    tmp_path: Path,
+) -> None:
+    measured = tmp_path / "measured.json"
+    write_experiment(synthetic.experiment(noise=0.02), measured)
+    forced = fit_measurements([measured], "forced")
+    text = studies.RULES.replace(studies.BY_RULES, "auto-mpi")
+    text = text.replace("aggregation: ring-mpi", "aggregation: auto-mpi")
+    problem = problem_of(tmp_path, text, forced)
+    wanted = demand(problem, "mpi")
+    rules = OpenMpi()
+    for name, n, m in zip(wanted.algorithm, wanted.ranks, wanted.message_bytes, strict=True):
+        assert name == rules.algorithms[int(rules(n, n, m))].priced_as
+    assert {"ring", "halving-doubling"} <= set(wanted.algorithm.tolist())
+    chosen = library_profiles.theirs(transport="mpi")
+    assert set(demand(problem, "mpi", chosen).algorithm.tolist()) == {"auto"}

@@ -152,7 +152,7 @@ def test_a_report_of_an_older_version_has_none() -> None:
 
 def test_settings_of_servers_are_shown_where_several_nodes_need_them(small: Problem) -> None:
     found = made(searched(small, "exhaustive"))
-    several = (replace(point, nodes=4, gpus=4) for point in found.other_aggregations)
+    several = (replace(point, nodes=4, gpus=4, immaterial=()) for point in found.other_aggregations)
     found = replace(found, other_aggregations=tuple(several))
     shown = alternatives.table(found)
     assert shown is not None

@@ -11,7 +11,7 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
-from dse.pricing import coverage
+from dse.pricing import uncertainty
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import assembly
@@ -95,7 +95,7 @@ def test_extrapolated_tells_what_was_measured(problem: Problem) -> None:
 def test_intervals_are_wider_outside_the_measured_range(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coverage, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
+    monkeypatch.setattr(uncertainty, "COMPUTE_ERROR_MEDIAN", 0.0)  # of communication alone
 
     values = {"aggregation": "ring-mpi", "gpus_per_node": 4, "bucket": 4 * 2.0**20}
     assert 0 < width(problem, **values, gpus=4) < width(problem, **values, gpus=8)

@@ -24,7 +24,7 @@ def test_front_chart_holds_front_backdrop_and_named_points() -> None:
     assert found["Front"]["x"] == [p.quantity("capital") for p in run.front]
     behind = [name for name in found if name.startswith("Front, ")]
     assert sum(len(found[name]["x"]) for name in behind) == len(run.front)
-    errors = found["Front, calibrated"]["error_y"]
+    errors = found["Front, measured"]["error_y"]
     assert errors["visible"] is True
     assert all(error > 0 for error in errors["array"])
 

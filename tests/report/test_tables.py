@@ -13,13 +13,14 @@ from tests.report.documents import AXES, COSTS, THREE, document, read, read_poin
 def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     run = document("speedup", cost)
     header, rows = tables.front_rows(run)
-    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated"]
+    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated", "evidence"]
     assert header == [*AXES, *results]
     assert len(rows) == len(run.front)
     for row, item in zip(rows, run.front, strict=True):
         assert row[: len(AXES)] == [item.config[axis] for axis in AXES]
         assert row[len(AXES)] == item.speedup
-        assert row[-1] == ("true" if item.extrapolated else "false")
+        assert row[-2] == ("true" if item.extrapolated else "false")
+        assert row[-1] == item.evidence
         assert None not in row
 
 
@@ -93,7 +94,7 @@ def test_front_table_has_the_axes_that_vary_and_states_the_others_once() -> None
 def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
     run = written()
     alone = run["front"][0]
-    alone.update(gpus=1.0, nodes=1.0)
+    alone.update(gpus=1.0, nodes=1.0, immaterial=["aggregation", "inter_node"])
     alone["config"] = {**alone["config"], "gpus": "1", "aggregation": "ps-grpc"}
     table = tables.front_table(read(run))
     heads = [head for head, _ in table.heads]
@@ -101,8 +102,8 @@ def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
     assert row["Aggregation"] == row["Inter node"] == "–"
     assert "ps-grpc" not in words.describe(read_point(alone))
     assert table.note == tables.DASHES
-    assert not words.matters(read_point({**alone, "gpus": 1.0, "nodes": 1.0}), "intra_node")
-    assert words.matters(read_point({**alone, "gpus": 2.0, "nodes": 1.0}), "intra_node")
+    assert not words.matters(read_point(alone), "inter_node")
+    assert words.matters(read_point(alone), "accelerator")
     several = next(p for p in run["front"] if p["nodes"] > 1)
     assert words.label(read_point(several), "inter_node") == several["config"]["inter_node"] != ""
     assert tables.front_rows(read(run))[1][0][list(AXES).index("aggregation")] == "ps-grpc", (
@@ -113,6 +114,7 @@ def test_one_accelerator_has_no_aggregation_and_one_node_no_network() -> None:
 def test_servers_are_named_where_they_serve_alone() -> None:
     run = written()
     ring, served = run["front"][-2:]
+    ring["immaterial"] = ["ps_servers"]
     for item, aggregation in ((ring, "ring-mpi"), (served, "ps-grpc")):
         item.update(gpus=16.0, nodes=4.0)
         item["config"] = {**item["config"], "aggregation": aggregation, "ps_servers": "2"}
@@ -121,23 +123,26 @@ def test_servers_are_named_where_they_serve_alone() -> None:
         words.label(read_point(served), "ps_servers"),
     ) == ("", "2")
     assert "PS servers" in [head for head, _ in tables.front_table(read(run)).heads]
-    served.update(nodes=1.0)
+    served.update(nodes=1.0, immaterial=["ps_servers"])
     assert words.label(read_point(served), "ps_servers") == "", "one node needs none"
 
 
 def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> None:
     run = written()
     for item in run["front"]:
-        item["config"]["inter_node"] = "25 Gbps" if item["nodes"] > 1 else "100 Gbps"
+        several = item["nodes"] > 1
+        item["config"]["inter_node"] = "25 Gbps" if several else "100 Gbps"
+        item["immaterial"] = [] if several else ["inter_node"]
     assert any(p["nodes"] == 1 for p in run["front"])
     assert any(p["nodes"] > 1 for p in run["front"])
     assert ("inter node", "25 Gbps") in tables.front_table(read(run)).constant
-    run["baseline"]["nodes"] = 1.0
-    run["recommended"]["nodes"] = run["fastest"]["nodes"] = 2.0
+    run["baseline"].update(nodes=1.0, immaterial=["inter_node"])
+    for name in ("recommended", "fastest"):
+        run[name].update(nodes=2.0, immaterial=[])
     cells = dict(tables.comparison(read(run)).rows)["Inter node"]
     assert cells[0].text == "–", "named points: what does not matter differs from what does"
     for item in run["front"]:
-        item.update(nodes=1.0)
+        item.update(nodes=1.0, immaterial=["inter_node"])
     assert "inter node" not in dict(tables.front_table(read(run)).constant)
 
 

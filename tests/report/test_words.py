@@ -24,7 +24,7 @@ def test_describe_complete_machines() -> None:
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe(placed(config, 4, 1)) == ("4 x NVIDIA T4, in one node, ring-mpi")
+    assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4, in one node, ring-mpi"
     assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
 
 
@@ -58,6 +58,40 @@ def test_who_says_so() -> None:
     alone = read_point(point({**config, "gpus": "1"}))
     assert words.says_who(alone)[0] == "no communication"
     measured = read_point(point({**config, "gpus": "8", "aggregation": "ring-mpi"}))
-    assert words.says_who(measured)[0] == "calibrated"
-    assert words.says_who(replace(measured, extrapolated=True))[0] == "extrapolated"
+    assert words.says_who(measured)[0] == "measured"
+    assert words.says_who(replace(measured, extrapolated=True))[0] == "far from measured"
     assert words.says_who(replace(measured, interval=None))[0] == "not measured"
+    for written, said in (
+        ("inside", "measured"), ("near", "near measured"), ("far", "far from measured"),
+        (words.CATALOGUE, "not measured"), (words.FORMULA, "not measured"),
+        (words.SILENT, "no communication"),
+    ):  # fmt: skip
+        told = replace(alone, evidence=written)
+        assert words.says_who(told)[0] == said, "what a document says comes first"
+
+
+def graded(*evidence: str, calibrated: bool = True) -> list[str]:
+    """What is said of a front of points with this evidence."""
+    run = document()
+    front = tuple(replace(run.fastest, evidence=each) for each in evidence)
+    counts = replace(run.counts, front=len(front))
+    kept = run.calibration if calibrated else ()
+    return words.evidence_lines(replace(run, front=front, counts=counts, calibration=kept))
+
+
+def test_the_evidence_of_a_front_adds_up() -> None:
+    why = document().extrapolated.why
+    assert graded("inside", "silent") == [
+        "Every point of the front that communicates lies inside the measured range."
+    ]
+    assert graded("silent", "silent") == ["No point of the front communicates."]
+    assert graded("formula", "formula") == [why]
+    catalogue, grades, reason = graded("inside", "near", "near", "far", "catalogue", "silent")
+    assert catalogue.startswith("1 of 6 front points are priced from the catalogue alone")
+    assert "1 are inside the measured range, 2 near it (at most one doubling beyond)" in grades
+    assert "and 1 far outside it" in grades
+    assert reason == why
+    (all_of_it,) = graded("catalogue", "silent")
+    assert all_of_it.startswith("No communication of the front was measured")
+    *_, hint = graded("catalogue", calibrated=False)
+    assert hint == "`dse calibrate run` measures this machine in a minute."

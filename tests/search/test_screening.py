@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import collectives, step
-from dse.model.links import Link, Network, StepCost
+from dse.model.aggregation.base import Bucketed, Cluster, Gradients
+from dse.model.aggregation.composed import Composed, Software
+from dse.model.aggregation.parameter_server import ParameterServer
+from dse.model.links import Link, StepCost
+from dse.model.overlap import Bucket
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive, pareto, screening
@@ -275,24 +279,39 @@ def test_a_finite_price_of_exchanges_is_one_of_the_whole(
     within: float, across: float, inside: float, outside: float, ranks: int, local: int,
     rails: int, message: float, algorithm: str,
 ) -> None:  # fmt: skip
-    """What :func:`bounds.surely_priced` rests on."""
-    network = Network(
-        StepCost(within, (1e-10,)), StepCost(across, (1e-10, 1e-9), (65536.0,), (1e-6,)),
-        Link(0.0, inside), Link(1e-6, outside), float(rails), False, 1e-10,
+    """What :meth:`Points.bounded` rests on."""
+    # Four servers, the fullest with one and a half times the mean.
+    gradients = Gradients(
+        np.array([3.0, 2.0, 1.5, 1.5]), 4.0, message, (Bucket(0, message),),
+        np.ones(4), np.arange(4),
     )  # fmt: skip
-    cluster = step.Cluster(np.array([float(ranks)]), np.array([float(local)]), 4.0, False, 1.5, 1e9)
-    seconds = step.aggregate_s(algorithm, cluster, message, network)
-    assert np.all(np.isfinite(seconds) & (seconds >= 0))
+    for reaches_device in (True, False):
+        layout = Cluster(
+            np.array([float(ranks)]), np.array([float(local)]), Link(0.0, inside),
+            Link(1e-6, outside), float(rails), 1e9, servers=np.array([4.0]),
+        )  # fmt: skip
+        software = Software(
+            StepCost(within, (1e-10,)), StepCost(across, (1e-10, 1e-9), (65536.0,), (1e-6,)),
+            1e-10, reaches_device,
+        )  # fmt: skip
+        model: Bucketed = ParameterServer(software)
+        if algorithm in collectives.ALGORITHMS:
+            model = Composed(collectives.ALGORITHMS[algorithm], software)
+        else:
+            assert ParameterServer(software).imbalance(gradients, layout) == [1.5]
+        assert model.bounded(gradients, layout)
+        (seconds,) = model.bucket_s(gradients, layout)
+        assert np.all(np.isfinite(seconds) & (seconds >= 0))
 
 
 def test_unknown_links_are_priced_point_by_point(tmp_path: Path) -> None:
     """A network whose numbers are not known prices some points NaN: no bound counts those."""
     problem = load(studies.written(tmp_path, RENTED))
     box = next(problem.space.boxes(1 << 21))
-    assert bounds.surely_priced(problem.placed(box))
-    setting = problem.placed(box)
-    setting.__dict__["rails"] = np.full_like(setting.rails, np.nan)
-    assert not bounds.surely_priced(setting)
+    assert problem.placed(box).bounded()
+    points = problem.placed(box)
+    points.__dict__["rails"] = np.full_like(points.rails, np.nan)
+    assert not points.bounded()
 
 
 def test_the_nearest_to_feasible_is_the_same(
@@ -317,3 +336,53 @@ def test_pieces_of_a_box_are_the_box(tmp_path: Path) -> None:
             for piece in pieces[:: max(1, len(pieces) // 20)]:
                 start = tuple(part.start for part in piece.slices)
                 assert space.locate(piece.first) == (piece.slab, start)
+
+
+@pytest.mark.parametrize("least", ["capital", "step", "per_run", "capital, energy"])
+def test_approaches_have_the_same_front(tmp_path: Path, least: str) -> None:
+    text = studies.APPROACHES.replace("minimize: capital", f"minimize: [{least}]")
+    problem = load(studies.written(tmp_path, text))
+    expected = priced_whole(problem)
+    for points in (1 << 21, 700):
+        found = screened(problem, points)
+        same(found, expected)
+        assert found.priced < problem.space.size
+    assert len(expected.front.gain) > 3
+
+
+def test_no_step_of_an_approach_is_shorter_than_without_communication(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.APPROACHES))
+    for box in problem.space.boxes(1 << 20):
+        points = problem.placed(box)
+        assert points.bounded()
+        assert np.all(bounds.ideal(points)["step"] <= points.step_time().step_s)
+
+
+@pytest.mark.parametrize("least", ["capital", "power", "step", "[capital, energy]"])
+def test_the_closed_model_has_the_same_front(tmp_path: Path, least: str) -> None:
+    text = studies.CLOSED.replace("minimize: capital", f"minimize: {least}")
+    problem = load(studies.written(tmp_path, text))
+    expected = priced_whole(problem)
+    for points in (1 << 21, 5000):
+        found = exhaustive.search(problem, problem.space.boxes(points))
+        same(found, expected)
+        assert found.priced < problem.space.size
+    assert len(expected.front.gain) > 3
+
+
+def test_the_step_without_weights_bounds_every_objective(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.CLOSED))
+    for box in problem.space.boxes(1 << 21):
+        ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
+        for name in ("speedup", "throughput"):
+            assert np.all(ideal[name] >= real[name])
+        for name in ("capital", "tco", "power", "per_run", "time_to_target", "step", "energy"):
+            assert np.all(ideal[name] <= real[name])
+
+
+def test_unknown_media_are_priced_point_by_point(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.CLOSED))
+    points = problem.placed(next(problem.space.boxes(1 << 21)))
+    assert points.bounded()
+    points.__dict__["rails"] = np.full_like(points.rails, np.nan)
+    assert not points.bounded()

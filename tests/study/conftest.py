@@ -15,6 +15,29 @@ NAMES = Names(
     accelerators=("p100-sxm2-16gb", "v100-sxm2-16gb", "a100-sxm4-80gb", "h100-sxm"),
     fabrics=("10gbe", "25gbe", "100gbe", "ib-hdr", "nvlink3", "pcie3-x16"),
     nodes=("dgx-a100-80gb", "dgx-h100"),
+    transports=("mpi", "mpi-gdr", "nccl", "gloo", "grpc"),
+    algorithms=(
+        "ring",
+        "recursive-doubling",
+        "halving-doubling",
+        "reduce-broadcast",
+        "tree",
+        "hierarchical",
+        "auto",
+        "auto-openmpi",
+        "auto-mpich",
+        "ps",
+    ),
+    approaches=(
+        "baidu-mpi",
+        "grpc",
+        "grpc-gdr",
+        "grpc-mpi",
+        "grpc-verbs",
+        "horovod-mpi",
+        "horovod-mpi-opt",
+        "horovod-nccl",
+    ),
 )
 
 VALID = """\

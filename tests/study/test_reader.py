@@ -10,7 +10,6 @@ import pytest
 
 from dse.errors import StudyError
 from dse.study import (
-    APPROACH,
     AXES,
     Axis,
     InlinePrices,
@@ -18,7 +17,6 @@ from dse.study import (
     Study,
     Wire,
     read_study,
-    split_aggregation,
 )
 from dse.study.definition import written
 
@@ -331,13 +329,16 @@ def test_calibration_as_one_word_or_a_list(read: Reader) -> None:
 
 @pytest.mark.parametrize("value", NAMES.aggregations)
 def test_aggregations_split(value: str) -> None:
-    algorithm, transport = split_aggregation(value)
+    name = NAMES.aggregations[value]
+    assert name == value
+    assert pickle.loads(pickle.dumps(name)).transport == name.transport
     if value in NAMES.approaches:
-        assert (algorithm, transport) == (APPROACH, value)
+        assert (name.algorithm, name.transport, name.approach) == ("", "", value)
         return
-    assert f"{algorithm}-{transport}" == value
-    assert algorithm in NAMES.algorithms
-    assert transport in NAMES.transports
+    assert f"{name.algorithm}-{name.transport}" == value
+    assert name.algorithm in NAMES.algorithms
+    assert name.transport in NAMES.transports
+    assert name.approach == ""
 
 
 def test_every_axis_takes_its_own_example(read: Reader) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 import dse.study
 from dse import units
+from dse.pricing.load import known_names
 from dse.spelling import alternatives
 from dse.study import AXES, QUANTITIES, study_schema
-from dse.study.names import Names, suggest
+from dse.study.names import suggest
 from dse.study.schema import BaselinePoint, Space, StudyFile
 from dse.study.values import default_axis
 from dse.yaml_source import parse_yaml
@@ -30,7 +31,7 @@ def test_public_names_exist() -> None:
 
 
 def test_schema_describes_every_axis() -> None:
-    schema = study_schema()
+    schema = study_schema(known_names())
     json.dumps(schema)
     assert set(schema["$defs"]["Space"]["properties"]) == set(AXES)
     for found in schema["$defs"]["Space"]["properties"].values():
@@ -50,7 +51,7 @@ def test_schema_describes_every_axis() -> None:
 def test_schema_accepts_what_the_reader_accepts(text: str, read: Reader) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     data: Any = parse_yaml(text, "f").data
-    jsonschema.validate(data, study_schema())
+    jsonschema.validate(data, study_schema(known_names()))
     assert read(text=text).name == data["study"]
 
 
@@ -75,7 +76,7 @@ def test_schema_refuses_what_the_reader_refuses(old: str, new: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     data: Any = parse_yaml(VALID.replace(old, new, 1), "f").data
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(data, study_schema())
+        jsonschema.validate(data, study_schema(known_names()))
 
 
 def test_defaults_are_valid_values() -> None:
@@ -98,7 +99,8 @@ def test_page_names_every_key_axis_and_quantity() -> None:
     for spec in AXES.values():
         for choice in spec.choices if spec.kind == "choice" else ():
             assert f"`{choice}`" in page, choice
-    for word in (*Names().algorithms, *Names().transports, *Names().approaches):
+    names = known_names()
+    for word in (*names.algorithms, *names.transports, *names.approaches):
         assert f"`{word}`" in page, word
     for name, quantity in QUANTITIES.items():
         if quantity.objective:

@@ -14,7 +14,7 @@ import numpy as np
 from dse.calibration.experiment import Measurement
 from dse.calibration.node_cost import allreduce_s, contention, switches, unit_costs
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import node_count
+from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.links import FREE
 
 
@@ -124,13 +124,12 @@ def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
 def step_bytes(rows: Rows) -> Array:
     """Bytes of the smallest and largest step of each row: (2, rows).
 
-    Ring: m/n. Recursive doubling, reduce and broadcast: m. Halving-doubling: from m/p to m/2, with
-    p the largest power of two in n, or to m where ranks beyond p take part.
+    A library that chose for itself did not say what it ran: halving-doubling's range, the widest.
     """
-    n, m = rows.ranks, rows.message_bytes
-    power = 2.0 ** np.floor(np.log2(n))
-    ring = rows.algorithm == "ring"
-    whole = np.isin(rows.algorithm, ["recursive-doubling", "reduce-broadcast"])
-    low = np.where(ring, m / n, np.where(whole, m, m / power))
-    largest = np.where(n > power, m, m / 2)
-    return np.stack([low, np.where(ring, m / n, np.where(whole, m, largest))])
+    found = np.zeros((2, len(rows.ranks)))
+    for name in np.unique(rows.algorithm):
+        mine = rows.algorithm == name
+        n, m = rows.ranks[mine], rows.message_bytes[mine]
+        ran = ALGORITHMS.get(str(name), ALGORITHMS["halving-doubling"])
+        found[:, mine] = ran.step_bytes(n, m)
+    return found

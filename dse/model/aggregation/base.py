@@ -177,7 +177,9 @@ class Aggregation(Protocol):
     def tensor_passes(self) -> int: ...
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
-        """When all is summed, and how long that keeps the links busy; zero on one accelerator.
+        """When all is summed, and how long that keeps the links busy.
+
+        One accelerator keeps them busy for no time, and is done when its gradients are there.
 
         layer_done_s: seconds from the start of the backward pass until the gradients of each layer
         are there, (layers, *S).
@@ -230,6 +232,8 @@ class Bucketed(ABC):
 
         All distinct sizes are priced in one call.
         """
+        if not gradients.buckets:  # nothing to train
+            return []
         sizes, which = np.unique(gradients.message_bytes, return_inverse=True)
         column = sizes.reshape((-1,) + (1,) * (layout.rank + self.leading_axes))
         seconds = self.message_s(column, gradients, layout)

@@ -215,6 +215,16 @@ MPI_RULES: Mapping[str, MpiRules] = MappingProxyType(
 )
 
 
+def mpi_library(name: str) -> str:
+    """The MPI whose rules are taken for a library of that name: MPICH for itself, else Open MPI."""
+    return MPICH if MPICH in name.lower() else OPENMPI
+
+
+def mpi_rules(library: str, element_bytes: float = FLOAT_BYTES) -> Rules:
+    """The rules of OPENMPI or MPICH, for elements of so many bytes."""
+    return MPI_RULES[library].library(element_bytes)
+
+
 @dataclass(frozen=True)
 class LibraryRules(Bucketed):
     """An allreduce whose algorithm the rules of a library choose for every message.

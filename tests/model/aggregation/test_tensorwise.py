@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.model.aggregation.tensorwise import BEST, Approach, allreduce_s, step_s, summed
+from dse.model.aggregation.tensorwise import FASTER, Approach, allreduce_s, step_s, summed
 from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Compute
 from dse.model.device_buffers import (
     PointerQueries,
-    additions,
     on_device,
     on_host,
     with_terms,
@@ -28,6 +27,7 @@ LAYERS = np.arange(4)
 DONE_S = np.array([0.20, 0.15, 0.08, 0.02])[:, None]
 PASSES = Compute(np.array([0.1]), np.array([0.2]), DONE_S)
 SIXTEEN = np.array([16.0])
+RING = (ALGORITHMS["ring"],)
 
 
 def test_every_query_of_every_message_is_paid() -> None:
@@ -51,18 +51,18 @@ def test_a_sum_on_the_accelerator_crosses_no_link() -> None:
 
 def test_additions_start_as_often_as_something_arrives_to_be_added() -> None:
     ranks = np.array([1.0, 2.0, 8.0, 12.0])
-    assert list(additions("ring", ranks)) == [0, 1, 7, 11]
-    assert list(additions("halving-doubling", ranks)) == [0, 1, 3, 4]
-    approach = Approach("ring", NETWORK, sum_start_s=1e-5)
+    assert list(ALGORITHMS["ring"].additions(ranks)) == [0, 1, 7, 11]
+    assert list(ALGORITHMS["halving-doubling"].additions(ranks)) == [0, 1, 3, 4]
+    approach = Approach(RING, NETWORK, sum_start_s=1e-5)
     bare = ALGORITHMS["ring"](8, 1, 1e6, NETWORK)
     assert allreduce_s(approach, 8, 1, 1e6) == pytest.approx(bare + 7e-5)
 
 
 def test_the_best_is_the_faster_of_the_two_at_every_size() -> None:
     sizes = 2.0 ** np.arange(2, 28)
-    best = allreduce_s(Approach(BEST, NETWORK), 16, 1, sizes)
+    best = allreduce_s(Approach(FASTER, NETWORK), 16, 1, sizes)
     doubling, halving = (
-        allreduce_s(Approach(name, NETWORK), 16, 1, sizes)
+        allreduce_s(Approach((ALGORITHMS[name],), NETWORK), 16, 1, sizes)
         for name in ("recursive-doubling", "halving-doubling")
     )
     assert np.array_equal(best, np.minimum(doubling, halving))
@@ -71,8 +71,8 @@ def test_the_best_is_the_faster_of_the_two_at_every_size() -> None:
 
 
 def test_nothing_to_add_up_alone_and_finite_on_a_million() -> None:
-    for name in (BEST, "ring"):
-        approach = Approach(name, NETWORK, sum_start_s=1e-5)
+    for algorithms in (FASTER, RING):
+        approach = Approach(algorithms, NETWORK, sum_start_s=1e-5)
         assert float(allreduce_s(approach, 1, 1, 1e6)) == 0.0
         assert np.isfinite(allreduce_s(approach, 1e6, 1, 1e9))
         assert np.all(np.diff(allreduce_s(approach, 12, 1, np.linspace(0, 1e8, 50))) > 0)
@@ -80,16 +80,16 @@ def test_nothing_to_add_up_alone_and_finite_on_a_million() -> None:
 
 def test_one_accelerator_only_computes() -> None:
     for approach in (
-        Approach("ring", NETWORK),
-        Approach(BEST, NETWORK, fusion=Fusion(64e6, 5e-3)),
-        Approach("ps", NETWORK, Servers(1)),
+        Approach(RING, NETWORK),
+        Approach(FASTER, NETWORK, fusion=Fusion(64e6, 5e-3)),
+        Approach((), NETWORK, Servers(1)),
     ):
         assert step_s(approach, SIZES, LAYERS, PASSES, np.ones(1))[0] == pytest.approx(0.3)
 
 
 def test_a_step_is_the_forward_pass_and_the_end_of_the_last_sum() -> None:
     slow = replace(NETWORK, inter=Link(0.0, 1e8))
-    ring = step_s(Approach("ring", slow), SIZES, LAYERS, PASSES, SIXTEEN)[0]
+    ring = step_s(Approach(RING, slow), SIZES, LAYERS, PASSES, SIXTEEN)[0]
     now = 0.0
     for size, ready in zip(SIZES[::-1], DONE_S[::-1, 0], strict=True):
         now = max(now, ready) + float(ALGORITHMS["ring"](16, 1, size, slow))
@@ -98,7 +98,7 @@ def test_a_step_is_the_forward_pass_and_the_end_of_the_last_sum() -> None:
 
 def test_fusion_pays_where_latency_does() -> None:
     far = replace(NETWORK, inter=Link(5e-3, 1e10))
-    alone = Approach("ring", far)
+    alone = Approach(RING, far)
     fused = replace(alone, fusion=Fusion(64e6, 5e-3))
     assert (
         step_s(fused, SIZES, LAYERS, PASSES, SIXTEEN)[0]
@@ -111,7 +111,7 @@ def test_tensors_are_ready_with_their_layer() -> None:
     sizes, layers = np.array([1e6, 2e6, 4e6]), np.array([0, 0, 2])
     done_s = DONE_S[layers]
     each = Compute(PASSES.forward_s, PASSES.backward_s, done_s)
-    for approach in (Approach("ring", NETWORK), Approach("ps", NETWORK, Servers(2, True, 4))):
+    for approach in (Approach(RING, NETWORK), Approach((), NETWORK, Servers(2, True, 4))):
         found = step_s(approach, sizes, layers, PASSES, SIXTEEN)
         assert found == pytest.approx(step_s(approach, sizes, np.arange(3), each, SIXTEEN))
 
@@ -120,9 +120,9 @@ def test_points_of_any_shape_are_those_of_one() -> None:
     gpus = np.array([[2.0], [7.0], [16.0]])
     wide = Compute(np.array([[0.1, 0.2]]), np.array([[0.2, 0.4]]), DONE_S[..., None] * [[1.0, 2.0]])
     for approach in (
-        Approach("ring", NETWORK),
-        Approach(BEST, NETWORK, fusion=Fusion(5e6, 5e-3)),
-        Approach("ps", NETWORK, Servers(2, True, 4)),
+        Approach(RING, NETWORK),
+        Approach(FASTER, NETWORK, fusion=Fusion(5e6, 5e-3)),
+        Approach((), NETWORK, Servers(2, True, 4)),
     ):
         found = step_s(approach, SIZES, LAYERS, wide, gpus)
         assert found.shape == (3, 2)
@@ -135,7 +135,7 @@ def test_points_of_any_shape_are_those_of_one() -> None:
 
 def test_a_worker_sums_its_accelerators_before_it_sends() -> None:
     inside = replace(NETWORK, intra=Link(0.0, 1e9))
-    servers = Approach("ps", inside, Servers(2, False, 4))
+    servers = Approach((), inside, Servers(2, False, 4))
     ready = PASSES.layer_done_s
     eight, per_node = np.array([8.0]), np.array([4.0])
     end, busy = summed(servers, SIZES, ready, eight, per_node)

@@ -11,11 +11,8 @@ import pytest
 
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
-from dse.errors import StudyError
+from dse.model.aggregation.base import Bucketed
 from dse.model.aggregation.library_rules import OpenMpi
-from dse.pricing import ruled
-from dse.pricing.load import load
-from dse.pricing.messages import demand
 from dse.pricing.problem import Problem
 from dse.report import assembly, explain, provenance
 from dse.report.answer import answer
@@ -26,15 +23,7 @@ from dse.search.run import run
 from tests.calibration import library_profiles, synthetic
 from tests.pricing import priced, studies
 
-MIXED = "auto-mpi, auto-mpich-mpi, ring-mpi, recursive-doubling-mpi, halving-doubling-mpi"
-STUDY = (
-    studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", f"[{MIXED}, ps-grpc]")
-    .replace("aggregation: ps-grpc, bucket: 25 MiB, ps_servers: 1", "aggregation: ring-mpi")
-    .replace("baseline: {", "baseline: {overlap: none, ")
-    .replace("bucket: [4 MiB, 25 MiB]", "bucket: [4 KiB, 64 KiB, 4 MiB]\n  overlap: [none]")
-    .replace("[1, 2, 3, 4, 8, 16]", "[1, 2, 3, 4, 8, 16, 128, 1024]")
-)
-BUCKETS = (4 * 1024.0, 64 * 1024.0, 4 * 2.0**20)
+STUDY, MIXED, BUCKETS = studies.RULES, studies.BY_RULES, studies.RULES_BUCKETS
 NAMED = ("ring", "recursive-doubling", "halving-doubling", "reduce-broadcast")
 
 
@@ -51,12 +40,14 @@ def problem_of(folder: Path, *profiles: Profile, study: str = STUDY) -> Problem:
 
 
 def values_of(problem: Problem, **values: Any) -> dict[str, Any]:
-    return problem.applicable({**problem.study.baseline.values, "bucket": BUCKETS[2], **values})
+    return priced.point(problem, **{"bucket": BUCKETS[2], **values})
 
 
 def bucket_costs(problem: Problem, **values: Any) -> list[float]:
-    setting = problem.setting(values_of(problem, **values))
-    return [float(np.ravel(cost)[0]) for cost in setting.bucket_costs]
+    points = problem.points_at(values_of(problem, **values))
+    model = points.aggregation
+    assert isinstance(model, Bucketed)
+    return [float(np.ravel(cost)[0]) for cost in model.bucket_s(points.gradients, points)]
 
 
 @pytest.mark.parametrize("calibrated", [True, False])
@@ -69,10 +60,10 @@ def test_each_message_costs_what_the_algorithm_chosen_for_it_does(
     at = {"gpus": gpus, "bucket": bucket, "gpus_per_node": 4}
     named = {name: bucket_costs(problem, aggregation=f"{name}-mpi", **at) for name in NAMED}
     rules = OpenMpi()
-    setting = problem.setting(values_of(problem, aggregation="auto-mpi", **at))
+    points = problem.points_at(values_of(problem, aggregation="auto-mpi", **at))
     expected = [
         named[rules.algorithms[int(rules(gpus, 4, message.message_bytes))].priced_as][number]
-        for number, message in enumerate(setting.buckets)
+        for number, message in enumerate(points.gradients.buckets)
     ]
     assert bucket_costs(problem, aggregation="auto-mpi", **at) == expected
 
@@ -151,8 +142,8 @@ def test_what_was_measured_comes_before_rules_unless_they_are_named(
     measured = library_profiles.theirs(transport="mpi")
     problem = problem_of(tmp_path, forced, measured)
     at = {"gpus": 16, "gpus_per_node": 4, "aggregation": "auto-mpi"}
-    assert problem.setting(values_of(problem, **at)).rules is None
-    assert problem.profile("auto", "mpi") == measured
+    assert problem.points_at(values_of(problem, **at)).aggregation.authority is None
+    assert problem.factory.candidates("auto", "mpi") == (measured,)
     assert describe(problem, values_of(problem, **at)).chosen is None
     by_name = values_of(problem, **{**at, "aggregation": "auto-mpich-mpi"})
     assert describe(problem, by_name).chosen.rules.startswith("MPICH")
@@ -172,14 +163,13 @@ def test_nccl_is_told_of_each_machine(tmp_path: Path) -> None:
     points = [values_of(problem, aggregation="auto-nccl", accelerator=name, gpus=128,
                         gpus_per_node=4, inter_node=link)
               for name in axis for link in ("10gbe", "ib-hdr")]  # fmt: skip
-    setting = problem.setting(points[0])
-    assert setting.rules is not None
+    assert problem.points_at(points[0]).aggregation.authority is not None
     taken = {}
     for point in points:
-        found = ruled.described(problem.setting(point))
+        found = describe(problem, point).chosen
         assert found is not None
         key = point["accelerator"], point["inter_node"]
-        taken[key] = {entry["name"] for entry in found["chosen"]}
+        taken[key] = {entry.name for entry in found.chosen}
     assert not any("LL128" in name for key in taken if key[0] in ("p100-sxm2-16gb", "l40s")
                    for name in taken[key])  # Pascal, and PCIe: none  # fmt: skip
     assert taken["a100-sxm4-40gb", "10gbe"] != taken["a100-sxm4-40gb", "ib-hdr"]
@@ -199,18 +189,18 @@ def test_a_link_inside_the_node_that_the_study_chooses_is_the_tuners_too(tmp_pat
     point = {"aggregation": "auto-nccl", "accelerator": "a100-sxm4-40gb", "gpus": 4}
     chosen = []
     for link in ("nvlink3", "pcie3-x16"):
-        found = ruled.described(problem.setting(values_of(problem, intra_node=link, **point)))
+        found = describe(problem, values_of(problem, intra_node=link, **point)).chosen
         assert found is not None
-        chosen.append({entry["name"] for entry in found["chosen"]})
+        chosen.append({entry.name for entry in found.chosen})
     assert any("LL128" in name for name in chosen[0])
     assert not any("LL128" in name for name in chosen[1])
 
 
 def test_one_rank_chooses_nothing(tmp_path: Path) -> None:
     problem = problem_of(tmp_path)
-    found = ruled.described(problem.setting(values_of(problem, aggregation="auto-mpi", gpus=1)))
+    found = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1)).chosen
     assert found is not None
-    assert found["chosen"] == []
+    assert found.chosen == ()
     assert bucket_costs(problem, aggregation="auto-mpi", gpus=1)[0] == 0
 
 
@@ -222,8 +212,8 @@ def test_explain_and_report_say_what_is_chosen_and_by_whom(tmp_path: Path, force
     assert "chosen by Open MPI's fixed rules (coll/tuned), not measured" in line
     assert "segmented ring (priced as ring) for" in line
     assert "halving-doubling for" in line
-    total = sum(entry.messages for entry in point.chosen.chosen)
-    assert total == len(problem.setting(values_of(problem, bucket=BUCKETS[1])).buckets)
+    buckets = problem.points_at(values_of(problem, bucket=BUCKETS[1])).gradients.buckets
+    assert sum(entry.messages for entry in point.chosen.chosen) == len(buckets)
     rows = {row.name: row for row in provenance.transports(problem)}
     assert rows["mpi"].calibrated is True
     assert "auto: chosen by Open MPI's fixed rules" in rows["mpi"].note
@@ -245,36 +235,3 @@ def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile
     assert all(point.chosen.chosen for point in found.front)
     (sure,) = [sentence for sentence in answer(found) if " confidence" in sentence]
     assert "by Open MPI's fixed rules (coll/tuned) it is " in sure
-
-
-@pytest.mark.parametrize(
-    ("wrong", "problem", "remedy"),
-    [
-        ("auto-mpich-nccl", "mpich does not choose over nccl", "auto-mpich-mpi"),
-        ("auto-openmpi-gloo", "openmpi does not choose over gloo", "auto-openmpi-mpi"),
-        ("auto-mpich", "auto-mpich", "auto-mpich-mpi"),
-    ],
-)
-def test_a_library_that_does_not_run_over_the_transport_is_refused(
-    tmp_path: Path, wrong: str, problem: str, remedy: str
-) -> None:
-    with pytest.raises(StudyError) as caught:
-        load(studies.written(tmp_path, STUDY.replace("auto-mpich-mpi", wrong)))
-    assert problem in caught.value.problem
-    assert remedy in caught.value.remedy
-    assert caught.value.line > 1
-
-
-def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
-    tmp_path: Path, forced: Profile
-) -> None:
-    text = STUDY.replace(MIXED, "auto-mpi")
-    text = text.replace("aggregation: ring-mpi", "aggregation: auto-mpi")
-    problem = problem_of(tmp_path, forced, study=text)
-    wanted = demand(problem, "mpi")
-    rules = OpenMpi()
-    for name, n, m in zip(wanted.algorithm, wanted.ranks, wanted.message_bytes, strict=True):
-        assert name == rules.algorithms[int(rules(n, n, m))].priced_as
-    assert {"ring", "halving-doubling"} <= set(wanted.algorithm.tolist())
-    measured = library_profiles.theirs(transport="mpi")
-    assert set(demand(problem, "mpi", measured).algorithm.tolist()) == {"auto"}

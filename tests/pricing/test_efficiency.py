@@ -1,0 +1,109 @@
+"""dse.pricing.efficiency: how much of its peak an accelerator reaches, where that was measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.pricing.efficiency import measured
+from dse.pricing.problem import Problem
+from dse.report.assumptions import assumptions
+from dse.report.design_point import Point
+from tests.calibration import server_profiles
+from tests.pricing import priced, studies
+from tests.pricing.priced import at
+
+STUDY = studies.MEASURED_SERVERS
+
+
+def problem_of(folder: Path, *profiles: Profile, study: str = STUDY) -> Problem:
+    return priced.problem_of(folder, study, *profiles)
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return problem_of(tmp_path, server_profiles.profile())
+
+
+def width(point: Point) -> float:
+    assert point.interval is not None
+    low, high = point.interval.step_s
+    return float(np.log(high / low))
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Problem:
+    compute = (server_profiles.compute_part(),)
+    return problem_of(tmp_path, server_profiles.profile(compute=compute))
+
+
+def test_a_timed_accelerator_reaches_what_it_did(timed: Problem, problem: Problem) -> None:
+    v100 = catalog.accelerator("v100-sxm2-16gb")
+    share = 12.56e12 / v100.peak_flops_per_s["fp32"]
+    assert 0.5 < share < 1
+    for values, expected in (
+        ({"accelerator": "v100-sxm2-16gb"}, share),
+        ({"accelerator": "v100-sxm2-16gb", "precision": "fp16"}, 0.7),
+        ({"accelerator": "p100-sxm2-16gb"}, 0.7),
+    ):
+        point = {**timed.study.baseline.values, **values}
+        reached = timed.points_at(point).device.compute_efficiency
+        assert float(np.ravel(reached)[0]) == pytest.approx(expected)
+    on_v100 = {"accelerator": "v100-sxm2-16gb", "batch_per_gpu": 64}
+    assert _compute_s(timed, **on_v100) < _compute_s(problem, **on_v100)
+    assert _compute_s(timed) == _compute_s(problem)
+
+
+def _compute_s(problem: Problem, **values: object) -> float:
+    terms = at(problem, **values).terms
+    return terms.forward_s + terms.backward_s  # type: ignore[operator]
+
+
+def test_the_study_comes_before_the_measured_share(tmp_path: Path) -> None:
+    compute = (server_profiles.compute_part(),)
+    own = f"{STUDY}efficiency: {{compute: 0.5}}\n"
+    problem = problem_of(tmp_path, server_profiles.profile(compute=compute), study=own)
+    point = {**problem.study.baseline.values, "accelerator": "v100-sxm2-16gb"}
+    assert float(np.ravel(problem.points_at(point).device.compute_efficiency)[0]) == 0.5
+    assert not [line for line in assumptions(problem) if "v100" in line]
+
+
+def test_its_interval_comes_along(tmp_path: Path) -> None:
+    def spread(low: float, high: float) -> float:
+        compute = (server_profiles.compute_part(low=low, high=high),)
+        problem = problem_of(tmp_path, server_profiles.profile(compute=compute))
+        return width(at(problem, accelerator="v100-sxm2-16gb", gpus=1, batch_per_gpu=256))
+
+    assert spread(12.5e12, 12.6e12) < spread(3e12, 15e12)
+
+
+def test_a_run_states_the_measured_share(timed: Problem) -> None:
+    (line,) = [text for text in assumptions(timed) if "v100-sxm2-16gb" in text]
+    assert "fp32 peak in arithmetic: measured in large matrix products" in line
+    assert "profile servers" in line
+
+
+def test_a_share_is_of_its_own_device_and_at_most_the_peak() -> None:
+    v100 = catalog.accelerator("v100-sxm2-16gb")
+    beyond = server_profiles.profile(
+        compute=(server_profiles.compute_part(flop_per_s=1e15, low=1e13, high=1e15),)
+    )
+    found = measured([beyond], v100, "fp32")
+    assert found is not None
+    assert (found.share, found.high) == (1.0, 1.0)
+    assert measured([beyond], catalog.accelerator("h100-sxm"), "fp32") is None
+    assert measured([beyond], v100, "fp16") is None
+
+
+def test_a_profile_of_compute_alone_serves(tmp_path: Path) -> None:
+    alone = server_profiles.profile(
+        transport="none", ps={}, compute=(server_profiles.compute_part(),)
+    )
+    problem = problem_of(tmp_path, alone)
+    assert list(problem.profiles)
+    assert at(problem).interval is None
+    assert [line for line in assumptions(problem) if "v100-sxm2-16gb" in line]

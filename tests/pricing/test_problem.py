@@ -1,0 +1,80 @@
+"""dse.pricing.problem: the step models of a study; ``model: pai`` asks for the closed one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import Study
+from dse.errors import StudyError
+from dse.pricing.caveats import cautions
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import check
+from dse.report.points import describe
+from tests.pricing import studies
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return load(studies.written(tmp_path, studies.CLOSED))
+
+
+def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
+    for points in (
+        [{"aggregation": name} for name in ("ring-nccl", "tree-nccl", "auto-mpi", "horovod-mpi")],
+        [{"aggregation": name} for name in ("ps-grpc", "ps-mpi", "grpc")],
+        [{"bucket": size} for size in ("1 MiB", "400 MiB")],
+        [{"ps_servers": count, "ps_placement": "colocated"} for count in (1, 3)],
+        [{"inter_node": f"{{bandwidth: 25 Gbps, latency: {us} us}}"} for us in (1, 500)],
+    ):
+        steps = Study(problem).price(points)["step_s"]
+        assert np.ptp(steps) == 0
+    told = cautions(problem)
+    assert not any("RDMA" in line for line in told), "the closed model has no transports"
+    assert any("bucket and ps_servers do not change the step" in line for line in told)
+    assert any("does not tell ring-nccl, hierarchical-mpi, auto-mpi apart" in line for line in told)
+    assert any("does not tell ps-grpc, ps-mpi apart: 1wng in one node" in line for line in told)
+    assert [line for line in check.lines(problem) if line.startswith("note: ")] == [
+        f"note: {line}" for line in told
+    ]
+
+
+def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
+    text = studies.CLOSED.replace("model: pai", "model: pai\ncalibration: [not-there]")
+    problem = load(studies.written(tmp_path, text))
+    assert not problem.profiles
+    assert any("not-there is not used" in line for line in cautions(problem))
+    point = describe(problem, problem.study.baseline.values)
+    assert point.extrapolated
+    assert point.interval is None
+    assert point.why_outside == ("model pai is a formula of which nothing is measured",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("overlap: [none, ideal]", "overlap: [none, bucketed]", "model pai has no 'bucketed'"),
+        ("sgd, aggregation: ps-grpc, overlap: none", "sgd, aggregation: ps-grpc, overlap: bucketed",
+         "use none or ideal"),
+        ("model: pai\n", "", "model calibrated has no 'ideal'; use bucketed or none"),
+    ],
+)  # fmt: skip
+def test_an_overlap_of_the_other_model_is_refused(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    with pytest.raises(StudyError, match=said) as found:
+        load(studies.written(tmp_path, studies.CLOSED.replace(old, new)))
+    assert found.value.line > 0
+
+
+def test_overlap_is_none_unless_the_study_says_otherwise(tmp_path: Path) -> None:
+    text = studies.CLOSED.replace("  overlap: [none, ideal]\n", "").replace(", overlap: none}", "}")
+    problem = load(studies.written(tmp_path, text))
+    axis = problem.study.axis("overlap")
+    assert axis is not None
+    assert axis.labels == ("none",)
+    with pytest.raises(StudyError, match="model pai has no 'bucketed'"):
+        Study(problem).price([{"overlap": "bucketed"}])

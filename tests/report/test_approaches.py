@@ -1,0 +1,76 @@
+"""dse.report.approaches: what is said of points that an approach aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse import catalog
+from dse.pricing.aggregations import tensorwise
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import approaches, explain, provenance
+from dse.report.assumptions import assumptions
+from dse.report.design_point import Explained, Fusion
+from dse.report.points import describe, explained
+from dse.study import Value
+from tests.pricing import priced, studies
+
+
+@pytest.fixture
+def paper(tmp_path: Path) -> Problem:
+    return load(studies.written(tmp_path, studies.PAPER))
+
+
+def at(problem: Problem, **values: Value) -> dict[str, Value | None]:
+    return priced.point(problem, **values)
+
+
+def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
+    values = at(paper, aggregation="horovod-mpi", gpus=64, batch_per_gpu=16)
+    points = paper.points_at(values)
+    facts = catalog.approach("horovod-mpi")
+    known = explained(paper, values).approach
+    assert known is not None
+    step = float(points.step_time().step_s[0])
+    cached = float(points.summed_by(tensorwise(replace(facts, queries=0.0))).step_time().step_s[0])
+    assert known.queries.without_step_s == cached < step
+    assert known.sum.without_step_s < step
+    assert known.sum.where == "host"
+    assert known.sum.s_per_byte == pytest.approx(1 / 5e9 + 2 / points.device.host_bytes_per_s)
+    assert known.fusion == Fusion(buffer_bytes=64 * 2.0**20, cycle_s=5e-3)
+    text = "\n".join(approaches.lines(known, step))
+    assert (
+        f"4 driver queries per message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
+        in text
+    )
+    assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text
+    served = explained(paper, at(paper, aggregation="grpc", gpus=64)).approach
+    assert served is not None
+    assert "sums on the host: 20 GB/s, 0 us to begin" in "\n".join(approaches.lines(served, step))
+    assert "unverified: message.latency" in text
+    values = at(paper, aggregation="horovod-mpi-opt", gpus=64, batch_per_gpu=16)
+    best = paper.points_at(values)
+    better = explained(paper, values).approach
+    assert better is not None
+    assert (better.sum.where, better.sum.copied) == ("accelerator", False)
+    saved = float(best.step_time().step_s[0]) - better.queries.without_step_s
+    assert 0 <= saved < (step - cached) / 5
+    assert explained(paper, at(paper, aggregation="ring-mpi")).approach is None
+
+
+def test_the_report_names_what_an_approach_rests_on(paper: Problem) -> None:
+    rows = provenance.sources(paper)
+    for name in catalog.names("approaches"):
+        mine = [row for row in rows if row.item == f"approach {name}"]
+        assert len(mine) == len(catalog.approach(name).facts) > 3
+        assert any(row.status == "unverified" for row in mine)
+    carried = {row.name: row for row in provenance.transports(paper)}
+    assert set(carried) == set(catalog.names("approaches"))
+    assert not any(row.calibrated for row in carried.values())
+    assert "unverified" in carried["grpc"].note
+    assert any("horovod-mpi" in line for line in assumptions(paper))
+    point = Explained(**vars(describe(paper, at(paper, aggregation="grpc", gpus=12))))
+    assert "nobody measured here: grpc" in "\n".join(explain.lines(point))

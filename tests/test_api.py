@@ -1,0 +1,213 @@
+"""dse.api: studies, searches and explanations from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+import dse
+from dse.errors import DseError, NoFeasiblePoint, StudyError
+from dse.report.document import RunDocument
+from tests.pricing import studies
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, in which nothing is to appear."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> dse.Study:
+    return dse.load_study(studies.written(tmp_path))
+
+
+# -- studies ---------------------------------------------------------------------------------------
+
+
+def test_a_study_says_what_it_is(small: dse.Study) -> None:
+    assert (small.name, small.workload, small.points) == ("small", "resnet50", 2304)
+    assert small.axes["gpus"] == ("1", "2", "3", "4", "8", "16")
+    assert small.axes["ps_servers"] == ("1", "2")
+    assert small.baseline["aggregation"] == "ps-grpc"
+    lines = repr(small).splitlines()
+    assert lines[0] == "study small: resnet50, 2,304 points"
+    assert "  gpus           1, 2, 3, 4, 8, 16" in lines
+    assert lines[-1] == "  objectives     maximize speedup, minimize capital"
+    html = small._repr_html_()
+    assert html.startswith("<pre>study small")
+    assert html.endswith("</pre>")
+
+
+def test_a_long_axis_is_cut_and_a_continuous_one_has_its_ends(tmp_path: Path) -> None:
+    large = dse.load_study(studies.written(tmp_path, studies.LARGE))
+    assert "  gpus           1, 2, 3, 4, 5, 6, ... (400)" in repr(large)
+    endless = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
+    assert endless.points is None
+    assert "a continuous space" in repr(endless)
+    (span,) = endless.axes["inter_node"]
+    assert "1 Gbps" in span
+    assert "100 Gbps" in span
+
+
+def test_a_study_is_a_path_a_name_or_a_mapping(tmp_path: Path, empty: Path) -> None:
+    path = studies.written(tmp_path)
+    found = [
+        dse.load_study(path),
+        dse.load_study(str(path)),
+        dse.load_study(yaml.safe_load(studies.SMALL)),
+    ]
+    for study in found:
+        assert study.axes == found[0].axes
+        assert study.price([{"gpus": 16}])["step_s"] == found[0].price([{"gpus": 16}])["step_s"]
+    assert dse.load_study("ps-vs-allreduce").name == "ps-vs-allreduce"
+    assert not [*empty.iterdir()]
+
+
+def test_a_mapping_may_hold_tuples_ranges_and_paths(tmp_path: Path) -> None:
+    given = yaml.safe_load(studies.SMALL)
+    given["space"]["gpus"] = range(1, 5)
+    given["space"]["batch_per_gpu"] = (32, 64)
+    study = dse.load_study(given)
+    assert study.axes["gpus"] == ("1", "2", "3", "4")
+    assert study.axes["batch_per_gpu"] == ("32", "64")
+    given["calibration"] = [tmp_path / "not-there.yaml"]
+    with pytest.raises(StudyError, match=r"study:.*calibration: no file"):
+        dse.load_study(given)
+
+
+def test_what_is_wrong_with_a_study_has_its_place(tmp_path: Path) -> None:
+    wrong = studies.SMALL.replace("gpus: [1, 2", "gpsu: [1, 2")
+    with pytest.raises(StudyError) as found:
+        dse.load_study(studies.written(tmp_path, wrong))
+    assert found.value.line == 5
+    with pytest.raises(StudyError) as found:
+        dse.load_study(yaml.safe_load(wrong))
+    assert "gpsu" in str(found.value)
+    assert str(found.value).startswith("study:")
+    with pytest.raises(StudyError, match="no such file, and no study of that name comes with dse"):
+        dse.load_study("no-such-study")
+
+
+# -- explanations ----------------------------------------------------------------------------------
+
+
+def test_a_point_is_explained_as_the_command_does(
+    small: dse.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dse.commands.explain import explain_point
+
+    given = {"gpus": 16, "aggregation": "ring-mpi"}
+    found = small.explain(given)
+    explain_point(str(tmp_path / "study.yaml"), [f"{k}={v}" for k, v in given.items()], False)
+    assert str(found) == repr(found) == capsys.readouterr().out.rstrip("\n")
+    assert found.point.gpus == 16
+    assert found._repr_html_().startswith("<pre>")
+    assert small.explain({}).point.speedup == 1.0
+    with pytest.raises(StudyError, match="point: no axis 'gpsu'; did you mean gpus"):
+        small.explain({"gpsu": 1})
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+def test_a_search_writes_and_prints_nothing(
+    small: dse.Study, empty: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    result = small.search()
+    assert repr(result)
+    assert result.front.rows
+    assert result.points.rows
+    small.search(engine="guided", budget=100, seed=1)
+    assert not [*empty.iterdir()]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_front_is_a_table_by_rising_cost(small: dse.Study) -> None:
+    result = small.search()
+    front = result.front
+    assert front.rows == len(result.outcome.front)
+    assert set(small.axes) <= set(front)
+    assert front["feasible"].all()
+    assert (np.diff(front["capital_usd"]) > 0).all()
+    assert (np.diff(front["speedup"]) > 0).all()
+    every = result.points
+    assert every.rows == small.points
+    good = every["feasible"]
+    for gain, cost in zip(front["speedup"], front["capital_usd"], strict=True):
+        better = (every["speedup"] > gain) & (every["capital_usd"] <= cost)
+        cheaper = (every["speedup"] >= gain) & (every["capital_usd"] < cost)
+        assert not (good & (better | cheaper)).any()
+    same = small.price({name: front[name] for name in small.axes})
+    np.testing.assert_array_equal(same["speedup"], front["speedup"])
+
+
+def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
+    result = small.search()
+    assert isinstance(result.document, RunDocument)
+    assert result.recommended.speedup in result.front["speedup"]
+    assert "Recommended: " in repr(result)
+    html = result._repr_html_()
+    assert "<p>Recommended: " in html
+    assert "<table>" in html
+    explained = result.explain(-1).point
+    assert explained.speedup == result.front["speedup"][-1]
+    assert result.explain(0).point.costs.capital == result.front["capital_usd"][0]
+    for row in (result.front.rows, -result.front.rows - 1):
+        with pytest.raises(DseError, match="of a front of"):
+            result.explain(row)
+
+
+def test_a_result_is_what_a_run_writes(small: dse.Study, tmp_path: Path) -> None:
+    page = small.search().write_report(tmp_path / "mine")
+    assert page == tmp_path / "mine" / "report.html"
+    dse.run(tmp_path / "study.yaml", out=tmp_path / "theirs")
+    mine, theirs = (
+        json.loads((tmp_path / name / "run.json").read_text()) for name in ("mine", "theirs")
+    )
+    assert mine["command"].startswith("dse.load_study(")
+    for key in ("created", "command", "timings", "reproduce", "work"):
+        mine.pop(key, None)
+        theirs.pop(key, None)
+    assert mine == theirs
+
+
+def test_a_guided_result_has_the_points_that_were_priced(small: dse.Study) -> None:
+    result = small.search(engine="guided", budget=300, seed=2)
+    found = result.points
+    assert 0 < found.rows <= 300
+    assert found.rows == result.document.counts.points
+    assert set(result.front["speedup"].tolist()) <= set(found["speedup"].tolist())
+    again = small.search(engine="guided", budget=300, seed=2)
+    np.testing.assert_array_equal(again.front["speedup"], result.front["speedup"])
+
+
+def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -> None:
+    study = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
+    result = study.search(budget=150, seed=4)
+    assert 0 < result.points.rows <= 150
+    gains = [point.gain for point in result.outcome.front]
+    np.testing.assert_allclose(result.front["speedup"], gains, rtol=1e-2)
+
+
+def test_a_space_too_large_to_list_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dse.api.MOST_POINTS", 1000)
+    result = dse.load_study(studies.written(tmp_path)).search()
+    with pytest.raises(DseError, match="the study has 2,304 points, too many to list"):
+        _ = result.points
+
+
+def test_nothing_feasible_and_wrong_options_are_raised(tmp_path: Path, empty: Path) -> None:
+    impossible = dse.load_study(studies.written(tmp_path, studies.IMPOSSIBLE))
+    with pytest.raises(NoFeasiblePoint):
+        impossible.search()
+    with pytest.raises(DseError, match="engine"):
+        impossible.search(engine="clever")
+    assert not [*empty.iterdir()]

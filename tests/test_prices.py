@@ -1,0 +1,311 @@
+"""dse.prices: prices of many points at once, whatever table they come in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.calibration.evidence import Grade
+from dse.errors import StudyError
+from dse.prices import EVIDENCE, FORMULA, SILENT
+from dse.pricing import constraints
+from dse.report.points import describe
+from dse.search.run import labels_of
+from dse.study import QUANTITIES
+from tests.pricing import priced, studies
+
+GOLDEN = Path(__file__).parent / "golden"
+NCCL = GOLDEN / "studies" / "measured-nccl.yaml"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> dse.Study:
+    return dse.load_study(studies.written(tmp_path))
+
+
+def same(found: dse.Prices, other: dse.Prices) -> None:
+    """To the last bit."""
+    assert list(found) == list(other)
+    for name, column in found.items():
+        np.testing.assert_array_equal(column, other[name], name)
+
+
+@pytest.fixture
+def nccl(monkeypatch: pytest.MonkeyPatch) -> dse.Study:
+    """By profiles of NCCL and of parameter servers."""
+    monkeypatch.chdir(GOLDEN)  # where ./calibrations has them
+    return dse.load_study(NCCL)
+
+
+# -- tables of any kind ----------------------------------------------------------------------------
+
+COLUMNS: dict[str, list[Any]] = {
+    "gpus": [8, 16, 3, 8],
+    "aggregation": ["ring-mpi", "ps-grpc", "ring-mpi", "halving-doubling-gloo"],
+    "batch_per_gpu": [64, 32, 64, 256],
+}
+
+
+def rows() -> list[dict[str, Any]]:
+    return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+
+
+def test_columns_and_rows_are_the_same_points(small: dse.Study) -> None:
+    found = small.price(COLUMNS)
+    assert found.rows == 4
+    assert all(column.shape == (4,) for column in found.values())
+    same(found, small.price(rows()))
+    same(found, small.price({name: np.array(column) for name, column in COLUMNS.items()}))
+    same(found, small.price({name: tuple(column) for name, column in COLUMNS.items()}))
+    as_text = {name: [str(value) for value in column] for name, column in COLUMNS.items()}
+    same(found, small.price(as_text))
+
+
+def test_a_structured_array_is_a_table(small: dse.Study) -> None:
+    kinds = [("gpus", "i8"), ("aggregation", "U32"), ("batch_per_gpu", "f8")]
+    points = np.array([tuple(row.values()) for row in rows()], dtype=kinds)
+    same(small.price(points), small.price(COLUMNS))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_is_a_table_and_takes_prices(small: dse.Study, library: str) -> None:
+    frames = pytest.importorskip(library)
+    found = small.price(frames.DataFrame(COLUMNS))
+    same(found, small.price(COLUMNS))
+    table = frames.DataFrame(found)
+    assert list(table.columns) == list(found)
+    np.testing.assert_array_equal(table["speedup"].to_numpy(), found["speedup"])
+
+
+class Series:
+    """A column of a data frame, as far as its price is concerned."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        return np.array(self.values)
+
+
+class Frame:
+    """A data frame, as far as its price is concerned."""
+
+    columns = tuple(COLUMNS)
+
+    def __getitem__(self, name: str) -> Series:
+        return Series(COLUMNS[name])
+
+
+def test_whatever_has_columns_is_a_table(small: dse.Study) -> None:
+    same(small.price(Frame()), small.price(COLUMNS))
+
+
+def test_a_single_value_is_that_of_all_points(small: dse.Study) -> None:
+    found = small.price({"gpus": [4, 8, 16], "aggregation": "ring-mpi", "batch_per_gpu": 64})
+    spelled = {"gpus": [4, 8, 16], "aggregation": ["ring-mpi"] * 3, "batch_per_gpu": [64] * 3}
+    same(found, small.price(spelled))
+    assert small.price({"gpus": 8}).rows == 1
+    same(small.price({"gpus": 8}), small.price([{"gpus": 8}]))
+
+
+def test_what_is_left_out_is_the_baselines(small: dse.Study) -> None:
+    (base,) = small.price([{}])["speedup"]
+    assert base == 1.0
+    some = small.price([{"gpus": 8}, {"aggregation": "ring-mpi"}, {}])
+    given = small.price([{**small.baseline, **row} for row in
+                         ({"gpus": 8}, {"aggregation": "ring-mpi"}, {})])  # fmt: skip
+    same(some, given)
+
+
+@pytest.mark.parametrize("empty", [[], {}, {"gpus": []}, {"gpus": np.zeros(0)}])
+def test_no_points_have_no_prices(small: dse.Study, empty: Any) -> None:
+    for intervals in (False, True):
+        found = small.price(empty, intervals=intervals)
+        assert found.rows == 0
+        assert {"speedup", "capital_usd", "feasible", "evidence", "reason"} <= set(found)
+        assert all(column.shape == (0,) for column in found.values())
+
+
+def test_prices_are_a_table(small: dse.Study) -> None:
+    found = small.price(COLUMNS)
+    table = np.asarray(found)
+    assert table.dtype.names == tuple(found)
+    np.testing.assert_array_equal(table["speedup"], found["speedup"])
+    assert {row.column for row in QUANTITIES.values()} < set(found)
+    assert repr(found).startswith("<4 points priced: speedup, throughput_samples_per_s, ")
+    html = found._repr_html_()
+    assert html.count("<tr>") == 5
+    assert "rows</p>" not in html
+    long = small.price({"gpus": [8] * 1234})._repr_html_()
+    assert long.count("<tr>") == 11
+    assert "<p>1,234 rows</p>" in long
+
+
+# -- what they are ---------------------------------------------------------------------------------
+
+
+def test_the_order_of_points_is_kept(small: dse.Study) -> None:
+    random = np.random.default_rng(3)
+    at = random.permutation(4)[random.integers(4, size=300)]
+    points = {name: np.array(column)[at] for name, column in COLUMNS.items()}
+    one_by_one, found = small.price(COLUMNS), small.price(points)
+    for name, column in one_by_one.items():
+        np.testing.assert_array_equal(found[name], column[at], name)
+
+
+def test_rows_may_name_different_axes(small: dse.Study) -> None:
+    points = [{"gpus": 16, "gpus_per_node": 1, "ps_servers": 2}, {"aggregation": "ring-mpi"}, {}]
+    found = small.price(points)
+    for at, point in enumerate(points):
+        alone = small.price([point])
+        for name, column in found.items():
+            np.testing.assert_array_equal(column[at : at + 1], alone[name], name)
+
+
+@pytest.mark.parametrize("which", ["small", "nccl"])
+def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureRequest) -> None:
+    """To the last bit, in any company; the labels of a point are its values."""
+    study: dse.Study = request.getfixturevalue(which)
+    problem = study.problem
+    chosen = np.random.default_rng(11).integers(problem.space.size, size=300)
+    values = [problem.space.point(int(at)) for at in chosen]
+    found = study.price([labels_of(problem, one) for one in values])
+    aimed = problem.target_samples is not None
+    reasons = set()
+    for at, one in enumerate(values):
+        alone = problem.point(one)
+        for row in QUANTITIES.values():
+            mine = found[row.column][at]
+            if row.needs_target and not aimed:
+                assert np.isnan(mine)
+                continue
+            expected = float(np.ravel(alone[row.name])[0])
+            assert mine == expected or np.isnan([mine, expected]).all(), (row.name, one)
+        missed = [text for text, mask in constraints.checks(alone, problem.study) if not mask.all()]
+        assert found["feasible"][at] == (not missed)
+        assert found["reason"][at] == (missed[0] if missed else "")
+        reasons.add(found["reason"][at])
+        told = describe(problem, one)
+        assert found["evidence"][at] == told.evidence
+    assert len(reasons) > 1
+    assert len(set(found["evidence"].tolist())) > 1
+
+
+def test_a_conditional_axis_has_no_value_where_it_does_not_apply(small: dse.Study) -> None:
+    ring = [{"gpus": 16, "aggregation": "ring-mpi", "ps_servers": n} for n in (1, 2)]
+    one, two = small.price(ring)["capital_usd"]
+    assert one == two
+    served = [{"gpus": 16, "aggregation": "ps-grpc", "ps_servers": n} for n in (1, 2)]
+    fewer, more = small.price(served)["capital_usd"]
+    assert fewer < more
+
+
+def test_nan_has_a_reason(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32, bf16]")
+    study = dse.load_study(studies.written(tmp_path, text))
+    points = [{"precision": "bf16"}, {"gpus": 6}, {"gpus": 16, "batch_per_gpu": 256}, {"gpus": 8}]
+    found = study.price(points)
+    assert np.isnan(found["step_s"]).tolist() == [True, False, False, False]
+    assert found["reason"].tolist() == [
+        constraints.COMPUTABLE, constraints.WHOLE_NODES, "fits_memory", ""
+    ]  # fmt: skip
+    assert found["feasible"].tolist() == [False, False, False, True]
+    assert (found["reason"][np.isnan(found["speedup"])] != "").all()
+
+
+def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
+    without = dse.load_study(studies.written(tmp_path)).price([{}])
+    aimed = f"{studies.SMALL}target: {{samples: 1e7}}\n"
+    with_one = dse.load_study(studies.written(tmp_path, aimed)).price([{}])
+    for row in QUANTITIES.values():
+        assert np.isnan(without[row.column][0]) == row.needs_target
+        assert np.isfinite(with_one[row.column][0])
+    samples = with_one["time_to_target_s"] * with_one["throughput_samples_per_s"]
+    assert samples[0] == pytest.approx(1e7)
+
+
+# -- evidence and intervals ------------------------------------------------------------------------
+
+
+def test_every_evidence_has_a_word() -> None:
+    assert EVIDENCE[: len(Grade)] == ("inside", "near", "far", "catalogue")
+    assert EVIDENCE[len(Grade) :] == (FORMULA, SILENT)
+
+
+def test_evidence_is_by_the_point(nccl: dse.Study) -> None:
+    points = [{"nics_per_node": 2}, {"gpus": 8}, {"gpus": 1}, {"aggregation": "ring-nccl"},
+              {"gpus": 8, "accelerator": "p100-sxm2-16gb"}]  # fmt: skip
+    found = nccl.price(points)["evidence"].tolist()
+    assert found == ["inside", "near", "silent", "catalogue", "far"]  # measured at 400 Gbps a node
+
+
+def test_of_a_closed_model_all_is_formula(tmp_path: Path) -> None:
+    study = dse.load_study(studies.written(tmp_path, studies.CLOSED))
+    assert set(study.price({"gpus": [1, 8, 64]})["evidence"].tolist()) == {"formula"}
+
+
+def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
+    points = [
+        {"gpus": 16, "inter_node": "100gbe"}, {"gpus": 8}, {"aggregation": "ring-nccl"},
+        {"accelerator": "p100-sxm2-16gb"}, {"gpus": 8, "overlap": "bucketed", "precision": "fp16"},
+    ]  # fmt: skip
+    plain, found = nccl.price(points), nccl.price(points, intervals=True)
+    for name, column in plain.items():
+        np.testing.assert_array_equal(found[name], column, name)
+    ends = {"speedup_low", "speedup_high", "step_s_low", "step_s_high"}
+    assert set(found) - set(plain) == ends
+    for at, point in enumerate(points):
+        told = describe(nccl.problem, priced.point(nccl.problem, **point))
+        for name, bounds in (("speedup", told.interval and told.interval.speedup),
+                             ("step_s", told.interval and told.interval.step_s)):  # fmt: skip
+            mine = (found[f"{name}_low"][at], found[f"{name}_high"][at])
+            if bounds is None:
+                assert np.isnan(mine).all()
+            else:
+                assert mine == pytest.approx(bounds, rel=1e-12)
+                assert mine[0] <= found[name][at] <= mine[1]
+    assert np.isnan(found["step_s_low"]).tolist() == [False, False, True, False, False]
+
+
+def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
+    found = small.price(COLUMNS, intervals=True)
+    assert all(np.isnan(found[name]).all() for name in ("speedup_low", "step_s_high"))
+    assert np.isfinite(found["speedup"]).all()
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ([{"gpsu": 8}], "points: no axis 'gpsu'; did you mean gpus?"),
+        ({"gpsu": [8]}, "points: no axis 'gpsu'; did you mean gpus?"),
+        ([{"gpus": "four"}], "points: "),
+        ([{"gpus": ""}], "points: gpus has no value; give one, or leave the axis out"),
+        ([{"gpus": None}], "points: gpus has no value"),
+        ({"batch_per_gpu": np.array([32.0, np.nan])}, "points: "),
+        ([{"gpus": 8.5}], "points: "),
+        ({"gpus": [8, 16], "batch_per_gpu": [32]},
+         "points: column 'batch_per_gpu' has 1 values, 'gpus' has 2; give columns of one length"),
+        ([{"aggregation": "ring-nccll"}], "points: "),
+        ([{"node": "dgx-h100"}], "points: this study chooses by accelerator; give accelerator"),
+        (8, "points: int is not a table; give columns by axis, or a list of mappings"),
+        ("gpus=8", "points: str is not a table; give columns by axis, or a list of mappings"),
+        (None, "points: NoneType is not a table"),
+        ([8], 'points: int is not a point; write points as {"gpus": 8}'),
+        (np.zeros(3), "points: ndarray is not a table"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_priced_names_the_argument(small: dse.Study, points: Any, said: str) -> None:
+    with pytest.raises(StudyError) as found:
+        small.price(points)
+    assert str(found.value).startswith(said)
+    assert "\n" not in str(found.value)
