@@ -234,7 +234,7 @@ class OfAlgorithm(Checked):
         # Beyond, ranks shared cores: no cluster does that.
         yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
         known = ", ".join(profile.measured_algorithms)
-        what = f"{self.algorithm} was not measured; its steps cost as those of {known}"
+        what = f"{self.algorithm} was not measured; its steps are priced as those of {known}"
         yield _kind(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:

@@ -92,7 +92,7 @@ def why_outside(
         reasons.append(other)
     if algorithm not in profile.measured_algorithms:
         measured = ", ".join(profile.measured_algorithms)
-        reasons.append(f"{algorithm} was not measured; its steps cost as those of {measured}")
+        reasons.append(f"{algorithm} was not measured; its steps are priced as those of {measured}")
     return ", and ".join(reasons) or "not measured like this"
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def explain(
     study: StudyPath,
     assign: Annotated[
-        list[str] | None, typer.Option("--set", help="axis=value; the rest is the baseline's.")
+        list[str] | None,
+        typer.Option("--set", help="AXIS=VALUE; every other axis keeps the baseline's value."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -457,8 +457,8 @@ class Unknown(Bucketed):
         """Raises OutsideCalibration."""
         del message_bytes, gradients, layout
         raise OutsideCalibration(
-            f"{self.name}: neither rules nor a profile tell what the library chooses there; "
-            "name an algorithm, as ring, or fit a log of it"
+            f"{self.name}: neither rules nor a profile say what the library chooses there; "
+            "name an algorithm such as ring, or fit a log of it"
         )
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:

@@ -56,7 +56,9 @@ def load(path: str | Path) -> Problem:
     if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
         shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
         remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")
-        raise StudyError(str(path), 0, 0, "no such file, nor a study that comes with dse", remedy)
+        raise StudyError(
+            str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
+        )
     study = read_study(found, known_names())
     return resolve(study)
 

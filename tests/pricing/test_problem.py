@@ -35,10 +35,10 @@ def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
     told = cautions(problem)
     assert not any("RDMA" in line for line in told), "the closed model has no transports"
     assert any("bucket and ps_servers do not change the step" in line for line in told)
-    assert any("ring-nccl, hierarchical-mpi, auto-mpi are all the same" in line for line in told)
-    assert any("ps-grpc, ps-mpi are all the same: 1wng in one node" in line for line in told)
-    assert [line for line in check.lines(problem) if line.startswith("mind: ")] == [
-        f"mind: {line}" for line in told
+    assert any("does not tell ring-nccl, hierarchical-mpi, auto-mpi apart" in line for line in told)
+    assert any("does not tell ps-grpc, ps-mpi apart: 1wng in one node" in line for line in told)
+    assert [line for line in check.lines(problem) if line.startswith("note: ")] == [
+        f"note: {line}" for line in told
     ]
 
 

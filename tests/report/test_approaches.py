@@ -43,7 +43,7 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
     assert known.fusion == Fusion(buffer_bytes=64 * 2.0**20, cycle_s=5e-3)
     text = "\n".join(approaches.lines(known, step))
     assert (
-        f"4 driver queries a message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
+        f"4 driver queries per message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
         in text
     )
     assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text

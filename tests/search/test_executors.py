@@ -95,7 +95,7 @@ def test_a_lost_head_is_one_line_and_the_run_goes_on_elsewhere(
     expected = run(load(study), "exhaustive", None, None, lambda *_: None, 0, 0)
     printed = beside_a_head(LOSING_THE_HEAD, str(study), str(tmp_path / "run.log"), cpus=2)
     assert "the head of the Ray cluster at " in printed
-    assert "go on with --resume" in printed
+    assert "continue with --resume" in printed
     problem = load(study)
     log = RunLog(tmp_path / "run.log", identity(problem, "exhaustive"), True)
     assert 3 <= len(log.done) < expected.units
@@ -253,7 +253,7 @@ def test_a_node_with_another_dse_or_catalogue_is_refused(tmp_path: Path) -> None
         rf"node \S+ \({re.escape(socket.gethostname())}\) of the Ray cluster has dse "
         r"(\S+ \(code \w{12}\)), not (?!\1)\S+ \(code \w{12}\) as here; has another "
         r"catalogue: fabrics/10gbe\.yaml, prices/list-prices\.yaml: its prices might be others; "
-        r"install the same dse and catalogue on every node and go on with --resume\n",
+        r"install the same dse and catalogue on every node and continue with --resume\n",
         printed,
     ), printed
 

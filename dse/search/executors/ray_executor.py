@@ -54,7 +54,7 @@ class RayExecutor:
         except (ConnectionError, errors.RayError) as cause:
             self._check_head()
             said = str(cause).strip().partition("\n")[0]
-            raise DseError(f"Ray failed: {said}; go on with --resume") from cause
+            raise DseError(f"Ray failed: {said}; continue with --resume") from cause
 
     def _run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
         ray, front, rival = self._ray, known, _sent(known)
@@ -107,14 +107,14 @@ class RayExecutor:
             said = str(cause).strip().partition("\n")[0]
             raise DseError(
                 f"unit of work {lot[0].unit} was lost {lot[0].attempt} times with its worker: "
-                f"{said}; go on with --resume"
+                f"{said}; continue with --resume"
             ) from cause
         if isinstance(found, Lot):
             return found
         node, why = found
         raise DseError(
             f"node {node} of the Ray cluster {why}: its prices might be others; install the same "
-            "dse and catalogue on every node and go on with --resume"
+            "dse and catalogue on every node and continue with --resume"
         )
 
     def _check_head(self) -> None:
@@ -125,7 +125,7 @@ class RayExecutor:
                 host, port = self._head
                 raise DseError(
                     f"the head of the Ray cluster at {host}:{port} is lost; finished work is in "
-                    "the log: go on with --resume, on another cluster with --address, or here "
+                    "the log: continue with --resume, on another cluster with --address, or here "
                     "with --executor local"
                 )
             time.sleep(self.LOOK_S)
