@@ -114,8 +114,8 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
     fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
     assert fitted in told
     rdma = next(line for line in told if "RDMA" in line)
-    assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: over RDMA")
-    assert "on 10gbe they suppose RoCE" in rdma
+    assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: priced with RDMA")
+    assert "on 10gbe this assumes RoCE" in rdma
     span = "{bandwidth: {from: 10 Gbps, to: 40 Gbps, continuous: true}, latency: 5 us}"
     free = studies.APPROACHES.replace("inter_node: [10gbe, ib-edr]", f"inter_node: {span}")
     told = cautions(load(studies.written(tmp_path, free, "free.yaml")))
@@ -137,5 +137,5 @@ def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
     text = text.replace("[ps-grpc, ps-mpi]", "ps-grpc").replace("when:\n", f"when:\n{conditions}")
     told = cautions(load(studies.written(tmp_path, text)))
     unseen = "fusion_buffer and fusion_cycle and ps_servers"
-    paid = "; dedicated servers are still cost money"
+    paid = "; dedicated servers still cost money"
     assert f"In model pai {unseen} do not change the step{paid}." in told

@@ -46,7 +46,7 @@ def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
     text = studies.CLOSED.replace("model: pai", "model: pai\ncalibration: [not-there]")
     problem = load(studies.written(tmp_path, text))
     assert not problem.profiles
-    assert any("not-there is not used" in line for line in cautions(problem))
+    assert any("not-there is ignored" in line for line in cautions(problem))
     point = describe(problem, problem.study.baseline.values)
     assert point.extrapolated
     assert point.interval is None

@@ -24,7 +24,7 @@ def test_describe_complete_machines() -> None:
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4, in one node, ring-mpi"
+    assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4 16 GB, in one node, ring-mpi"
     assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
 
 
