@@ -41,7 +41,7 @@ from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import OPENMPI, mpi_rules
 from dse.model.arrays import Array
 from dse.model.links import FREE, Exchange, Link, Network, StepCost
-from dse.model.tensor_servers import Servers, served
+from dse.model.tensor_servers import Servers, push_pull_s
 
 # Approaches that run the same code for a message share its parameters.
 STACKS: Mapping[str, tuple[str, ...]] = {
@@ -136,7 +136,7 @@ def _servers(cell: Cell, busy: float) -> Demand:
     ready = np.zeros((len(sizes), 1))
     network = Network(FREE, FREE, inter=Link(0.0, cell.link_bytes_per_s))
     servers = Servers(cell.hosts, colocated=True)
-    wire, _ = served(sizes, ready, np.array([float(cell.hosts)]), servers, network)
+    wire, _ = push_pull_s(sizes, ready, np.array([float(cell.hosts)]), servers, network)
     calls = to_servers(cell.workload, cell.hosts)
     return Demand(float(wire[0]), busy * 2 * len(calls), busy * 2 * sum(s for _, s in calls))
 

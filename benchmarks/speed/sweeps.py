@@ -28,7 +28,7 @@ from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from dse.search import cells, exhaustive, pareto, screening
 from dse.search.executors import RayExecutor
-from dse.search.fingerprint import identity
+from dse.search.fingerprint import fingerprint
 from dse.search.run import run
 from dse.search.runlog import RunLog
 
@@ -114,7 +114,7 @@ def through_ray(study: str) -> dict[str, Any]:
     start_s = time.perf_counter() - begun
     try:
         with tempfile.TemporaryDirectory() as folder:
-            log = RunLog(Path(folder) / "run.log.jsonl", identity(problem, "exhaustive"), False)
+            log = RunLog(Path(folder) / "run.log.jsonl", fingerprint(problem, "exhaustive"), False)
             with closing(log):
                 found = run(problem, "exhaustive", cluster, log, lambda *_: None, 0, 0)
         peak = _peak_bytes()

@@ -150,14 +150,14 @@ def searched(
     from dse.report import assembly, runners_up
     from dse.report.write import check_writable, earlier_report, write_report
     from dse.search import run as searching
-    from dse.search.fingerprint import identity
+    from dse.search.fingerprint import fingerprint
     from dse.search.runlog import RunLog
 
     check_writable(plan.folder)
     exhaustive = plan.engine == "exhaustive"  # a guided search runs in this process
     where = executors.get(plan.kind, plan.address) if exhaustive else None
     guide, warm = _warm_guide(plan.problem, plan.sampler, plan.warm_start)
-    search = identity(plan.problem, plan.engine, {} if exhaustive else _choices(plan, guide))
+    search = fingerprint(plan.problem, plan.engine, {} if exhaustive else _choices(plan, guide))
     log = RunLog(plan.folder / RUN_LOG, search, resume)
     with _kept_for_resume(log):
         for line in (*_of_the_log(log, resume), *filter(None, [warm])):

@@ -25,7 +25,7 @@ NCCL, GRPC = "nccl", "grpc"
 
 
 @dataclass(frozen=True)
-class Served:
+class MeasuredServers:
     """Parameter servers as a profile measured them over one transport."""
 
     profile: Profile
@@ -111,7 +111,7 @@ class Inside:
 class Measured:
     """Of a study's profiles the first that measured each part; None where none has."""
 
-    servers: Served | None = None
+    servers: MeasuredServers | None = None
     inside: Inside | None = None
 
     @property
@@ -155,7 +155,7 @@ def parts(profile: Profile) -> Measured:
     servers, inside = None, None
     if profile.ps:
         transport = GRPC if GRPC in profile.ps else next(iter(profile.ps))
-        servers = Served(profile, transport, profile.ps[transport])
+        servers = MeasuredServers(profile, transport, profile.ps[transport])
     auto = profile.auto if profile.transport == NCCL else None
     if auto is not None and any(anchor.nodes <= 1 for anchor in auto.cost().anchors):
         inside = Inside(profile, auto)

@@ -33,7 +33,7 @@ class Servers:
     streams: float = 1.0
 
 
-def served(
+def push_pull_s(
     tensor_bytes: Array, ready_s: Array, workers: ArrayLike, servers: Servers, network: Network
 ) -> tuple[Array, Array]:
     """Seconds from the start of the backward pass until all weights are back; and of the busiest.

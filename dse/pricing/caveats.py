@@ -27,12 +27,12 @@ MOST_COUNTS = 16  # of accelerators, that are tried to learn which profiles pric
 UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement")
 
 
-def cautions(problem: Problem) -> list[str]:
+def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
-    if problem.closed:
+    if problem.closed_form:
         return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
     found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
-    for name, profiles in chosen(problem):
+    for name, profiles in choices_as_measured(problem):
         found += unpriced_layouts(problem, name, profiles)
         found += [unknown_speed(name, profile) for profile in profiles
                   if _networks_alike(problem, profile)]  # fmt: skip
@@ -210,7 +210,7 @@ def _no_price(name: str, profiles: Sequence[Profile], between: bool) -> str:
     return f"{name} has no price {tier}, since {who} measured {where}"
 
 
-def chosen(problem: Problem) -> Iterator[tuple[AggregationName, tuple[Profile, ...]]]:
+def choices_as_measured(problem: Problem) -> Iterator[tuple[AggregationName, tuple[Profile, ...]]]:
     """What of the study the library chooses as profiles measured it, and these."""
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
         if name.algorithm == AUTO:

@@ -36,11 +36,11 @@ def advise(
         over = ", ".join(used) or "nothing but approaches"
         what = f"{study} aggregates over {over}, not over {profile.transport}"
         raise StudyError(profile.name, 0, 0, what, "give a profile of one of these transports")
-    wanted = demand(problem, profile.transport, profile)
+    wanted = messages_of(problem, profile.transport, profile)
     return suggest(profile, wanted, budget_s, max_ranks, max_nodes, max_ranks_per_node)
 
 
-def demand(problem: Problem, transport: str, profile: Profile | None = None) -> Points:
+def messages_of(problem: Problem, transport: str, profile: Profile | None = None) -> Points:
     """Every distinct (algorithm, ranks, ranks per node, bytes) of the study over ``transport``.
 
     ranks: the values of ``gpus``; ranks per node: of ``gpus_per_node``, or the accelerators of the

@@ -91,7 +91,7 @@ class Problem:
         return STEP_MODELS[self.study.model]
 
     @property
-    def closed(self) -> bool:
+    def closed_form(self) -> bool:
         """Whether a closed formula prices the steps, in which measurements have no part."""
         return not self.step_model.measurable
 

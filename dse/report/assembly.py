@@ -103,7 +103,7 @@ def build(
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
-        cautions=(*caveats.cautions(problem), *caveats.unsupported(problem)),
+        cautions=(*caveats.caveats(problem), *caveats.unsupported(problem)),
         assumptions=tuple(assumptions(problem)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
@@ -255,7 +255,7 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
 
 def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
     found = sum(point.extrapolated for point in front)
-    if problem.closed:
+    if problem.closed_form:
         return Extrapolated(front=found, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
     return Extrapolated(
         front=found,

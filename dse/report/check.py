@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.pricing.caveats import cautions, unsupported
+from dse.pricing.caveats import caveats, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search import run as searching
@@ -41,7 +41,7 @@ def checked(problem: Problem) -> Checked:
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,
-        cautions=(*cautions(problem), *unsupported(problem)),
+        cautions=(*caveats(problem), *unsupported(problem)),
     )
 
 

@@ -9,14 +9,14 @@ import io
 from dse.report.document import RunDocument, RunnersUp, RunnerUp
 from dse.search import exhaustive
 from dse.search.run import Outcome, labels_of
-from dse.search.runners_up import MOST, near
+from dse.search.runners_up import MOST, nearest_points
 
 
 def runners_up(outcome: Outcome, share: float) -> RunnersUp:
     """The nearest runners-up of every front point, for the document of a run."""
     problem = outcome.problem
     boxes = problem.space.boxes(exhaustive.BOX_POINTS)
-    found = near(problem, boxes, outcome.tally.front, share)
+    found = nearest_points(problem, boxes, outcome.tally.front, share)
     columns = (found.of, found.distance, found.index)
     rows = tuple(
         RunnerUp(

@@ -18,7 +18,7 @@ Ranks = NDArray[np.intp]
 LINES = 256  # of the table, along either cost
 
 
-class Bar:
+class AttainmentSurface:
     """The bar that points set. gain, cost, other: shape (points,), finite, at least one point.
 
     Points are ranked by either cost, every ``run`` of ranks makes a line of the table, and

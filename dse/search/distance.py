@@ -11,13 +11,13 @@ from typing import Protocol
 import numpy as np
 
 from dse.model.arrays import Array, Mask
-from dse.search.attainment import Bar
+from dse.search.attainment import AttainmentSurface
 from dse.search.pareto import Front, Indices, Values
 
 PAIRS = 1 << 21  # of a point and a front point, looked at in one go
 
 
-class Nearness(Protocol):
+class FrontDistance(Protocol):
     """Distances from a front."""
 
     def within(self, values: Values) -> Mask:
@@ -29,14 +29,14 @@ class Nearness(Protocol):
         ...
 
 
-class OfTwo:
+class TwoObjectives:
     """Along a front of two objectives the shortfall of cost falls and that of gain rises."""
 
     def __init__(self, front: Front, share: float) -> None:
         self.front, self.share = front, share
 
     def within(self, values: Values) -> Mask:
-        """See :class:`Nearness`."""
+        """See :class:`FrontDistance`."""
         gain, cost = values
         return np.asarray(self._first(cost) <= self._last(gain))
 
@@ -72,7 +72,7 @@ class OfTwo:
         return np.asarray(cost / self.front.cost[at] - 1)
 
 
-class OfThree:
+class ThreeObjectives:
     """A front of three objectives has no order: every pair of points is looked at."""
 
     def __init__(self, front: Front, share: float) -> None:
@@ -80,15 +80,17 @@ class OfThree:
         # Whether some f has gain_f (1 - w) <= gain, cost_f (1 + w) >= cost and other likewise is
         # the question that a bar answers, with every sign turned round.
         most = 1 + share
-        self._bar = Bar(-(front.gain * (1 - share)), -(front.cost * most), -(front.other * most))
+        self._bar = AttainmentSurface(
+            -(front.gain * (1 - share)), -(front.cost * most), -(front.other * most)
+        )
 
     def within(self, values: Values) -> Mask:
-        """See :class:`Nearness`."""
+        """See :class:`FrontDistance`."""
         gain, cost, other = values
         return np.asarray(self._bar(-gain, -cost, -other) >= -gain)
 
     def nearest(self, values: Values) -> tuple[Indices, Array]:
-        """See :class:`Nearness`."""
+        """See :class:`FrontDistance`."""
         front, count = self.front, len(values[0])
         of, distance = np.zeros(count, dtype=np.int64), np.zeros(count)
         run = max(1, PAIRS // len(front))

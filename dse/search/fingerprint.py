@@ -17,7 +17,7 @@ from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.version import __version__
 
-Identity: TypeAlias = Mapping[str, Any]
+Fingerprint: TypeAlias = Mapping[str, Any]
 
 # What of the package decides what a point costs and which points there are.
 _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
@@ -32,7 +32,7 @@ _LONGEST = 60  # characters of a value that are shown
 _ABSENT = "absent"
 
 
-def identity(
+def fingerprint(
     problem: Problem, engine: str, choices: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """What a search and the one that goes on with it must agree on, as JSON.
@@ -89,7 +89,7 @@ def disagreement(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
     return "; ".join(found)
 
 
-def difference(was: Identity, now: Identity) -> str:
+def difference(was: Fingerprint, now: Fingerprint) -> str:
     """What differs, in words, the first few; empty where nothing does."""
     found = [text for group in now for text in _between(group, was.get(group), now[group])]
     more = len(found) - _SHOWN

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, Mask
-from dse.search.attainment import Bar
+from dse.search.attainment import AttainmentSurface
 
 Indices = NDArray[np.int64]
 # The objectives of points: gain, cost and, where a study minimises two, the other cost.
@@ -49,9 +49,9 @@ class Front:
         return np.array([indices[0] for indices in self.indices], dtype=np.int64)
 
     @cached_property
-    def bar(self) -> Bar:
+    def attainment(self) -> AttainmentSurface:
         """What a point must gain to be dominated by none of the front."""
-        return Bar(self.gain, self.cost, self.other)
+        return AttainmentSurface(self.gain, self.cost, self.other)
 
 
 def empty_front() -> Front:
@@ -183,7 +183,7 @@ def may_enter(values: Values, rival: Front) -> Mask:
 
 
 def _may_enter_three(gain: Array, cost: Array, other: Array, rival: Front) -> Mask:
-    bar = rival.bar(gain, cost, other)
+    bar = rival.attainment(gain, cost, other)
     mask = np.asarray(gain > bar)
     # What just reaches the bar is dominated, unless it is a point of the front itself, of which no
     # two cost the same in both ways; complex numbers compare both at once.

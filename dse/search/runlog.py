@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.errors import DseError, OutputError
-from dse.search.fingerprint import Identity, difference
+from dse.search.fingerprint import Fingerprint, difference
 from dse.search.tally import Tally, from_record, total
 
 FORMAT = "dse-runlog/3"
@@ -42,7 +42,7 @@ class RunLog:
     where the log is that was found and not resumed.
     """
 
-    def __init__(self, path: Path, search: Identity, resume: bool) -> None:
+    def __init__(self, path: Path, search: Fingerprint, resume: bool) -> None:
         self.path = path
         self._made = [folder for folder in path.parents if not folder.exists()]
         self._header = {"format": FORMAT, **search}

@@ -2,7 +2,7 @@
 
 A point is within w of front point f if it costs at most ``(1 + w) cost_f``, of each cost where
 there are two, and gains at least ``(1 - w) gain_f``. Its distance from f is the largest shortfall
-(see :mod:`.nearness`); it counts as a runner-up of the nearest f. Of points that gain and cost the
+(see :mod:`.distance`); it counts as a runner-up of the nearest f. Of points that gain and cost the
 same the first stands for all.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from dse.model.arrays import Array, Mask
 from dse.pricing.problem import Problem
 from dse.search import bounds, cells, screening
-from dse.search.distance import Nearness, OfThree, OfTwo
+from dse.search.distance import FrontDistance, ThreeObjectives, TwoObjectives
 from dse.search.pareto import Front, Indices, Values
 from dse.study.space import Box
 
@@ -24,7 +24,7 @@ MOST = 5  # kept per front point
 
 
 @dataclass(frozen=True)
-class Near:
+class NearestPoints:
     """Runners-up of a front, by front point and distance; arrays of shape (points,).
 
     of: position of the front point. values: gain, cost and, where there is one, the other cost.
@@ -39,7 +39,7 @@ class Near:
     all_points: int
 
 
-class Nearest:
+class Collector:
     """Collects the nearest points of each front point; memory does not grow with what is added.
 
     objectives: how many the study has.
@@ -47,18 +47,20 @@ class Nearest:
 
     def __init__(self, front: Front, share: float, most: int = MOST, objectives: int = 2) -> None:
         self.front, self.most = front, most
-        self.nearness: Nearness = (OfTwo if objectives == 2 else OfThree)(front, share)
+        self.from_front: FrontDistance = (TwoObjectives if objectives == 2 else ThreeObjectives)(
+            front, share
+        )
         nothing = np.zeros(0)
         none = np.zeros(0, dtype=np.int64)
-        self.found = Near(none, nothing, (nothing,) * objectives, none, 0)
+        self.found = NearestPoints(none, nothing, (nothing,) * objectives, none, 0)
 
     def wanted(self, values: Values) -> Mask:
         """Whether points are within the share of a front point; those on the front are, too."""
-        return self.nearness.within(values)
+        return self.from_front.within(values)
 
     def add(self, values: Values, index: Indices) -> None:
         """Points that are wanted; (points,) each. Those on the front are left out."""
-        of, distance = self.nearness.nearest(values)
+        of, distance = self.from_front.nearest(values)
         found, behind = self.found, distance > 0
         every = found.all_points + int(np.count_nonzero(behind))
         behind &= distance <= self._farthest()[of]  # the others would be dropped below
@@ -76,7 +78,7 @@ class Nearest:
         rank = np.arange(len(order)) - starts[of[order]]
         kept = order[rank < self.most]
         nearest = tuple(column[kept] for column in columns)
-        self.found = Near(of[kept], distance[kept], nearest, index[kept], every)
+        self.found = NearestPoints(of[kept], distance[kept], nearest, index[kept], every)
 
     def _farthest(self) -> Array:
         """Distance beyond which nothing is kept, by front point."""
@@ -88,18 +90,18 @@ class Nearest:
         return farthest
 
 
-def near(
+def nearest_points(
     problem: Problem, boxes: Iterable[Box], front: Front, share: float, most: int = MOST
-) -> Near:
+) -> NearestPoints:
     """The runners-up among the points of boxes; share: 0.05 for 5 %."""
-    nearest = Nearest(front, share, most, len(problem.study.objectives))
+    nearest = Collector(front, share, most, len(problem.study.objectives))
     for box in boxes:
         for part in _cells(problem, box, nearest):
             nearest.add(*screening.wanted_points(problem, part, nearest.wanted))
     return nearest.found
 
 
-def _cells(problem: Problem, box: Box, nearest: Nearest) -> Iterable[cells.Cells]:
+def _cells(problem: Problem, box: Box, nearest: Collector) -> Iterable[cells.Cells]:
     if bounds.screens(problem, box):
         return screening.wanted_cells(problem, box, nearest.wanted)[1]
     return (cells.whole(problem, piece) for piece in box.pieces(cells.PRICED_POINTS))

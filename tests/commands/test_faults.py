@@ -18,7 +18,7 @@ import pytest
 
 from dse.calibration.experiment import write_experiment
 from dse.pricing.load import load
-from dse.search.fingerprint import identity
+from dse.search.fingerprint import fingerprint
 from tests.calibration import synthetic
 from tests.commands.command import DEADLINE_S, dse, environment, files, refused, start
 from tests.pricing.studies import LARGE, SMALL, written
@@ -345,7 +345,7 @@ def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
     uninterrupted: bytes, small_disk: Path, tmp_path: Path
 ) -> None:
     study = written(tmp_path, LARGE)
-    header = len(json.dumps(identity(load(study), "exhaustive")))
+    header = len(json.dumps(fingerprint(load(study), "exhaustive")))
     room = -(-(header + 4000) // 4096) * 4096  # the log's first line, and a few of its units
     filler = small_disk / "other"
     filler.write_bytes(b"x" * (shutil.disk_usage(small_disk).free - room))

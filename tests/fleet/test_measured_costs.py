@@ -14,7 +14,7 @@ from dse.catalog import models_dir
 from dse.fleet import compare_models, draw, population_path, priced, read_fleet, read_recipe
 from dse.fleet.answers import answer
 from dse.fleet.document import ModelRow
-from dse.fleet.measured_costs import NOTHING, Served, measured, parts
+from dse.fleet.measured_costs import NOTHING, MeasuredServers, measured, parts
 from dse.fleet.model_comparison import (
     BUCKETS,
     Effects,
@@ -47,11 +47,11 @@ def grpc() -> Profile:
 
 
 @pytest.fixture(scope="module")
-def apart(grpc: Profile) -> Served:
+def apart(grpc: Profile) -> MeasuredServers:
     """As if every process had had a machine of its own, at 25 Gbps, to 1 GB."""
     fit = replace(grpc.ps["grpc"], cores=None, workers=(1, 16), servers=(1, 16),
                   message_bytes=(1.0, 1e9), link_bytes_per_s=(25e9 / 8, 25e9 / 8))  # fmt: skip
-    return Served(grpc, "grpc", fit)
+    return MeasuredServers(grpc, "grpc", fit)
 
 
 def test_servers_cost_what_the_fit_says_of_processes_on_machines_of_their_own(
@@ -67,10 +67,10 @@ def test_servers_cost_what_the_fit_says_of_processes_on_machines_of_their_own(
 def test_the_efficiency_of_a_link_counts_where_its_speed_was_not_measured(grpc: Profile) -> None:
     # Costs that let the wire decide: nothing but it.
     fit = replace(grpc.ps["grpc"], costs=(0.0,) * 10)
-    known = Served(grpc, "grpc", fit).seconds(4, 1e8, 4, 1e9, 0.5)
+    known = MeasuredServers(grpc, "grpc", fit).seconds(4, 1e8, 4, 1e9, 0.5)
     assert float(known) == pytest.approx(2 * 1e8 / 1e9)
     unknown = replace(fit, link_bytes_per_s=(0.0, 0.0))
-    found = Served(grpc, "grpc", unknown).seconds(4, 1e8, 4, 1e9, 0.5)
+    found = MeasuredServers(grpc, "grpc", unknown).seconds(4, 1e8, 4, 1e9, 0.5)
     assert float(found) == pytest.approx(2 * 1e8 / 0.5e9)
 
 
@@ -168,13 +168,13 @@ def test_the_measured_range_is_that_of_every_count() -> None:
     ],
 )
 def test_servers_are_in_range_as_they_were_measured(
-    apart: Served, asked: tuple[float, float, float, float], inside: bool
+    apart: MeasuredServers, asked: tuple[float, float, float, float], inside: bool
 ) -> None:
     assert bool(apart.in_range(*asked)) is inside
 
 
 def test_servers_without_a_known_link_or_on_shared_cores_were_never_measured_like_a_fleets(
-    apart: Served, grpc: Profile
+    apart: MeasuredServers, grpc: Profile
 ) -> None:
     unknown = replace(apart, fit=replace(apart.fit, link_bytes_per_s=(0.0, 0.0)))
     assert not unknown.in_range(4, 1e6, 4, 25e9 / 8)
@@ -184,7 +184,7 @@ def test_servers_without_a_known_link_or_on_shared_cores_were_never_measured_lik
 
 
 def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
-    grpc: Profile, apart: Served
+    grpc: Profile, apart: MeasuredServers
 ) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     found = priced(draw(recipe, 20_000, 0), recipe.base, False)

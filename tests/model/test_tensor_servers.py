@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dse.model.aggregation.parameter_server import homes
 from dse.model.links import NO_WIRE, Link, Network, StepCost
-from dse.model.tensor_servers import Servers, served
+from dse.model.tensor_servers import Servers, push_pull_s
 
 CALL_S, COPY, GAMMA, LATENCY_S, LINK = 1e-4, 1e-9, 5e-11, 1e-5, 1e9
 SOFTWARE = StepCost(CALL_S, (COPY,))
@@ -52,19 +52,21 @@ def test_it_is_the_slowest_queue(
 ) -> None:
     ready = np.linspace(0.3, 0.01, len(sizes))  # the first layer's gradients come last
     servers = Servers(count, colocated, streams)
-    end, work = served(np.array(sizes), ready[:, None], np.array([workers]), servers, NETWORK)
+    end, work = push_pull_s(np.array(sizes), ready[:, None], np.array([workers]), servers, NETWORK)
     assert end[0] == pytest.approx(by_hand(sizes, list(ready), workers, servers))
     assert 0 < work[0] <= end[0] + 1e-12
 
 
 def test_one_worker_needs_no_server() -> None:
-    end, work = served(np.ones(3), np.array([[3.0], [2.0], [1.0]]), np.ones(1), Servers(1), NETWORK)
+    end, work = push_pull_s(
+        np.ones(3), np.array([[3.0], [2.0], [1.0]]), np.ones(1), Servers(1), NETWORK
+    )
     assert end[0] == 3.0
     assert work[0] == 0.0
 
 
 def test_more_servers_help_until_the_largest_tensor_is_alone() -> None:
     sizes, ready, workers = np.array([1e7, 1e7, 2e7, 8e7]), np.zeros((4, 1)), np.array([64.0])
-    ends = [served(sizes, ready, workers, Servers(n), NETWORK)[0][0] for n in (1, 2, 3, 4, 8)]
+    ends = [push_pull_s(sizes, ready, workers, Servers(n), NETWORK)[0][0] for n in (1, 2, 3, 4, 8)]
     assert ends[0] > ends[1] == ends[2]  # of 2 or 3, the last keeps a small tensor beside it
     assert ends[2] > ends[3] == ends[4]

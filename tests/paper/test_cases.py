@@ -10,7 +10,7 @@ import pytest
 from benchmarks.papers.cases import CASES, MODELS, Case, breakdown_s, main, study
 from dse import catalog, fleet
 from dse.model.pai import ONE_WORKER_ONE_GPU, PS_WORKER
-from dse.pricing.caveats import cautions
+from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.report.assumptions import assumptions
 
@@ -88,8 +88,8 @@ def test_what_is_not_known_of_a_case_is_said_and_no_more(tmp_path: Path) -> None
     path = tmp_path / "case.yaml"
     path.write_text(study(CASES[0], "calibrated"))
     problem = load(path)
-    (tables,) = [text for text in cautions(problem) if "embedding tables" in text]
-    assert tables.startswith("The embedding tables of pai-multi-interests, up to 239 GB in fp32,")
+    (tables,) = [text for text in caveats(problem) if "embedding tables" in text]
+    assert tables.startswith("The embedding tables of pai-multi-interests (up to 239 GB in fp32) ")
     said = " ".join(assumptions(problem))
     assert "keeps for the backward pass is unknown: memory is not checked" in said
     assert "not counted" not in said, "its memory traffic is in the layer table"
@@ -97,7 +97,7 @@ def test_what_is_not_known_of_a_case_is_said_and_no_more(tmp_path: Path) -> None
     path.write_text(study(CASES[0], "pai"))
     assert "stand for them" not in " ".join(assumptions(load(path))), "it knows no tensors"
     path.write_text(study(CASES[1], "calibrated"))
-    assert not any("embedding tables" in text for text in cautions(load(path)))
+    assert not any("embedding tables" in text for text in caveats(load(path)))
 
 
 def test_the_command_writes_the_table_of_the_docs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dse.calibration import Profile
 from dse.errors import StudyError
-from dse.pricing.caveats import cautions, unsupported, why_unpriced
+from dse.pricing.caveats import caveats, unsupported, why_unpriced
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import assembly, check
@@ -30,7 +30,7 @@ def problem_of(folder: Path, profile: Profile, study: str = STUDY) -> Problem:
 
 def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, library_profiles.one_node())
-    (said,) = cautions(problem)
+    (said,) = caveats(problem)
     assert said == (
         "auto-nccl has no price between nodes, since profile inside was measured inside one node "
         "only; rejected: gpus 8, 16 at gpus_per_node 4."
@@ -62,11 +62,11 @@ def test_a_baseline_without_a_price_says_why(tmp_path: Path) -> None:
 
 def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     unknown = replace(library_profiles.profile(layouts=((4, 4), (16, 4))), link_bytes_per_s=None)
-    (said,) = cautions(problem_of(tmp_path, unknown))
+    (said,) = caveats(problem_of(tmp_path, unknown))
     assert said.startswith("Profile fabric does not say how fast the network was")
     alone = STUDY.replace("[100gbe, 200gbe, ib-hdr]", "[100gbe]")
-    assert cautions(problem_of(tmp_path, unknown, alone)) == []
-    assert cautions(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
+    assert caveats(problem_of(tmp_path, unknown, alone)) == []
+    assert caveats(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
 
 
 def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
@@ -80,9 +80,9 @@ def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> N
         "aggregation: auto-nccl", "aggregation: ring-mpi"
     )
     problem = problem_of(tmp_path, library_profiles.theirs("theirs"), forced)
-    assert any("prices nothing here" in text for text in cautions(problem))
+    assert any("prices nothing here" in text for text in caveats(problem))
     used = problem_of(tmp_path, library_profiles.theirs("theirs"))
-    assert not any("prices nothing here" in text for text in cautions(used))
+    assert not any("prices nothing here" in text for text in caveats(used))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_prices_with_and_without_a_host_are_told_apart(
 ) -> None:
     text = STUDY.replace("[a100-sxm4-40gb, p100-sxm2-16gb]", accelerators)
     text = text.replace("minimize: capital", f"minimize: {cost}").replace("auto-nccl", "ring-mpi")
-    found = [line for line in cautions(load(studies.written(tmp_path, text))) if "host" in line]
+    found = [line for line in caveats(load(studies.written(tmp_path, text))) if "host" in line]
     assert found == [
         "The price of v100-sxm2-32gb is its share of a complete node, host included, even where "
         "a node holds fewer; a node of a100-sxm4-40gb is charged for its host separately."
@@ -107,10 +107,10 @@ def test_prices_with_and_without_a_host_are_told_apart(
 
 
 def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
-    assert cautions(load(studies.written(tmp_path, studies.PAPER, "paper.yaml"))) == [], (
+    assert caveats(load(studies.written(tmp_path, studies.PAPER, "paper.yaml"))) == [], (
         "inline, as fast as the link it was fitted on"
     )
-    told = cautions(load(studies.written(tmp_path, studies.APPROACHES)))
+    told = caveats(load(studies.written(tmp_path, studies.APPROACHES)))
     fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
     assert fitted in told
     rdma = next(line for line in told if "RDMA" in line)
@@ -118,12 +118,12 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
     assert "on 10gbe this assumes RoCE" in rdma
     span = "{bandwidth: {from: 10 Gbps, to: 40 Gbps, continuous: true}, latency: 5 us}"
     free = studies.APPROACHES.replace("inter_node: [10gbe, ib-edr]", f"inter_node: {span}")
-    told = cautions(load(studies.written(tmp_path, free, "free.yaml")))
+    told = caveats(load(studies.written(tmp_path, free, "free.yaml")))
     assert fitted.replace("10gbe", "10 Gbps, 40 Gbps") in told
     one = studies.APPROACHES.replace("gpus: [1, 2, 3, 8, 24, 64]", "gpus: [1, 2]")
     one = one.replace("gpus_per_node: [1, 4]", "gpus_per_node: [2, 4]")
     one = one.replace("gpus_per_node: 1,", "gpus_per_node: 2,")
-    assert cautions(load(studies.written(tmp_path, one, "one.yaml"))) == []
+    assert caveats(load(studies.written(tmp_path, one, "one.yaml"))) == []
 
 
 def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
         "ps-grpc, ps-mpi]\n  bucket: [1 MiB, 400 MiB]", "ps-grpc, horovod-mpi]"
     )
     text = text.replace("[ps-grpc, ps-mpi]", "ps-grpc").replace("when:\n", f"when:\n{conditions}")
-    told = cautions(load(studies.written(tmp_path, text)))
+    told = caveats(load(studies.written(tmp_path, text)))
     unseen = "fusion_buffer and fusion_cycle and ps_servers"
     paid = "; dedicated servers still cost money"
     assert f"In model pai {unseen} do not change the step{paid}." in told

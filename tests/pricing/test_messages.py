@@ -10,7 +10,7 @@ from dse.calibration import fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing import load
-from dse.pricing.messages import demand
+from dse.pricing.messages import messages_of
 from tests.calibration import library_profiles, synthetic
 from tests.pricing import studies
 from tests.pricing.priced import problem_of
@@ -18,7 +18,7 @@ from tests.pricing.priced import problem_of
 
 def test_the_demand_of_a_study(tmp_path: Path) -> None:
     problem = load.load(studies.written(tmp_path))
-    found = demand(problem, "mpi")
+    found = messages_of(problem, "mpi")
     assert set(found.algorithm.tolist()) == {"ring"}
     assert set(found.ranks.tolist()) == {2, 3, 4, 8, 16}
     assert (found.ranks_per_node <= found.ranks).all()
@@ -31,22 +31,22 @@ def test_the_demand_of_a_study(tmp_path: Path) -> None:
 
 
 def test_buckets_of_both_precisions_are_demanded(tmp_path: Path) -> None:
-    both = demand(load.load(studies.written(tmp_path)), "mpi")
+    both = messages_of(load.load(studies.written(tmp_path)), "mpi")
     text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32]")
-    one = demand(load.load(studies.written(tmp_path, text, "one.yaml")), "mpi")
+    one = messages_of(load.load(studies.written(tmp_path, text, "one.yaml")), "mpi")
     assert set(one.message_bytes.tolist()) < set(both.message_bytes.tolist())
 
 
 def test_parameter_servers_and_other_transports_demand_nothing(tmp_path: Path) -> None:
     problem = load.load(studies.written(tmp_path))
     assert problem.study.transports == ("gloo", "grpc", "mpi")
-    assert demand(problem, "grpc").size == 0
-    assert demand(problem, "nccl").size == 0
+    assert messages_of(problem, "grpc").size == 0
+    assert messages_of(problem, "nccl").size == 0
 
 
 def test_a_conditional_bucket_counts(tmp_path: Path) -> None:
     path = studies.written(tmp_path, studies.CONDITIONAL_BUCKET)
-    assert demand(load.load(path), "mpi").size > 0
+    assert messages_of(load.load(path), "mpi").size > 0
 
 
 def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
@@ -58,10 +58,10 @@ def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
     text = studies.RULES.replace(studies.BY_RULES, "auto-mpi")
     text = text.replace("aggregation: ring-mpi", "aggregation: auto-mpi")
     problem = problem_of(tmp_path, text, forced)
-    wanted = demand(problem, "mpi")
+    wanted = messages_of(problem, "mpi")
     rules = OpenMpi()
     for name, n, m in zip(wanted.algorithm, wanted.ranks, wanted.message_bytes, strict=True):
         assert name == rules.algorithms[int(rules(n, n, m))].priced_as
     assert {"ring", "halving-doubling"} <= set(wanted.algorithm.tolist())
     chosen = library_profiles.theirs(transport="mpi")
-    assert set(demand(problem, "mpi", chosen).algorithm.tolist()) == {"auto"}
+    assert set(messages_of(problem, "mpi", chosen).algorithm.tolist()) == {"auto"}

@@ -9,7 +9,7 @@ import pytest
 
 from dse import Study
 from dse.errors import StudyError
-from dse.pricing.caveats import cautions
+from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import check
@@ -32,7 +32,7 @@ def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
     ):
         steps = Study(problem).price(points)["step_s"]
         assert np.ptp(steps) == 0
-    told = cautions(problem)
+    told = caveats(problem)
     assert not any("RDMA" in line for line in told), "the closed model has no transports"
     assert any("bucket and ps_servers do not change the step" in line for line in told)
     assert any("does not tell ring-nccl, hierarchical-mpi, auto-mpi apart" in line for line in told)
@@ -46,7 +46,7 @@ def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
     text = studies.CLOSED.replace("model: pai", "model: pai\ncalibration: [not-there]")
     problem = load(studies.written(tmp_path, text))
     assert not problem.profiles
-    assert any("not-there is ignored" in line for line in cautions(problem))
+    assert any("not-there is ignored" in line for line in caveats(problem))
     point = describe(problem, problem.study.baseline.values)
     assert point.extrapolated
     assert point.interval is None

@@ -11,7 +11,7 @@ import pytest
 
 from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
-from dse.pricing.caveats import cautions
+from dse.pricing.caveats import caveats
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import studies
@@ -62,7 +62,7 @@ def test_each_layout_has_the_half_that_was_measured_there(tmp_path: Path) -> Non
     assert comm_s(both, gpus=8) == comm_s(alone, gpus=8)
     assert np.isfinite(comm_s(both, gpus=64))
     assert np.isnan(comm_s(alone, gpus=64))
-    assert not any("no price" in line for line in cautions(both))
+    assert not any("no price" in line for line in caveats(both))
 
 
 def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
 def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> None:
     both = problem(tmp_path, "[h100-node, h100-node-snellius]")
     assert priced_by(both, gpus=8) == "h100-node"
-    (line,) = [line for line in cautions(both) if "prices nothing" in line]
+    (line,) = [line for line in caveats(both) if "prices nothing" in line]
     assert "h100-node-snellius" in line
 
 

@@ -27,7 +27,7 @@ from dse.search import exhaustive
 from dse.search.executors import Executors, LocalExecutor, RayExecutor
 from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
-from dse.search.fingerprint import identity
+from dse.search.fingerprint import fingerprint
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
@@ -97,7 +97,7 @@ def test_a_lost_head_is_one_line_and_the_run_goes_on_elsewhere(
     assert "the head of the Ray cluster at " in printed
     assert "continue with --resume" in printed
     problem = load(study)
-    log = RunLog(tmp_path / "run.log", identity(problem, "exhaustive"), True)
+    log = RunLog(tmp_path / "run.log", fingerprint(problem, "exhaustive"), True)
     assert 3 <= len(log.done) < expected.units
     found = run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
     log.close()
@@ -111,14 +111,14 @@ sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
 from dse.errors import DseError
 from dse.search.executors import RayExecutor
-from dse.search.fingerprint import identity
+from dse.search.fingerprint import fingerprint
 from dse.pricing.load import load
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from tests.processes import command, descendants
 
 problem = load(sys.argv[2])
-log = RunLog(Path(sys.argv[3]), identity(problem, "exhaustive"), False)
+log = RunLog(Path(sys.argv[3]), fingerprint(problem, "exhaustive"), False)
 RayExecutor.HEAD_S = 3.0
 where = RayExecutor(sys.argv[1])
 heads = [pid for pid in descendants(os.getppid()) if "gcs_server" in command(pid).split(chr(0))[0]]

@@ -18,7 +18,7 @@ from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report.assembly import build
 from dse.report.document import AxisRange
-from dse.search.fingerprint import identity
+from dse.search.fingerprint import fingerprint
 from dse.search.guided import Archive, Guide, Guided, Points, choose_sampler, warm
 from dse.search.guided.acquisition import Frame, losses_of
 from dse.search.guided.buildable import nearest
@@ -279,7 +279,7 @@ class Stopped(Exception):
 def test_a_stopped_search_goes_on_without_repeating_points(
     continuous: Problem, tmp_path: Path
 ) -> None:
-    path, search = tmp_path / "out" / "run.log.jsonl", identity(continuous, "guided")
+    path, search = tmp_path / "out" / "run.log.jsonl", fingerprint(continuous, "guided")
 
     def stop(known: int, _: int) -> None:
         if known > 250:

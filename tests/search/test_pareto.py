@@ -131,7 +131,7 @@ def test_the_bar_is_exact_where_it_is_reached(count: int, levels: int) -> None:
     asked[:, :50] = known[:, :50]
     below = (known[1] <= asked[1, :, None]) & (known[2] <= asked[2, :, None])
     exact = np.where(below, known[0], -np.inf).max(axis=1)
-    found = attainment.Bar(*known)(*asked)
+    found = attainment.AttainmentSurface(*known)(*asked)
     reached = asked[0] >= exact
     assert 0 < np.count_nonzero(reached) < 400
     assert found[reached].tolist() == exact[reached].tolist()

@@ -21,7 +21,7 @@ from dse.errors import DseError
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
-from dse.search.fingerprint import identity, version
+from dse.search.fingerprint import fingerprint, version
 from dse.search.run import Outcome, run
 from dse.search.runlog import RunLog
 from tests.pricing import studies
@@ -35,7 +35,7 @@ def problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problem:
 
 
 def logged(problem: Problem, path: Path, resume: bool) -> RunLog:
-    return RunLog(path, identity(problem, "exhaustive"), resume)
+    return RunLog(path, fingerprint(problem, "exhaustive"), resume)
 
 
 def searched(problem: Problem, log: RunLog | None) -> Outcome:
@@ -259,7 +259,7 @@ def test_the_log_of_another_profile_is_refused(whole: Path, tmp_path: Path) -> N
     text = studies.SMALL + "calibration: [lassen-mpi]\n"
     calibrated = load(studies.written(tmp_path, text, "calibrated.yaml"))
     assert "profile lassen-mpi is new" in refusal(calibrated, whole)
-    log = RunLog(tmp_path / "other.log", identity(calibrated, "exhaustive"), False)
+    log = RunLog(tmp_path / "other.log", fingerprint(calibrated, "exhaustive"), False)
     searched(calibrated, log)
     log.close()
     profile = calibrated.profiles["lassen-mpi"]
@@ -280,13 +280,13 @@ def test_the_log_of_another_version_is_refused(
     group: str, now: Any, expected: str, problem: Problem, whole: Path
 ) -> None:
     with pytest.raises(DseError, match=expected):
-        RunLog(whole, {**identity(problem, "exhaustive"), group: now}, True)
+        RunLog(whole, {**fingerprint(problem, "exhaustive"), group: now}, True)
 
 
 def test_many_differences_are_counted(problem: Problem, whole: Path) -> None:
-    search = identity(problem, "exhaustive")
+    search = fingerprint(problem, "exhaustive")
     search["study"] = {f"key{number}": number for number in range(10)}
-    differences = 10 + len(identity(problem, "exhaustive")["study"])
+    differences = 10 + len(fingerprint(problem, "exhaustive")["study"])
     with pytest.raises(DseError, match=f"; and {differences - 3} more; without --resume"):
         RunLog(whole, search, True)
 

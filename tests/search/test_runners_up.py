@@ -64,7 +64,7 @@ def test_runners_up_are_those_of_a_plain_loop(
     expected, count = brute(problem, share, most)
     boxes = list(problem.space.boxes(points))
     front = exhaustive.search(problem, boxes).front
-    found = runners_up.near(problem, boxes, front, share, most)
+    found = runners_up.nearest_points(problem, boxes, front, share, most)
     rows: dict[int, list[int]] = {}
     for f, index in zip(found.of.tolist(), found.index.tolist(), strict=True):
         rows.setdefault(f, []).append(index)
@@ -82,6 +82,6 @@ def test_where_communication_decides_every_point_is_looked_at(tmp_path: Path) ->
     )
     boxes = list(problem.space.boxes(1 << 21))
     front = exhaustive.search(problem, boxes).front
-    found, expected = (runners_up.near(p, boxes, front, 0.05) for p in (problem, plain))
+    found, expected = (runners_up.nearest_points(p, boxes, front, 0.05) for p in (problem, plain))
     assert found.index.tolist() == expected.index.tolist()
     assert len(found.index) > 0

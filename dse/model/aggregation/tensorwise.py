@@ -27,7 +27,7 @@ from dse.model.compute import Compute, LayerTimes
 from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
 from dse.model.fusion import SLOWED, Fusion, fused
 from dse.model.links import FREE, NO_WIRE, Network, StepCost
-from dse.model.tensor_servers import Servers, served
+from dse.model.tensor_servers import Servers, push_pull_s
 
 # Of a library's that takes the faster of two.
 FASTER = (ALGORITHMS["recursive-doubling"], ALGORITHMS["halving-doubling"])
@@ -232,7 +232,7 @@ def summed(
         return np.zeros(()), np.zeros(())
     if approach.servers is not None:
         ready_s, spent = _together(approach, tensor_bytes, ready_s, n, g)
-        end, busy = served(
+        end, busy = push_pull_s(
             tensor_bytes, ready_s, node_count(n, g), approach.servers, approach.network
         )
         busy = busy + spent
