@@ -145,7 +145,7 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
     elif isinstance(points, Sequence) and not isinstance(points, str):
         return _of_rows(points)
     else:
-        what = f"{type(points).__name__} is no table"
+        what = f"{type(points).__name__} is not a table"
         raise StudyError("points", 0, 0, what, "give columns by axis, or a list of mappings")
     found: dict[str, Any] = {}
     lengths: dict[str, int] = {}
@@ -167,7 +167,7 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
 def _of_rows(points: Sequence[Any]) -> tuple[dict[str, Any], int]:
     for row in points:
         if not isinstance(row, Mapping):
-            what = f"{type(row).__name__} is no point"
+            what = f"{type(row).__name__} is not a point"
             raise StudyError("points", 0, 0, what, 'write points as {"gpus": 8}')
     names = dict.fromkeys(name for row in points for name in row)
     return {name: [row.get(name, _BASELINE) for row in points] for name in names}, len(points)

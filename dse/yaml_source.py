@@ -223,7 +223,7 @@ class _Composer:
             node = _Node(None, mark.line + 1, mark.column + 1)
             self.count(1, mark)
             if depth >= MAX_DEPTH:
-                raise self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "write it flatter")
+                raise self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "use fewer levels")
             if isinstance(event, yaml.ScalarEvent):
                 self.scalar(event, node)
             elif isinstance(event, yaml.SequenceStartEvent):
@@ -239,7 +239,7 @@ class _Composer:
         mark = event.start_mark
         if event.anchor not in self.anchors:
             remedy = f"define it before, as &{event.anchor}"
-            raise self.wrong(mark, f"*{event.anchor} stands for nothing", remedy)
+            raise self.wrong(mark, f"*{event.anchor} is not defined", remedy)
         node = self.anchors[event.anchor]
         if node is None:
             raise self.wrong(mark, f"*{event.anchor} contains itself", "write the value out")
@@ -299,7 +299,7 @@ class _Composer:
 
     def syntax(self, cause: yaml.YAMLError) -> StudyError:
         """The parser's complaint in the user's terms."""
-        remedy = "check indentation, brackets, quotes and the blank after each colon"
+        remedy = "check indentation, brackets, quotes and the space after each colon"
         mark = getattr(cause, "problem_mark", None)
         if mark is None:
             return StudyError(self.name, 0, 0, f"not valid YAML: {cause}", remedy)

@@ -92,7 +92,7 @@ def test_what_is_wrong_with_a_study_has_its_place(tmp_path: Path) -> None:
         dse.load_study(yaml.safe_load(wrong))
     assert "gpsu" in str(found.value)
     assert str(found.value).startswith("study:")
-    with pytest.raises(StudyError, match="no such file, nor a study that comes with dse"):
+    with pytest.raises(StudyError, match="no such file, and no study of that name comes with dse"):
         dse.load_study("no-such-study")
 
 

@@ -297,11 +297,11 @@ def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
          "points: column 'batch_per_gpu' has 1 values, 'gpus' has 2; give columns of one length"),
         ([{"aggregation": "ring-nccll"}], "points: "),
         ([{"node": "dgx-h100"}], "points: this study chooses by accelerator; give accelerator"),
-        (8, "points: int is no table; give columns by axis, or a list of mappings"),
-        ("gpus=8", "points: str is no table; give columns by axis, or a list of mappings"),
-        (None, "points: NoneType is no table"),
-        ([8], 'points: int is no point; write points as {"gpus": 8}'),
-        (np.zeros(3), "points: ndarray is no table"),
+        (8, "points: int is not a table; give columns by axis, or a list of mappings"),
+        ("gpus=8", "points: str is not a table; give columns by axis, or a list of mappings"),
+        (None, "points: NoneType is not a table"),
+        ([8], 'points: int is not a point; write points as {"gpus": 8}'),
+        (np.zeros(3), "points: ndarray is not a table"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_priced_names_the_argument(small: dse.Study, points: Any, said: str) -> None:

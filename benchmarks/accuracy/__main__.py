@@ -1,7 +1,8 @@
 """How accurate: `make accuracy` predicts what others, or this machine, have measured.
 
-Prints a table, writes reports/accuracy/accuracy.json, and puts the table into README.md between its
-markers. Held out means: the predictor saw nothing of the group it is judged on.
+Prints a table, writes reports/accuracy/accuracy.json, and puts the whole table into
+docs/accuracy.md and its best and worst rows into README.md, between their markers. Held out means:
+the predictor saw nothing of the group it is judged on.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import approaches, choice, lab, public_logs, scaling, single_accelerator
-from benchmarks.accuracy.board import Line, table
+from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.accuracy.published import checks_table
 from benchmarks.papers import published
 from dse.calibration import Profile, read_profile
 
 PROFILE = Path("calibrations/this-machine.yaml")
 OUT = Path("reports/accuracy/accuracy.json")
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGE, README = ROOT / "docs" / "accuracy.md", ROOT / "README.md"
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
 
 
@@ -64,12 +66,24 @@ def main() -> None:
     OUT.parent.mkdir(parents=True, exist_ok=True)
     record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
-    content = README.read_text(encoding="utf-8")
-    if BEGIN in content:
-        head, _, rest = content.partition(BEGIN)
-        tail = rest.partition(END)[2]
-        README.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
-        print(f"updated {README.name}")
+    chosen = extremes(lines)
+    short = (
+        f"{table(chosen)}\n\nThe {len(chosen) // 2} groups with the smallest and the "
+        f"{len(chosen) // 2} with the largest median error. {overall(lines)} here = {note}"
+    )
+    for path, content in ((PAGE, text), (README, short)):
+        if put(path, content):
+            print(f"updated {path.name}")
+
+
+def put(path: Path, text: str) -> bool:
+    """Put a text between the markers of a page; whether it has them."""
+    head, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    if not begin:
+        return False
+    tail = rest.partition(END)[2]
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+    return True
 
 
 if __name__ == "__main__":

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+OWN = ("dse", "dse roofline")  # predictors whose lines say how far dse's predictions are off
+AT_EACH_END = 4  # lines of the short table
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -56,7 +60,17 @@ class Line:
         }
 
 
-def table(lines: list[Line]) -> str:
+def extremes(lines: Sequence[Line], each: int = AT_EACH_END) -> list[Line]:
+    """dse's own lines with the smallest and the largest median error, so many of each, rising.
+
+    Lines whose points are those of others are left out; all are there if they are few.
+    """
+    own = [line for line in lines if line.predictor in OWN and not line.again]
+    ranked = sorted(own, key=lambda line: line.median)
+    return ranked if len(ranked) <= 2 * each else [*ranked[:each], *ranked[-each:]]
+
+
+def table(lines: Sequence[Line]) -> str:
     """The scoreboard as Markdown."""
     head = ["predicted", "by", "points", "median error", "90 % of errors below", "bias",
             "in the 90 % interval", "target"]  # fmt: skip

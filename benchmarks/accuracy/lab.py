@@ -19,7 +19,7 @@ from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.fitting.servers import ps_rows
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
-from dse.model.collectives import ALGORITHMS
+from dse.model.aggregation.algorithms import ALGORITHMS
 
 RESULTS = Path(__file__).parents[1] / "lab" / "results"
 FEW_HOSTS = 4

@@ -26,10 +26,10 @@ from benchmarks.accuracy.board import Floats
 from benchmarks.accuracy.scaling_data import Route, Row, Series
 from dse import catalog
 from dse.model import compute, overlap, step
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Bucketed, Cluster, Gradients, Layout
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.parameter_server import ParameterServer, shard_imbalance
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor

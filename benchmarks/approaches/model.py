@@ -37,9 +37,9 @@ from benchmarks.approaches.cells import (
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.profile import Profile
 from dse.calibration.runners.timing import FLOAT_BYTES
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import OPENMPI, mpi_rules
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, Exchange, Link, Network, StepCost
 from dse.model.tensor_servers import Servers, served
 

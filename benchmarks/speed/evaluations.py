@@ -203,6 +203,8 @@ def table(found: dict[str, Any]) -> Table:
         target = ""
         if name in found["others"] and one["per_cpu_s"] in (fastest(found), fastest(found, False)):
             target = at_least(ratio, TARGET, f"{TARGET:,}")
+        if name == TOGETHER:
+            target = at_least(one["per_cpu_s"], TARGET_TOGETHER, f"{TARGET_TOGETHER:,.0f}")
         rows.append(
             (name, number(one["per_cpu_s"]), number(one["per_s"]), f"{number(ratio)} x", target)
         )

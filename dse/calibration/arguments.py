@@ -12,8 +12,8 @@ from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import PS
 from dse.errors import OutsideCalibration, StudyError
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import BY_NAME
-from dse.model.collectives import ALGORITHMS
 from dse.spelling import LONGEST, meant
 from dse.units import UnitError, parse
 
@@ -69,7 +69,7 @@ def link_speed(text: str | None) -> float | None:
         raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
     if speed <= 0:
         raise StudyError(
-            "--link-bandwidth", 0, 0, f"{text} carries nothing", "write for example 25 Gbps"
+            "--link-bandwidth", 0, 0, "the speed must be positive", "write for example 25 Gbps"
         )
     return speed
 
@@ -80,9 +80,11 @@ def link_name(text: str | None) -> str | None:
         return None
     name = text.strip()
     if not name or not name.isprintable() or len(name) > LONGEST:
-        raise StudyError("--link", 0, 0, f"'{name[:LONGEST]}' is no name", "write one, as ib-hdr")
+        raise StudyError(
+            "--link", 0, 0, f"'{name[:LONGEST]}' is not a name", "write for example ib-hdr"
+        )
     if _is_number(name):
-        remedy = f"give --link-bandwidth '{name}', and --link a name, as ib-hdr"
+        remedy = f"give --link-bandwidth '{name}', and --link a name such as ib-hdr"
         raise StudyError("--link", 0, 0, f"'{name}' is a speed, not a name", remedy)
     return name
 
@@ -99,9 +101,9 @@ def _is_number(text: str) -> bool:
 
 
 def check_budget(budget_s: float) -> None:
-    """Refuse a budget that is no time."""
+    """Refuse a budget that is not positive."""
     if not 0 < budget_s < math.inf:
-        raise StudyError("--budget", 0, 0, f"{budget_s:g} s is no time", "give for example 60")
+        raise StudyError("--budget", 0, 0, "must be positive", "write for example 60")
 
 
 def check_once(paths: Sequence[str | PathLike[str]]) -> None:

@@ -20,12 +20,12 @@ from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import UNLIKE, octaves_outside
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import node_count
 
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Messages of fewer bytes are bound by what is done per element, not per byte. Assumed.
@@ -234,7 +234,7 @@ class OfAlgorithm(Checked):
         # Beyond, ranks shared cores: no cluster does that.
         yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
         known = ", ".join(profile.measured_algorithms)
-        what = f"{self.algorithm} was not measured; its steps cost as those of {known}"
+        what = f"{self.algorithm} was not measured; its steps are priced as those of {known}"
         yield _kind(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:

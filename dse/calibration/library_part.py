@@ -10,9 +10,9 @@ from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.collectives import node_count
 
 AUTO = "auto"
 

@@ -7,7 +7,7 @@ from dse.calibration.number_text import gbps, size_text, span_text
 from dse.calibration.profile import Point, Profile
 from dse.calibration.ps_part import ServersFit
 from dse.errors import OutsideCalibration
-from dse.model.collectives import node_count
+from dse.model.aggregation.algorithms import node_count
 
 
 def local_ranks(profile: Profile, point: Point) -> int:
@@ -92,7 +92,7 @@ def why_outside(
         reasons.append(other)
     if algorithm not in profile.measured_algorithms:
         measured = ", ".join(profile.measured_algorithms)
-        reasons.append(f"{algorithm} was not measured; its steps cost as those of {measured}")
+        reasons.append(f"{algorithm} was not measured; its steps are priced as those of {measured}")
     return ", and ".join(reasons) or "not measured like this"
 
 

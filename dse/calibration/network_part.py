@@ -9,8 +9,8 @@ import numpy as np
 
 from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import Link, Network, StepCost
 
 

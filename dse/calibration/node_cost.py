@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import Exchange, StepCost, single_tier
 
 

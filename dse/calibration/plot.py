@@ -17,7 +17,7 @@ from dse.calibration.number_text import percent, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Point, Profile
 from dse.errors import StudyError
-from dse.model.collectives import ALGORITHMS
+from dse.model.aggregation.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,14 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dse import catalog
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.node_cost import on_cores_s
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import NORMAL_90, octaves_outside
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.aggregation.library_rules import (
     BY_NAME,
+    MPI_RULES,
     Rules,
     by_choice,
     mpi_library,
@@ -21,9 +24,6 @@ from dse.model.aggregation.library_rules import (
     priced_names,
 )
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.collectives import ALGORITHMS, node_count
-
-MPI_TRANSPORTS = ("mpi", "mpi-gdr")
 
 
 class Prediction(NamedTuple):
@@ -122,12 +122,18 @@ def rules_of(profile: Profile, algorithm: str) -> Rules | None:
     'auto' has none where the profile measured the choice. NCCL's rules need the machine's links,
     which a profile does not hold.
     """
-    if profile.transport not in MPI_TRANSPORTS:
+    if not MPI_RULES.keys() & set(_libraries(profile.transport)):
         return None
     if algorithm in BY_NAME:
         return mpi_rules(BY_NAME[algorithm])
     unmeasured = algorithm == AUTO and profile.auto is None
     return mpi_rules(mpi_library(profile.library)) if unmeasured else None
+
+
+def _libraries(transport: str) -> tuple[str, ...]:
+    """Those that run over a transport; none are known of one that is not in the catalogue."""
+    known = transport in catalog.names("transports")
+    return catalog.transport(transport).libraries if known else ()
 
 
 def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Prediction:

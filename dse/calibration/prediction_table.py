@@ -19,8 +19,8 @@ from dse.calibration.prediction import predict, rules_of
 from dse.calibration.profile import Profile
 from dse.console_table import Column, console_table, numbers
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array
-from dse.model.collectives import node_count
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -83,7 +83,7 @@ def whereabouts(
         raise StudyError("--device", 0, 0, f"'{device}' is no device", "use cpu or cuda")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
-        raise StudyError(option, 0, 0, "is of the hosts, and there are none", "give --hostfile")
+        raise StudyError(option, 0, 0, "applies to the hosts of a host file", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
     name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     return Where(mpi, hosts, name, speed, runner, address, servers, device or "cpu")

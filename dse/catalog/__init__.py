@@ -17,7 +17,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import SoftwareCost, Transport, transport
+from dse.catalog.transports import LIBRARIES, SoftwareCost, Transport, transport
 from dse.catalog.workloads import (
     Workload,
     gradient_tensors,
@@ -29,6 +29,7 @@ from dse.catalog.workloads import (
 __all__ = [
     "BEST",
     "KINDS",
+    "LIBRARIES",
     "NODE_SHARE",
     "Accelerator",
     "Approach",

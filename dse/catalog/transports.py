@@ -10,6 +10,8 @@ from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
 
+LIBRARIES = ("openmpi", "mpich", "nccl")  # those whose rules for choosing an algorithm are known
+
 
 @dataclass(frozen=True)
 class SoftwareCost:
@@ -27,8 +29,8 @@ class Transport:
     start in device memory; else gradients are copied to the host and back. ``multirail``: whether
     one flow uses all network cards of a node. ``link_efficiency``: the share of a link's bandwidth
     that large messages reach. ``gamma_s_per_byte``: seconds to reduce a byte on the host; 0 on a
-    device, where ``link_efficiency`` contains it. ``libraries``: those whose rules for choosing an
-    algorithm are known; without a profile the first chooses.
+    device, where ``link_efficiency`` contains it. ``libraries``: of
+    :data:`LIBRARIES`, those that run over it; without a profile the first chooses.
     """
 
     name: str
@@ -64,10 +66,20 @@ def read_transport(path: Path) -> Transport:
         across=_software(entry, "across"),
         gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,
         facts=tuple(entry.facts),
-        libraries=tuple(filter(None, entry.text("libraries", "").replace(",", " ").split())),
+        libraries=_libraries(entry),
     )
     entry.finish()
     return found
+
+
+def _libraries(entry: Entry) -> tuple[str, ...]:
+    named = tuple(entry.text("libraries", "").replace(",", " ").split())
+    for name in named:
+        if name not in LIBRARIES:
+            raise entry.wrong(
+                f"no rules of '{name}' are known", f"write of {', '.join(LIBRARIES)}", "libraries"
+            )
+    return named
 
 
 def _software(entry: Entry, key: str) -> SoftwareCost:

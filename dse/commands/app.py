@@ -47,7 +47,8 @@ class Commands(typer.core.TyperGroup):
 app = typer.Typer(
     name="dse",
     cls=Commands,
-    help="Which training cluster, and which way of training on it, buys most speed for the money.",
+    help="Which training cluster, and which way of training on it, buys the most speed for the "
+    "money.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

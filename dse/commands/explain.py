@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def explain(
     study: StudyPath,
     assign: Annotated[
-        list[str] | None, typer.Option("--set", help="axis=value; the rest is the baseline's.")
+        list[str] | None,
+        typer.Option("--set", help="AXIS=VALUE; every other axis keeps the baseline's value."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -28,7 +29,7 @@ def explain(
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
     from dse.pricing import load
-    from dse.pricing.axes import check_given
+    from dse.pricing.idle_axes import check_given
     from dse.report.points import explained
     from dse.study.assign import OPTION, assigned
 

@@ -17,12 +17,15 @@ from dse.version import __version__
 
 
 def fleet(
-    study: Annotated[str, typer.Argument(help="A fleet study, or the name of one that ships.")],
+    study: Annotated[
+        str, typer.Argument(help="A fleet study, or the name of one that comes with dse.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder of the report [default: reports/FLEET].")
     ] = None,
     facts: Annotated[
-        bool, typer.Option("--facts", help="Beside it, what the Alibaba-PAI paper published.")
+        bool,
+        typer.Option("--facts", help="Also compare with what the Alibaba-PAI paper published."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -31,7 +34,7 @@ def fleet(
 
 
 def fleet_path(given: str) -> Path:
-    """The study the user means: a path, or the name of one that ships."""
+    """The study the user means: a path, or the name of one that comes with dse."""
     from dse.pricing.load import shipped_studies, study_path
 
     path = study_path(given)
@@ -39,7 +42,9 @@ def fleet_path(given: str) -> Path:
         shipped = [file.stem for file in sorted(shipped_studies().glob("*.yaml"))
                    if is_fleet(file)]  # fmt: skip
         remedy = meant(given, shipped, f"name a file, or one of {', '.join(shipped)}")
-        raise StudyError(given, 0, 0, "no such file, nor a fleet study that ships", remedy)
+        raise StudyError(
+            given, 0, 0, "no such file, and no fleet study of that name comes with dse", remedy
+        )
     return path
 
 
@@ -82,7 +87,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         for line in fact_lines(document):
             print(line)
     if document.profiles and not rests_on_profiles(document):
-        print(f"Mind: {UNUSED}.")
+        print(f"Note: {UNUSED}.")
     timing = document.timings
     print(
         f"{many(document.population.jobs, 'job')} in {timing.total_s:.1f} s "

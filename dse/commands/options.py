@@ -16,7 +16,9 @@ ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
 
-StudyPath = Annotated[str, typer.Argument(help="A study file, or the name of one that ships.")]
+StudyPath = Annotated[
+    str, typer.Argument(help="A study file, or the name of one that comes with dse.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -69,8 +71,10 @@ def share(text: str | None) -> float | None:
     except ValueError:
         found = float("nan")
     if not 0 < found < 1:
-        remedy = "write a percentage above 0 and below 100, as 5%"
-        raise StudyError("--within", 0, 0, f"'{text}' is no such share", remedy)
+        remedy = "write for example 5%"
+        raise StudyError(
+            "--within", 0, 0, f"'{text}' is not a percentage between 0 and 100", remedy
+        )
     return found
 
 

@@ -246,7 +246,7 @@ def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:
     elif resume:
         yield "nothing to resume: starting afresh"
     if log.damaged:
-        yield f"{log.damaged} damaged lines of the log are passed over: their units are done again"
+        yield f"{log.damaged} damaged lines of the log are skipped; their units are done again"
     if log.kept:
         yield f"an interrupted run was here: starting afresh; its log is kept in {log.kept}"
 
@@ -257,7 +257,7 @@ def _kept_for_resume(log: RunLog) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("go on with --resume") from None
+        raise KeyboardInterrupt("continue with --resume") from None
     except NoFeasiblePoint:
         log.discard()
         raise

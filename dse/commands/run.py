@@ -23,7 +23,7 @@ Studies = Annotated[
     list[str],
     typer.Argument(
         metavar="STUDY...",
-        help="Study files, folders of them, or names of some that ship.",
+        help="Study files, folders of them, or names of some that come with dse.",
         show_default=False,
     ),
 ]
@@ -49,7 +49,8 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the report [default: reports/STUDY]; of several, of their folders."
+            help="Folder of the report [default: reports/STUDY]; of several studies, the folder "
+            "that holds theirs."
         ),
     ] = None,
     engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
@@ -63,14 +64,18 @@ def run(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(parser=_whole(0, 2**63 - 1), metavar="INTEGER", help="Of everything random."),
+        typer.Option(
+            parser=_whole(0, 2**63 - 1), metavar="INTEGER", help="Seed of everything random."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a run stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue where a run stopped.")] = False,
     within: Annotated[
-        str | None, typer.Option(help="List points so little behind the front, too: 5%.")
+        str | None,
+        typer.Option(help="Also list points within this distance of the front, such as 5%."),
     ] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="Of a guided search: auto, nsga2, nsga3, tpe, gp or random.")
+        str | None,
+        typer.Option(help="Sampler of a guided search: auto, nsga2, nsga3, tpe, gp or random."),
     ] = None,
     warm_start: Annotated[
         Path | None,
@@ -102,7 +107,7 @@ def run_study(
     say(f"{plan.name}: {plan.engine} search, {plan.reason}")
     done = finished(plan) if options.resume else None
     if done:
-        say("this search is finished: its report is as it was")
+        say("this search was finished before; its report is unchanged")
     else:
         with closing(Executors()) as executors:
             shown = shown_progress(quiet)

@@ -10,7 +10,9 @@ from dse.commands.terminal import print_json
 
 
 def schema(
-    fleet: Annotated[bool, typer.Option("--fleet", help="Of a fleet study.")] = False,
+    fleet: Annotated[
+        bool, typer.Option("--fleet", help="Print the schema of a fleet study.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of a study file."""
     from dse.fleet.schema import fleet_schema

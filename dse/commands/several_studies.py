@@ -104,7 +104,7 @@ def _results(
             try:
                 result = _one(study, plan, executors, options.resume, command, part, say)
             except KeyboardInterrupt:  # of what is finished nothing is searched again
-                raise KeyboardInterrupt("go on with --resume") from None
+                raise KeyboardInterrupt("continue with --resume") from None
             if result.error:
                 tell(study, result.error)
             results.append(result)
@@ -122,7 +122,7 @@ def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan
             folder = (options.out or Path("reports")) / plan.name
             if plan.name in taken:
                 remedy = "rename one of them: its name is that of its report"
-                problem = f"study '{plan.name}' has the name of {taken[plan.name]}"
+                problem = f"study '{plan.name}' has the same name as {taken[plan.name]}"
                 raise plan.problem.study.source.error(("study",), problem, remedy)
         except DseError as error:
             yield study, error

@@ -19,9 +19,9 @@ from dse.fleet.facts import FASTER_ETHERNET
 from dse.fleet.measured_costs import NOTHING, Measured
 from dse.fleet.ports import GAIN
 from dse.model import overlap
+from dse.model.aggregation.algorithms import hierarchical, ring
 from dse.model.aggregation.parameter_server import parameter_server
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import hierarchical, ring
 from dse.model.links import FREE, Link, Network, StepCost
 from dse.model.pai import (
     ALLREDUCE_CLUSTER,

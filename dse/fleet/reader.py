@@ -38,11 +38,11 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     source = read_yaml(path)
     top = Cursor(source)
     if top.has("study") and not top.has("fleet"):
-        raise top.at("study").wrong("this is no fleet study", "use dse run", key=True)
+        raise top.at("study").wrong("this is not a fleet study", "use dse run", key=True)
     file = checked(source, FleetFile, EXAMPLES)
     if not _NAME.fullmatch(file.fleet):
         remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise top.at("fleet").wrong(f"fleet: '{clipped(file.fleet)}' is no name", remedy)
+        raise top.at("fleet").wrong(f"fleet: '{clipped(file.fleet)}' is not a valid name", remedy)
     population, drawn = _population(top.at("population"))
     for key in ("jobs", "seed"):
         if top.has(key) and not drawn:
@@ -95,7 +95,7 @@ def _population(at: Cursor) -> tuple[Path, bool]:
         path = Path(os.path.dirname(at.source.path), at.text("a path"))
         if not path.is_file():
             problem = f"population: no file '{clipped(at.value)}'"
-            raise at.wrong(problem, "paths count from the study's folder")
+            raise at.wrong(problem, "paths are relative to the study's folder")
     if path.suffix not in (".yaml", ".yml", *ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
         raise at.wrong(problem, f"name a file that ends in .yaml, {' or '.join(ENDINGS)}")
@@ -148,7 +148,7 @@ def _share(at: Cursor) -> float:
         share = 0.0
     if not _LOWEST_SHARE <= share <= 1:
         remedy = "write a number above 0 and at most 1, such as 0.7, or a percentage, such as 70 %"
-        raise at.wrong(f"{at.label}: {at.shown} is no share", remedy)
+        raise at.wrong(f"{at.label}: {at.shown} is not a share", remedy)
     return share
 
 
@@ -236,7 +236,7 @@ def _money(at: Cursor, file: MoneyFile) -> Money:
         prices = Path(os.path.dirname(at.source.path), file.prices)
         if not prices.is_file():
             problem = f"prices: no file '{clipped(file.prices)}'"
-            raise at.at("prices").wrong(problem, "paths count from the study's folder")
+            raise at.at("prices").wrong(problem, "paths are relative to the study's folder")
     return Money(
         gpus=file.gpus,
         busy=_share(at.at("busy")) if at.has("busy") else 1.0,

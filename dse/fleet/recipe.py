@@ -226,5 +226,5 @@ def _positive(own: Entry, key: str, dimension: str) -> float:
 def _share(own: Entry, key: str) -> float:
     value = _number(own, key)
     if value > 1:
-        raise own.wrong(f"{key} of {value:g} is no share", "write a value from 0 to 1", key)
+        raise own.wrong(f"{key} of {value:g} is not a share", "write a value from 0 to 1", key)
     return value

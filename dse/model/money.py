@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import node_count
 
 HOURS_PER_YEAR = 8760.0
 WATT_PER_KILOWATT = 1000.0

@@ -26,6 +26,7 @@ from dse.calibration.evidence import (
     Unmeasured,
 )
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
@@ -44,7 +45,6 @@ from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS, Algorithm
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER
@@ -357,7 +357,7 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
     ``auto`` is what was measured, where a profile has that. Else it is the rules of the library
     that the first profile of the transport was measured with, Open MPI's for one without rules.
     """
-    libraries = [name for name in catalog.transport(transport).libraries if name in RULES]
+    libraries = catalog.transport(transport).libraries
     if algorithm in BY_NAME:
         return BY_NAME[algorithm] if BY_NAME[algorithm] in libraries else None
     mine = [profile for profile in known if profile.transport == transport]
@@ -457,8 +457,8 @@ class Unknown(Bucketed):
         """Raises OutsideCalibration."""
         del message_bytes, gradients, layout
         raise OutsideCalibration(
-            f"{self.name}: neither rules nor a profile tell what the library chooses there; "
-            "name an algorithm, as ring, or fit a log of it"
+            f"{self.name}: neither rules nor a profile say what the library chooses there; "
+            "name an algorithm such as ring, or fit a log of it"
         )
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:

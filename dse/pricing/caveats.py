@@ -10,9 +10,9 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import ByLayoutEvidence
+from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
-from dse.model.collectives import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware
@@ -45,9 +45,9 @@ def _tables(problem: Problem) -> list[str]:
     if not rows:
         return []
     return [
-        f"The embedding tables of {problem.workload.name}, up to {4 * rows / 1e9:,.3g} GB in fp32, "
-        "are counted in no accelerator's memory: where they do not fit they must be split or lie "
-        "elsewhere."
+        f"The embedding tables of {problem.workload.name} (up to {4 * rows / 1e9:,.3g} GB in fp32) "
+        "are not counted in any accelerator's memory; where they do not fit, they must be split or "
+        "kept elsewhere."
     ]
 
 
@@ -63,8 +63,8 @@ def _hosts(problem: Problem) -> list[str]:
     if not shares or not others:
         return []
     return [
-        f"The price of {_listed(shares)} is a share of a complete node, its host included, also "
-        f"where a node holds fewer; a node of {_listed(others)} is charged a host besides."
+        f"The price of {_listed(shares)} is its share of a complete node, host included, even "
+        f"where a node holds fewer; a node of {_listed(others)} is charged for its host separately."
     ]
 
 
@@ -73,12 +73,12 @@ def _unseen(problem: Problem) -> list[str]:
     study, found = problem.study, []
     if study.calibration:
         names = _listed(study.calibration)
-        found.append(f"Model {study.model} knows no measurements: {names} is not used.")
+        found.append(f"Model {study.model} uses no measurements: {names} is ignored.")
     asked = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
     blind = [name for name in UNSEEN if name in asked]
     if blind:
         verb = "does" if len(blind) == 1 else "do"
-        paid = "; dedicated servers are still paid for" if "ps_servers" in blind else ""
+        paid = "; dedicated servers still cost money" if "ps_servers" in blind else ""
         names = " and ".join(blind)
         found.append(f"In model {study.model} {names} {verb} not change the step{paid}.")
     return found
@@ -91,7 +91,7 @@ def _alike(problem: Problem) -> list[str]:
         _, inside, across = architectures(problem.aggregation(name).model)
         groups.setdefault(f"{inside} in one node, {across} across nodes", []).append(name)
     return [
-        f"To model {problem.study.model} {_listed(names)} are all the same: {kind}."
+        f"Model {problem.study.model} does not tell {_listed(names)} apart: {kind}."
         for kind, names in groups.items()
         if len(names) > 1
     ]
@@ -111,13 +111,15 @@ def unsupported(problem: Problem) -> list[str]:
             if peak not in row.accelerator.peak_flops_per_s
         ]
         if lacking:
-            found.append(f"{_listed(lacking)}: no {precision} known; such points are rejected")
+            found.append(
+                f"{_listed(lacking)}: speed in {precision} unknown; such points are rejected"
+            )
     return found
 
 
 def unused(name: str) -> str:
     """What it means that no aggregation of the study is priced by a profile."""
-    return f"The profile {name} prices nothing here: the study has no aggregation that it measured."
+    return f"Profile {name} prices nothing here: it measured none of the study's aggregations."
 
 
 def _unused(problem: Problem) -> list[str]:
@@ -155,9 +157,9 @@ def _taken(problem: Problem, name: AggregationName) -> Iterator[Profile]:
 def unknown_speed(name: str, profile: Profile) -> str:
     """What it means that a profile does not know how fast its link between nodes was."""
     return (
-        f"The link speed that profile {profile.name} was measured on is not known: its times serve "
-        f"every network as they are, so that {name} says nothing about which network to buy; all "
-        "of its points on several nodes count as extrapolated."
+        f"Profile {profile.name} does not say how fast the network was that it was measured on, so "
+        f"its times are used for every network unchanged: {name} cannot tell which network to buy, "
+        "and all of its points on several nodes count as extrapolated."
     )
 
 
@@ -229,15 +231,15 @@ def _other_fabrics(problem: Problem) -> list[str]:
         others = [_label(link) for link in links if not _is(link, facts.fitted_on)]
         if facts.fitted_on and others:
             found.append(
-                f"{facts.name} reaches {facts.link_efficiency:.1%} of a link: fitted on "
-                f"{facts.fitted_on}, an assumption on {_listed(others)}."
+                f"{facts.name} uses {facts.link_efficiency:.1%} of a link's bandwidth: fitted on "
+                f"{facts.fitted_on}, assumed on {_listed(others)}."
             )
     rdma = [facts.name for facts in approaches if facts.protocol == "rdma"]
     plain = [_label(link) for link in links if _is_ethernet(link)]
     if rdma and plain:
         found.append(
-            f"{', '.join(rdma)}: over RDMA, whose numbers are those of InfiniBand; on "
-            f"{_listed(plain)} they suppose RoCE that reaches as much of the link."
+            f"{', '.join(rdma)}: priced with RDMA numbers of InfiniBand; on {_listed(plain)} this "
+            "assumes RoCE that reaches the same share of the link."
         )
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dse.model.arrays import Array, Mask
-from dse.pricing.quantities import Evaluation
+from dse.pricing.evaluation import Evaluation
 from dse.study import Constraint, Study
 
 WHOLE_NODES = "whole nodes"

@@ -49,12 +49,13 @@ def missing(name: AggregationName) -> tuple[str, str]:
         known = map(catalog.transport, catalog.names("transports"))
         over = [transport.name for transport in known if library in transport.libraries]
         return f"{library} does not choose over {transport}", f"write {algorithm}-{over[0]}"
-    problem = f"neither rules nor a profile tell which algorithm {transport} chooses itself"
+    problem = f"neither rules nor a profile say which algorithm {transport} chooses"
     names = measured_choices(transport)
     if names:
         return problem, f"write calibration: [{names[0]}]{_or(names[1:MOST_NAMES])}"
     remedy = (
-        "name an algorithm, as ring, or fit a log of it: dse calibrate import, dse calibrate fit"
+        "name an algorithm such as ring, or fit a log of it: dse calibrate import, dse calibrate "
+        "fit"
     )
     return problem, remedy
 

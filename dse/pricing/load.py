@@ -14,8 +14,8 @@ from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory
-from dse.pricing.axes import check_axes
 from dse.pricing.caveats import why_unpriced
+from dse.pricing.idle_axes import check_axes
 from dse.pricing.library_choices import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant
@@ -56,7 +56,9 @@ def load(path: str | Path) -> Problem:
     if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
         shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
         remedy = meant(str(path), shipped, f"name a file, or one of {', '.join(shipped)}")
-        raise StudyError(str(path), 0, 0, "no such file, nor a study that comes with dse", remedy)
+        raise StudyError(
+            str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
+        )
     study = read_study(found, known_names())
     return resolve(study)
 

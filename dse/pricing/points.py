@@ -19,15 +19,15 @@ from dse.calibration.evidence import SAME_SPEED
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.catalog import PriceList
 from dse.model import compute, money, overlap, precision, step
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import node_count
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency, compute_log_spread
-from dse.pricing.quantities import Evaluation
+from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 

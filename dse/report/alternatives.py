@@ -97,7 +97,7 @@ def table(document: RunDocument) -> AlternativesTable | None:
     heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs), ("Front points", True),
-             *([("Demands missed", False)] if missed else []), ("Basis", False)]  # fmt: skip
+             *([("Constraints missed", False)] if missed else []), ("Basis", False)]  # fmt: skip
     best = document.recommended.config
     rows = tuple(
         (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.words import (
+    CONFIDENCE,
     EVIDENCE,
-    INTERVAL,
     aim,
     choice,
     cost,
@@ -32,16 +32,16 @@ def answer(document: RunDocument) -> list[str]:
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
     if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
-    lines = [f"Recommended: {describe(best)}.", worth, _nearly(document),
+    lines = [f"Recommended: {describe(best, identified=True)}.", worth, _nearly(document),
              f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.near:
         share, listed = f"{100 * near.within:g} %", f"{len(near.rows)} are in near.csv"
         lines.append(f"Within {share} of the front are {near.points:,} more points; {listed}.")
-    lines += [f"Mind: {caution}" for caution in (*_left_out(best, base), *document.cautions)]
+    lines += [f"Note: {caution}" for caution in (*_left_out(best, base), *document.cautions)]
     if base.misses:
-        lines.append(f"Mind the baseline: {' and '.join(base.misses)}.")
+        lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
     return lines
 
 
@@ -80,7 +80,10 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> str:
 
 
 def _gains(document: RunDocument, point: Point) -> str:
-    base, times = describe(document.baseline), shown(point.speedup, "x")
+    best = document.recommended.config
+    theirs = document.baseline.config
+    new = any(theirs.get(axis) != best.get(axis) for axis in ("accelerator", "node"))
+    base, times = describe(document.baseline, identified=new), shown(point.speedup, "x")
     if document.objectives.maximize == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
     return f"It runs {times} as fast as the baseline ({base})"
@@ -104,15 +107,15 @@ def _nearly(document: RunDocument) -> str:
     least = aim(document, "minimize").least
     if cheap.config == fast.config:
         if fast.config == document.recommended.config:
-            return "It is also the fastest point, and nothing for less comes within 5 % of it."
+            return "It is also the fastest point; nothing cheaper comes within 5 % of its speed."
         return (
             f"The fastest point reaches {_reached(document, fast)}: "
-            f"{describe(fast)}; nothing for less comes within 5 % of it."
+            f"{describe(fast)}; nothing cheaper comes within 5 % of its speed."
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
     if price is not None and whole:
         saved = percent(1 - price / whole)
-        less = f", which is {saved} cheaper than the fastest ({show_gain(document, fast)})"
+        less = f", {saved} cheaper than the fastest ({show_gain(document, fast)})"
     if cheap.config == document.recommended.config:
         also = "" if document.recommended.rule == "cheapest-within-5%" else "also "
         return f"It is {also}the {least} point within 5 % of the fastest{less}."
@@ -127,7 +130,7 @@ def _chosen(point: Point) -> str:
     taken = choice(point)
     if not point.chosen or not taken:
         return ""
-    return f" Its algorithm was not measured; by {point.chosen.rules} it is {taken}."
+    return f" Its algorithm was not measured; according to {point.chosen.rules} it is {taken}."
 
 
 def _how_far(counts: Counts) -> str:
@@ -138,7 +141,7 @@ def _how_far(counts: Counts) -> str:
         return f"{priced}, which are all there are, so the front is exact."
     if budget and points < budget:
         return (
-            f"{priced} of the {count(budget)} it might and ended, as it gained nothing any more; "
+            f"{priced} of the {count(budget)} allowed and stopped, since more brought no gain; "
             "others may be better."
         )
     return f"{priced}, and others may be better."
@@ -149,12 +152,12 @@ def _how_sure(document: RunDocument) -> str:
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None or name == "no communication":
-        return f"How sure: no interval can be given. {sentence}"
+        return f"No confidence interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
-    text = f"How sure: {ends}, a {INTERVAL} of the calibration and of the computing model's error"
+    text = f"{CONFIDENCE}: {ends} (from the calibration and the computing model's error)."
     if base.interval and point.interval:
         mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
-        text += f" (a step takes {mine}, the baseline's {theirs})"
+        text += f" A step takes {mine}, the baseline's {theirs}."
     if name != EVIDENCE["inside"][0]:
-        text += f". {sentence.rstrip('.')}"
-    return f"{text}. Prices carry no interval."
+        text += f" {sentence}"
+    return f"{text} Prices carry no interval."

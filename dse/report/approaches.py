@@ -27,7 +27,7 @@ def used_approaches(problem: Problem) -> list[catalog.Approach]:
 def transports(problem: Problem) -> Iterator[TransportRow]:
     """A row for each, as :func:`dse.report.provenance.transports` has them."""
     for facts in used_approaches(problem):
-        note = f"as the catalogue knows it, not measured; {_checked(facts)}"
+        note = f"from the catalogue, not measured; {_checked(facts)}"
         yield TransportRow(name=facts.name, title=facts.title, calibrated=False, note=note)
 
 
@@ -36,9 +36,9 @@ def assumptions(problem: Problem) -> Iterator[str]:
     found = used_approaches(problem)
     if found:
         yield (
-            f"What a message of {', '.join(facts.name for facts in found)} costs and when it "
-            "leaves is what the catalogue says of each approach (below, with its sources): nothing "
-            "of it was measured for this study, and much is recalled and unverified."
+            f"What a message of {', '.join(facts.name for facts in found)} costs, and when it is "
+            "sent, comes from the catalogue (below, with its sources): none of it was measured for "
+            "this study, and much is recalled and unverified."
         )
 
 
@@ -50,16 +50,16 @@ def sources(problem: Problem) -> Iterator[tuple[str, tuple[Fact, ...]]]:
 
 def lines(known: ApproachTerms, step_s: float) -> list[str]:
     """The terms of one point's approach."""
-    cost = f"{known.message_s * _US:g} us a message, {known.link_efficiency:.1%} of the link"
+    cost = f"{known.message_s * _US:g} us per message, {known.link_efficiency:.1%} of the link"
     out = [f"approach         {known.title}", f"                 {cost}"]
     queries, adding, fusion = known.queries, known.sum, known.fusion
     if queries.per_message:
-        asked = f"{queries.per_message:g} driver queries a message, {queries.query_s * _US:g}"
+        asked = f"{queries.per_message:g} driver queries per message, {queries.query_s * _US:g}"
         out.append(f"  {asked} us each{_without(queries.without_step_s, step_s)}")
     if adding.s_per_byte or adding.start_s:
         speed = 1e-9 / adding.s_per_byte if adding.s_per_byte else float("inf")
         rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding.copied}"
-        summed = f"sums on the {adding.where}: {rate}, {adding.start_s * _US:g} us to begin"
+        summed = f"sums on the {adding.where}: {rate}, {adding.start_s * _US:g} us to start"
         out.append(f"  {summed}{_without(adding.without_step_s, step_s)}")
     else:
         out.append(f"  sums {adding.where}")

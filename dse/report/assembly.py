@@ -206,7 +206,9 @@ def _runner(profile: Profile) -> str:
     if profile.measured_algorithms:
         return " --runner torch" if profile.transport in ("gloo", "nccl") else ""
     servers = {"grpc": "grpc", "mpi": "mpi-ps"}
-    kinds = [servers[transport] for transport in profile.ps] + ["compute"] * bool(profile.compute)
+    kinds = [servers[name] for name in profile.ps if name in servers] + ["compute"] * bool(
+        profile.compute
+    )
     return f" --runner {kinds[0]}" if kinds else ""
 
 

@@ -29,27 +29,29 @@ def assumptions(problem: Problem) -> list[str]:
         parts = len(problem.tensors[0])
         lines.append(
             f"The gradient tensors of {problem.workload.name} are not known: "
-            f"{'one stands' if parts == 1 else f'{parts} stand'} for them. A tensor is not split, "
-            "so neither more parameter servers than that nor smaller buckets change anything here."
+            f"{'one stands' if parts == 1 else f'{parts} stand'} for them. Tensors are not "
+            "split, so neither more parameter servers nor smaller buckets would change anything."
         )
     if np.isnan(hardware.number(problem.workload.input_bytes)):
-        lines.append("The size of an input sample is unknown; feeding it is taken to be free.")
+        lines.append(
+            "The size of an input sample is unknown; loading it is assumed to cost nothing."
+        )
     lines.append(
-        "All nodes are equally fast and have the network to themselves: what waiting for the "
-        "slowest costs is not contained. Speedup counts samples a second; that a larger global "
-        "batch needs no more samples is assumed."
+        "All nodes are assumed to be equally fast and to have the network to themselves: waiting "
+        "for the slowest node is not included. Speedup compares samples per second; it assumes "
+        "that a larger global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(
-            "Rent is quoted with the network a machine comes with: another one chosen under "
+            "Rental prices include the network that a machine comes with: choosing another under "
             "inter_node changes the speed but not the rent."
         )
     lines.append(
-        "The rest of a node draws power in the proportion quoted for an H100 server, a dedicated "
-        "parameter server what is quoted there for each accelerator. A training process takes 1.5 "
-        "GB of device memory besides its own data (recalled, unverified)."
+        "The rest of a node is assumed to draw power in the proportion quoted for an H100 server, "
+        "and a dedicated parameter server what is quoted there per accelerator. A training process "
+        "takes 1.5 GB of device memory besides its own data (recalled, unverified)."
     )
     return lines
 
@@ -65,7 +67,7 @@ def _of_activations(problem: Problem) -> list[str]:
             "layers in proportion to their FLOPs."
         ]
     if not np.isnan(written).any():
-        return [f"What {name} keeps for the backward pass is unknown, so its memory is not judged."]
+        return [f"How much {name} keeps for the backward pass is unknown: memory is not checked."]
     return [
         f"The activations of {name} are unknown: the memory traffic they cause is not counted, so "
         "that computing may take longer than predicted."
@@ -74,11 +76,11 @@ def _of_activations(problem: Problem) -> list[str]:
 
 def _calibrated_lines(problem: Problem) -> list[str]:
     """What the prices of a step rest on, profiles and rules of libraries included."""
-    lines = ["A step's input is prefetched; storage behind the host is never the bottleneck."]
+    lines = ["Input is assumed to be prefetched; storage behind the host is never the bottleneck."]
     if any(p.split == "assumed" and p.fits for p in problem.profiles.values()):
         lines.append(
             "Profiles were measured on one link. What they measured is taken as software cost, and "
-            "the wire of the priced fabric is added; the split is assumed, not measured."
+            "the wire of the priced fabric is added; this split is assumed, not measured."
         )
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
@@ -100,9 +102,9 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
                 lines.append(caveats.unknown_speed(name, profile))
             elif speed is not None:
                 lines.append(
-                    f"What {name} takes between nodes was measured at {speed * 8e-9:g} Gbps a node "
-                    f"(profile {profile.name}). On other networks its time per byte is scaled by "
-                    "the speed, its latency is left."
+                    f"The time of {name} between nodes was measured at {speed * 8e-9:g} Gbps per "
+                    f"node (profile {profile.name}). On other networks its time per byte is scaled "
+                    "with the speed, and its latency is kept."
                 )
     return lines
 
@@ -117,20 +119,19 @@ def _ruled_assumptions(problem: Problem) -> list[str]:
             continue
         line = (
             f"Which algorithm {name} runs was not measured: it is chosen by {authority.title} for "
-            f"every message ({authority.source}), and it costs what it does by its own name."
+            f"every message ({authority.source}), and priced as that algorithm."
         )
         if authority.title == NcclRules.title:
             line += (
-                " The protocol that the tuner takes is not priced, and it is told of a host, of "
-                "channels and of a network delay that are assumed (unverified)."
+                " The protocol that the tuner chooses is not priced; the host, the channels and "
+                "the network delay that it is given are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)
                 if hardware.nccl_generation(catalog.accelerator(device)) == UNKNOWN_GENERATION
             ]  # fmt: skip
             if unknown:
-                as_if = f"taken for {ASSUMED_GENERATION} GPUs"
-                line += f" In it {', '.join(unknown)} are {as_if}."
+                line += f" It treats {', '.join(unknown)} as {ASSUMED_GENERATION} GPUs."
         known = measured_choices(name.transport) if name.algorithm == AUTO else []
         if known:
             more = " and others" * (len(known) > MOST_NAMES)
@@ -143,7 +144,7 @@ def _ruled_assumptions(problem: Problem) -> list[str]:
 def _network_assumptions(problem: Problem) -> list[str]:
     lines = [
         "Switches form a full-bisection fat tree, bought by the port; where no switch size is "
-        f"known it is {hardware.DEFAULT_RADIX:g} ports."
+        f"known, {hardware.DEFAULT_RADIX:g} ports are assumed."
     ]
     for name in mentioned(problem, "inter_node"):
         known = {} if problem.closed else catalog.fabric(name).latency_s

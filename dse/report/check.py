@@ -52,7 +52,7 @@ def objectives(study: Study) -> list[str]:
 
 
 def lines(problem: Problem) -> list[str]:
-    """Every axis with its values, the baseline, what to mind, and the size of the search."""
+    """Every axis with its values, the baseline, notes, and the size of the search."""
     study, found = problem.study, checked(problem)
     out = [f"{study.path}: study {study.name}, workload {problem.workload.name}"]
     out += [f"  {axis.name:<16} {axis.written}" for axis in study.axes]
@@ -66,13 +66,13 @@ def lines(problem: Problem) -> list[str]:
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
-    out += [f"mind: {caution}" for caution in found.cautions]
+    out += [f"note: {caution}" for caution in found.cautions]
     decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)
         out.append(
-            f"mind: an exhaustive search must price every point because of {texts}; without, "
-            "bounds would rule most out"
+            f"note: because of {texts} an exhaustive search must price every point; otherwise "
+            "bounds would rule most of them out"
         )
     points = found.points
     size = "continuous" if points is None else f"{points:,} points"

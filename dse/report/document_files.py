@@ -40,13 +40,13 @@ def document_path(place: Path, names: Sequence[str] = (RUN, FLEET)) -> Path:
 def _instead(place: Path, names: Sequence[str]) -> tuple[str, str]:
     """What is there, and what to do."""
     if not place.is_dir():
-        return "is no folder" if place.exists() else "no such folder", _FINISHED
+        return "is not a folder" if place.exists() else "no such folder", _FINISHED
     entries = sorted(place.iterdir())[:_MOST_LOOKED_AT]
     others = [name for name in _KINDS if name not in names and (place / name).is_file()]
     below = [entry for entry in entries if any((entry / name).is_file() for name in names)]
     if (place / RUN_LOG).is_file():
         problem = "the run in it is not finished"
-        return problem, f"go on with dse run STUDY --out {place} --resume"
+        return problem, f"continue with dse run STUDY --out {place} --resume"
     if others:
         return f"the report of {_KINDS[others[0]]} is in it", f"name that of {_KINDS[names[0]]}"
     if below:

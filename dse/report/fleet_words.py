@@ -22,8 +22,8 @@ PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
-UNUSED = ("nothing here rests on the profiles: they count with --facts, and for jobs with names "
-          "that servers or NCCL in one server aggregate")  # fmt: skip
+UNUSED = ("the profiles are not used here: they matter with --facts, and for named jobs that "
+          "aggregate by parameter servers or by NCCL in one server")  # fmt: skip
 FEW = 100  # jobs; of fewer it is said how many, not which percentage
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
@@ -122,7 +122,7 @@ def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
 
 def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     ways = row.speedup[document.whole]
-    text = f"Of the upgrades of one resource {row.name} gains most: "
+    text = f"Of the upgrades of a single resource, {row.name} gains most: "
     if single(document):
         text += f"the job runs {times(ways.mean_of_ratios)} as fast."
     else:
@@ -134,7 +134,7 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     if _gained(document, most) > ways.gpu_hours:
         resources = len(most.changes)
         text += (
-            f" {most.name}, which changes {resources} resources, gains more: "
+            f" {most.name} (a change of {resources} resources) gains more: "
             f"{times(_gained(document, most))}."
         )
     return text
@@ -153,9 +153,9 @@ def some(share: float, number: int) -> str:
 def _of_port(row: Port) -> str:
     source, target, number = CLASSES[row.source], CLASSES[row.target], row.jobs
     if row.cannot == 1:
-        none = f"no job of {count(number)} can move, since no state fits"
+        none = f"no job of {count(number)} can move: their state does not fit in memory"
         if number == 1:
-            none = "the job cannot move, since its state does not fit"
+            none = "the job cannot move: its state does not fit in memory"
         return f"From {source} to {target} {none}."
     more, per_cnode, cannot = (
         some(share, number) for share in (row.gain_throughput, row.gain_per_cnode, row.cannot)
@@ -166,7 +166,7 @@ def _of_port(row: Port) -> str:
         f"per second, and {per_cnode} {do} so per cNode"
     )
     if row.cannot:
-        text += f"; {cannot} cannot move, since the state does not fit"
+        text += f"; {cannot} cannot move, since their state does not fit in memory"
     return f"{text}."
 
 
@@ -209,5 +209,7 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
             f"in {row.payback_years:.1f} years"
         )
     if len(priced) > 1:
-        text += f": of {len(priced)} upgrades with a price it leaves most after its own cost"
+        text += (
+            f"; of the {len(priced)} upgrades with a known price it saves most after its own cost"
+        )
     yield f"{text}."

@@ -15,6 +15,6 @@ CLOSED_LINES = (
     "inside a node, Ethernet for all network cards of a node together.",
     f"Every link reaches {DEFAULT_EFFICIENCY:.0%} of its bandwidth (recalled, unverified), and "
     "every accelerator has its link to the host to itself.",
-    "Not contained: latency, messages, buckets, algorithms, transports and their copies, "
-    "contention, the number and place of servers, profiles. No interval can be given.",
+    "The model leaves out latency, messages, buckets, algorithms, transports and their copies, "
+    "contention, the number and place of servers, and profiles. No interval can be given.",
 )

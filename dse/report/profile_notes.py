@@ -38,9 +38,9 @@ def server_assumptions(problem: Problem, transports: list[str]) -> Iterator[str]
             )
             yield (
                 f"Parameter servers over {transport} were measured {where} (profile "
-                f"{profile.name}). Here each has a machine of its own, of the speed measured; "
-                "assumed is that a process does half of the work of its messages, on one core of "
-                "it."
+                f"{profile.name}). Here each has a machine of its own, as fast as the one "
+                "measured; a process is assumed to do half of the work of its messages, on one "
+                "core."
             )
 
 
@@ -50,11 +50,11 @@ def efficiency_lines(problem: Problem) -> Iterator[str]:
     if study.efficiency.compute is not None and study.efficiency.memory is not None:
         return
     found = list(_measured(problem)) if study.efficiency.compute is None else []
-    rest = " where nothing else is said" if found else ""
+    rest = " unless stated otherwise" if found else ""
     yield (
-        f"Training reaches {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak arithmetic and "
-        f"memory bandwidth{rest} (recalled from Wang et al., IISWC 2019; unverified). Set "
-        "efficiency: in the study to change it."
+        f"Training is assumed to reach {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak "
+        f"arithmetic and memory bandwidth{rest} (recalled from Wang et al., IISWC 2019; "
+        "unverified). Set efficiency: in the study to change it."
     )
     for device, precision, share in found:
         yield (

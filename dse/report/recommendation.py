@@ -23,9 +23,9 @@ RULES_OF_THREE = {
     "knee": "the point of the front whose {gain} stands highest above the mean of its {0} and "
     "{1}, each as a share of its span along the front on a logarithmic scale. It depends on the "
     "front's ends, so on what the study offers",
-    "cheapest-within-5%": "of the points within 5 % of the fastest the one with the least {0}, and "
-    "of equals the one with the least {1}",
-    "fastest": "the fastest point; of equals the one with the least {0}",
+    "cheapest-within-5%": "the point with the least {0} of those within 5 % of the fastest; if "
+    "several are equal, the one with the least {1}",
+    "fastest": "the fastest point; if several are equal, the one with the least {0}",
 }
 
 

@@ -120,7 +120,7 @@ def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
            f"{ends[0]}; the fastest: {ends[1]}, {words.show_cost(document, fast)}")  # fmt: skip
     if cheap.config == fast.config:
         end = ("Fastest feasible point", words.show_gain(document, fast),
-               f"at {words.show_cost(document, fast)}; nothing for less within 5 %")  # fmt: skip
+               f"at {words.show_cost(document, fast)}; nothing cheaper within 5 %")  # fmt: skip
     return [
         ("Speedup over the baseline", words.shown(best.speedup, "x"),
          f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),

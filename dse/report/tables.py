@@ -12,8 +12,8 @@ from dse.report.document import RunDocument
 
 NOT_APPLICABLE = "–"
 DASHES = (
-    "A dash: it does not matter there, since one accelerator aggregates nothing and one node needs "
-    "neither network nor servers."
+    "A dash means that the value does not matter there: one accelerator aggregates nothing, and "
+    "one node needs neither network nor servers."
 )
 TIES_LISTED = 12
 MARKS = {"recommended": "★", "fastest": "▲", "within 5 % of fastest": "◆"}

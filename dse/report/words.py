@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, isfinite, log10
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from dse import catalog
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
 from dse.study.quantities import QUANTITIES, Phrase
@@ -15,6 +16,15 @@ Document: TypeAlias = Mapping[str, Any]  # of a fleet
 
 UNKNOWN = "unknown"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
+CONFIDENCE = "90 % confidence"  # the same, in a sentence
+_ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
+
+
+class _Titled(Protocol):
+    @property
+    def title(self) -> str: ...
+
+
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
@@ -25,6 +35,11 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
+_TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
+    "accelerator": ("accelerators", catalog.accelerator),
+    "node": ("nodes", catalog.node),
+    "inter_node": ("fabrics", catalog.fabric),
+}
 FORMULA, SILENT, CATALOGUE = "formula", "silent", "catalogue"
 # What stands behind the price of communication: short, and in a sentence.
 EVIDENCE = {
@@ -51,28 +66,28 @@ def significant(value: float, digits: int = 3) -> str:
     """``value`` to so many significant digits, with thousands parted and no exponent."""
     if value == 0:
         return "0"
-    places = max(0, digits - 1 - floor(log10(abs(value))))
-    text = f"{value:,.{places}f}"
+    places = digits - 1 - floor(log10(abs(value)))
+    text = f"{round(value, places):,.{max(0, places)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def scaled(value: float, prefixes: Sequence[tuple[float, str]]) -> str:
+def scaled(value: float, prefixes: Sequence[tuple[float, str]], digits: int = 3) -> str:
     """``1234567`` -> ``1.23 M`` by the given prefixes."""
     for size, prefix in prefixes:
         if abs(value) >= size * 0.9995:
-            return f"{significant(value / (size or 1.0))} {prefix}"
-    return significant(value)
+            return f"{significant(value / (size or 1.0), digits)} {prefix}"
+    return significant(value, digits)
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float | None, digits: int = 3) -> str:
     """Seconds in the unit that suits, from ns to days; less than a picosecond is rounding."""
     if seconds is None:
         return UNKNOWN
     if abs(seconds) < 1e-12:
         return "0 s"
     if 0 < abs(seconds) < 1e-9:
-        return f"{significant(seconds * 1e9)} ns"
-    return scaled(seconds, _TIMES) if seconds else "0 s"
+        return f"{significant(seconds * 1e9, digits)} ns"
+    return scaled(seconds, _TIMES, digits) if seconds else "0 s"
 
 
 def size(value: float | None) -> str:
@@ -92,24 +107,28 @@ def percent(share: float) -> str:
     return f"{significant(share * 100, 2)} %" if share < 0.995 else f"{share * 100:.0f} %"
 
 
-def shown(value: float | None, unit: str) -> str:
+def shown(value: float | None, unit: str, digits: int = 3) -> str:
     """A number with its unit, for people: ``USD 1.23 M``, ``3.4x``, ``42 ms``, ``12 kW``."""
     if value is None or not isfinite(value):
         return UNKNOWN
     if unit in ("x", "s"):
-        return f"{significant(value)}x" if unit == "x" else duration(value)
+        return f"{significant(value, digits)}x" if unit == "x" else duration(value, digits)
     if unit.startswith("USD"):
-        return f"USD {scaled(value, _COUNTS)}{unit[3:].replace('hour', 'h')}"
+        return f"USD {scaled(value, _COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
     if unit in ("W", "J"):
-        text = scaled(value, _PREFIXES)
+        text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
-    return f"{scaled(value, _COUNTS)} {unit}".strip()
+    return f"{scaled(value, _COUNTS, digits)} {unit}".strip()
 
 
 def interval(bounds: Sequence[float] | None, unit: str) -> str:
     """``3.1x to 3.7x``; empty where there is none."""
-    ends = [shown(end, unit) for end in bounds or ()]
-    return " to ".join(dict.fromkeys(ends))
+    ends: dict[str, None] = {}
+    for digits in (_ENDS_DIGITS, _ENDS_DIGITS + 1):
+        ends = dict.fromkeys(shown(end, unit, digits) for end in bounds or ())
+        if len(ends) > 1:
+            break
+    return " to ".join(ends)
 
 
 def gain(document: RunDocument, point: Point) -> float | None:
@@ -158,17 +177,35 @@ def label(point: Point, axis: str) -> str:
     return point.config.get(axis, "") if matters(point, axis) else ""
 
 
-def describe(point: Point) -> str:
-    """The point in a phrase: machines, network, aggregation, batch, precision."""
+def title(axis: str, name: str, identified: bool = False) -> str:
+    """What people call an accelerator, node or fabric; else its identifier.
+
+    identified: with the identifier in parentheses.
+    """
+    kind, read = _TITLED[axis]
+    known = read(name).title if name in catalog.names(kind) else name
+    return f"{known} ({name})" if identified and known != name else known
+
+
+def describe(point: Point, identified: bool = False) -> str:
+    """The point in a phrase: machines, network, aggregation, batch, precision.
+
+    identified: the identifier of the machine follows its title, as at first mention.
+    """
     config = point.config
     gpus, alone = count(point.gpus), point.nodes == 1
-    parts = [f"{gpus} x {config.get('accelerator')}"]
-    if not config.get("accelerator"):
-        parts = [f"{gpus} GPUs in {count(point.nodes)} x {config.get('node') or 'nodes'}"]
-    elif alone and point.gpus > 1:
+    if accelerator := config.get("accelerator"):
+        parts = [f"{gpus} x {title('accelerator', accelerator, identified)}"]
+    else:
+        node = config.get("node")
+        machines = title("node", node, identified) if node else "nodes"
+        parts = [f"{gpus} GPUs in {count(point.nodes)} x {machines}"]
+    if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
-    parts += [phrase.format(label(point, axis)) for axis, phrase in _PHRASES.items()
-              if label(point, axis) and not (alone and "node" in axis)]  # fmt: skip
+    for axis, phrase in _PHRASES.items():
+        text = label(point, axis)
+        if text and not (alone and "node" in axis):
+            parts.append(phrase.format(title(axis, text) if axis in _TITLED else text))
     return ", ".join(parts)
 
 

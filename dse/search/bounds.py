@@ -10,9 +10,9 @@ the network, which are the dearest ones, and depend on fewer axes.
 
 from __future__ import annotations
 
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Points
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.study import Study
 from dse.study.quantities import QUANTITIES
 from dse.study.space import Box

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Mask
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.points import Coordinate, Points
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.search.pareto import Indices
 from dse.study import Value
 from dse.study.space import Box, Slab

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.search import bounds, cells, pareto, screening
 from dse.search.pareto import Front
 from dse.search.tally import Tally, total

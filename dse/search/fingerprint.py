@@ -23,7 +23,7 @@ Identity: TypeAlias = Mapping[str, Any]
 _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "units.py",
              "yaml_source.py")  # fmt: skip
 # Where it is searched is no matter.
-_CARRYING = {"executors.py", "ray_lots.py", "ray_session.py", "ray_worker.py"}
+_CARRYING = {"executors", "ray_session.py"}
 # Keys of a study that change neither its points nor their prices.
 _IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
                "search.seed")  # fmt: skip
@@ -170,7 +170,7 @@ def _code_hash() -> str:
     for name in _DECIDING:
         room = package / name
         for path in [room] if room.is_file() else sorted(room.rglob("*.py")):
-            if path.name in _CARRYING:
+            if _CARRYING & {path.name, path.parent.name}:
                 continue
             digest.update(path.relative_to(package).as_posix().encode() + b"\0")
             digest.update(path.read_bytes() + b"\0")

@@ -11,8 +11,8 @@ import numpy as np
 
 from dse.errors import DseError, NoFeasiblePoint
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.search import exhaustive, pareto
 from dse.search.estimate import estimate
 from dse.search.executors import Executor, LocalExecutor
@@ -78,13 +78,13 @@ def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
     if problem.points is None:
         if wanted == "exhaustive":
             raise DseError("engine exhaustive needs finite axes; use guided, or list the values")
-        return "guided", "as asked" if wanted == "guided" else "an axis is continuous"
+        return "guided", "as requested" if wanted == "guided" else "an axis is continuous"
     if wanted == "guided":
-        return "guided", "as asked"
+        return "guided", "as requested"
     expected = estimate(problem)
     affordable = expected.seconds <= EXHAUSTIVE_SECONDS
     if wanted == "exhaustive":
-        return "exhaustive", f"as asked: {expected}"
+        return "exhaustive", f"as requested: {expected}"
     more = "" if affordable else f", more than {EXHAUSTIVE_SECONDS:.0f} s"
     return "exhaustive" if affordable else "guided", f"{expected}{more}"
 

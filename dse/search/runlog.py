@@ -189,7 +189,7 @@ class RunLog:
         os.fsync(self._file.fileno())
 
     def _unwritable(self, cause: OSError) -> OutputError:
-        space = "free some space and go on with --resume, or " * (cause.errno in _NO_SPACE)
+        space = "free some space and continue with --resume, or " * (cause.errno in _NO_SPACE)
         return OutputError(
             f"{self.path}: cannot be written: {cause.strerror}; {space}choose another --out"
         )

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dse.model.arrays import Mask
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
-from dse.pricing.quantities import Evaluation
 from dse.search import bounds, pareto
 from dse.search.cells import Cells, parts, whole
 from dse.search.pareto import Front, Indices, Values

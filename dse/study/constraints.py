@@ -137,7 +137,7 @@ class _Parser:
             if text in BUILTINS:
                 raise ExpressionError(offset, f"'{text}' stands alone", f"write just {text}")
             remedy = suggest(text, [*QUANTITIES, *BUILTINS], f"use {', '.join(QUANTITIES)}")
-            raise ExpressionError(offset, f"'{text}' is no quantity known here", remedy)
+            raise ExpressionError(offset, f"'{text}' is not a known quantity", remedy)
         self.names.add(text)
         scale, dimension = dimensions.of_key(QUANTITIES[text].dimension)
         return Name(text, scale), dimension
@@ -169,7 +169,7 @@ class _Parser:
     def unit_word(self, where: str) -> None:
         _, word, offset = self.tokens.pop(0)
         if word in QUANTITIES:
-            raise ExpressionError(offset, f"'{word}' {where} is no unit", "write * between them")
+            raise ExpressionError(offset, f"'{word}' {where} is not a unit", "write * between them")
         self.end = offset + len(word)
 
     def fold(self, sign: str, left: Node, right: Node, offset: int) -> Node:

@@ -55,7 +55,7 @@ class Cursor:
         """The keys of a mapping, each of which must be allowed, and every required one there."""
         if not isinstance(self.value, dict):
             example = ", ".join(f"{key}: .." for key in (required or allowed))
-            raise self.wrong(f"{self.label}: {self.shown} is no mapping", f"write {{{example}}}")
+            raise self.wrong(f"{self.label}: {self.shown} is not a mapping", f"write {{{example}}}")
         for key in self.value:
             if key not in allowed:
                 remedy = suggest(key, allowed)
@@ -89,7 +89,7 @@ class Cursor:
         """One of the ``known`` names; ``listing`` says where to find them all."""
         if not isinstance(self.value, str):
             example = f", such as {next(iter(known))}" if known else ""
-            raise self.wrong(f"{self.label}: {self.shown} is no name", f"write a name{example}")
+            raise self.wrong(f"{self.label}: {self.shown} is not a name", f"write a name{example}")
         name = self.value.strip()
         if name not in known:
             remedy = suggest(name, known, listing)
@@ -105,7 +105,7 @@ class Cursor:
         """
         example = example or units.DIMENSIONS[dimension][1]
         if self.value is None or isinstance(self.value, (list, dict)):
-            raise self.wrong(f"{self.label}: {self.shown} is no value", f"write {example}")
+            raise self.wrong(f"{self.label}: {self.shown} is not a value", f"write {example}")
         try:
             number = units.parse(self.value, dimension, example)
         except units.UnitError as cause:

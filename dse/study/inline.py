@@ -110,6 +110,6 @@ def _existing(cursor: Cursor) -> str:
     if "\0" in path or not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-        near = suggest(os.path.basename(path), there, "paths count from the study's folder")
+        near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
         raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
     return path

@@ -65,7 +65,7 @@ def _range(cursor: Cursor, kind: NumberKind, continuous: bool) -> Numbers:
                 problem = f"{label}: {extra} has no meaning in a continuous range"
                 raise cursor.at(extra).wrong(problem, "leave it out", key=True)
         if start == stop:
-            raise cursor.at("to").wrong(f"{label}: the range is empty", "make to the larger")
+            raise cursor.at("to").wrong(f"{label}: the range is empty", "make 'to' the larger")
         return Numbers((), (), (), (float(start), float(stop)))
     values = _steps(cursor, kind, start, stop)
     first = cursor.at("from")
@@ -90,7 +90,7 @@ def _steps(
             values.append(values[-1] * 2)
         return values
     if not cursor.has("step"):
-        problem = f"{cursor.label}: a range needs to know its steps"
+        problem = f"{cursor.label}: the range needs a scale or a step"
         raise cursor.wrong(problem, "add scale: doubling, or step: ..")
     step = read_number(cursor.at("step"), kind)
     many = int((stop - start) / step * (1 + 1e-12)) + 1

@@ -64,7 +64,7 @@ def _check_kind(source: Source) -> None:
         raise source.error(("fleet",), "this is a fleet study", "use dse fleet", key=True)
     kind = source.data.get("format")
     if isinstance(kind, str) and kind.startswith("dse-"):
-        raise source.error(("format",), f"this is a file of '{kind}', no study", "name a study")
+        raise source.error(("format",), f"this is a file of '{kind}', not a study", "name a study")
 
 
 def _earliest(found: StudyError, top: Cursor, names: Names) -> StudyError:
@@ -90,7 +90,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     if not _NAME.fullmatch(file.study):
         wrong = top.at("study")
         remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise wrong.wrong(f"study: {wrong.shown} is no name", remedy)
+        raise wrong.wrong(f"study: {wrong.shown} is not a valid name", remedy)
     workload = read_workload(top.at("workload"), names)
     axes = _axes(top.at("space"), names)
     _check_overlap(top, file.model)
@@ -161,7 +161,9 @@ def _condition(at: Cursor, axes: tuple[Axis, ...], names: Names) -> Condition:
     for other in test.value:
         if other not in known:
             remedy = suggest(other, known)
-            raise test.at(other).wrong(f"'{clipped(other)}' is no axis of space", remedy, key=True)
+            raise test.at(other).wrong(
+                f"'{clipped(other)}' is not an axis of space", remedy, key=True
+            )
         if known[other].continuous:
             problem = f"axis '{other}' is continuous"
             raise test.at(other).wrong(problem, "use an axis with listed values", key=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.accuracy.__main__ import overall
 from benchmarks.accuracy.approaches import goals_table
-from benchmarks.accuracy.board import Line, table
+from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.approaches.judge import Judged
 
 
@@ -24,6 +24,15 @@ def test_the_least_and_most_covered_group_are_named_beside_the_whole() -> None:
     assert said.endswith("of one line 25% to 100%.")
     whole = replace(line(13, 24), again=True)  # of what is there already
     assert overall([line(1, 4), without, line(20, 20), line(12, 16), whole]) == said
+
+
+def test_the_short_table_has_the_best_and_the_worst_of_ones_own_lines() -> None:
+    own = [Line(f"{error}", "dse", np.array([1 + error])) for error in (0.3, 0.1, 0.5, 0.2, 0.4)]
+    again = Line("again", "dse", np.array([9.0]), again=True)
+    other = Line("other", "textbook", np.array([9.0]))
+    found = extremes([*own, again, other], each=2)
+    assert [line.data for line in found] == ["0.1", "0.2", "0.4", "0.5"]
+    assert [line.data for line in extremes(own[:3], each=2)] == ["0.1", "0.3", "0.5"]
 
 
 def test_a_target_of_the_median_alone_does_not_ask_for_the_tail() -> None:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.speed import evaluations, filters, scaling, sweeps
 from benchmarks.speed.__main__ import BEGIN, END, put, summary
 from benchmarks.speed.table import Table, at_least, at_most, number
-from dse.search.ray_lots import Lots
+from dse.search.executors.ray_lots import Lots
 
 
 def cells(table: Table, first: str) -> list[str]:
@@ -59,7 +59,11 @@ def rates(cpu: float) -> dict[str, float]:
 
 FOUND: dict[str, Any] = {
     "points": 1_000,
-    "dse": {evaluations.BLOCKS: rates(5e6), "dse.evaluate": rates(500.0)},
+    "dse": {
+        evaluations.BLOCKS: rates(5e6),
+        "a point a call": rates(500.0),
+        evaluations.TOGETHER: rates(1.25e6),
+    },
     "others": {
         "a, as it comes": rates(4000.0),
         "a, its text left out": rates(10_000.0),
@@ -71,7 +75,7 @@ FOUND: dict[str, Any] = {
 
 def test_every_rate_is_set_against_that_of_blocks() -> None:
     table = evaluations.table(FOUND)
-    assert cells(table, "dse.evaluate")[1:] == ["500", "250", "10,000 x", ""]
+    assert cells(table, "a point a call")[1:] == ["500", "250", "10,000 x", ""]
     assert cells(table, "b")[1:] == ["100", "50", "50,000 x", ""]
 
 
@@ -81,11 +85,15 @@ def test_the_fastest_peer_has_the_target_as_it_comes_and_without_its_text() -> N
     assert cells(table, "a, its text left out")[3:] == ["500 x", ">= 1,000, missed"]
 
 
+def test_points_together_have_a_target_of_their_own() -> None:
+    assert cells(evaluations.table(FOUND), evaluations.TOGETHER)[4] == ">= 1,000,000, met"
+
+
 def test_a_peer_without_numbers_is_a_row_with_its_reason() -> None:
     assert cells(evaluations.table(FOUND), "c")[1] == "could not be installed: no such version"
     alone = {**FOUND, "others": {"c": FOUND["others"]["c"]}}
     assert evaluations.fastest(alone) is None
-    assert len(evaluations.table(alone).rows) == 3
+    assert len(evaluations.table(alone).rows) == 4
 
 
 def test_the_summary_names_every_ratio_there_is() -> None:

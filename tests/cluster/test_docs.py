@@ -15,7 +15,7 @@ import yaml
 
 from dse.search import exhaustive
 from dse.search.executors import RayExecutor
-from dse.search.ray_lots import Lots
+from dse.search.executors.ray_lots import Lots
 from tests.commands.command import dse
 
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"

@@ -70,7 +70,7 @@ def test_a_run_that_was_stopped_goes_on(
     assert "Report:" not in out
     if how is signal.SIGINT:
         assert status == 130
-        assert err.splitlines()[-1] == "interrupted; go on with --resume"
+        assert err.splitlines()[-1] == "interrupted; continue with --resume"
     else:
         assert status == -signal.SIGKILL
     assert set(files(folder)) == {LOG}
@@ -99,7 +99,7 @@ def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Pa
     _, err = running.communicate(timeout=DEADLINE_S)
     assert running.returncode == 130
     assert "Traceback" not in err
-    assert err.splitlines()[-1] == "interrupted; go on with --resume"
+    assert err.splitlines()[-1] == "interrupted; continue with --resume"
     assert {path.name for path in out.iterdir()} == {"small", "large"}
     first = files(out / "small")
     assert set(first) == REPORT
@@ -277,7 +277,7 @@ def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
     status, _, err = stopped_midway(tmp_path, signal.SIGINT, "--executor", "ray")
     assert status == 130
     assert "Traceback" not in err
-    assert "interrupted; go on with --resume" in err
+    assert "interrupted; continue with --resume" in err
     done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reports" / "large" / "front.csv").read_bytes() == uninterrupted
@@ -353,7 +353,7 @@ def test_a_disk_that_fills_in_the_midst_of_a_run_loses_nothing(
     line = refused(dse(*command, cwd=tmp_path))
     assert line == (
         f"dse: disk/large/{LOG}: cannot be written: No space left on device; free some space and "
-        "go on with --resume, or choose another --out"
+        "continue with --resume, or choose another --out"
     )
     assert set(files(small_disk / "large")) == {LOG}
     assert refused(dse(*command, "--resume", cwd=tmp_path)).startswith("dse: disk/large/")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dse.report.words import title
 from tests.commands.command import dse, files, refused, said
 from tests.commands.reports import REPORT, document
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
@@ -40,7 +41,7 @@ def test_many_studies_are_run_whatever_becomes_of_one(
         assert front == (ran[0] / "front.csv").read_bytes()
     assert "[1/5] small: exhaustive search" in done.stdout
     table = done.stdout.partition("\nstudy ")[2]
-    best = document(ran[0])["recommended"]["config"]["accelerator"]
+    best = title("accelerator", document(ran[0])["recommended"]["config"]["accelerator"])
     assert re.search(rf"\nsmall +\d+ x {best}.*out/small/report.html", table)
     assert re.search(r"\nstudies/c.yml +failed: none of 2,304 points", table)
     assert re.search(r"\nstudies/d.yaml +failed: .*unknown key 'gpsu'", table)
@@ -81,7 +82,8 @@ def test_studies_of_one_name_are_refused(tmp_path: Path) -> None:
     written(tmp_path, name="b.yaml")
     done = dse("run", "a.yaml", "b.yaml", cwd=tmp_path)
     assert done.returncode == 2
-    assert said(done)[0].startswith("b.yaml:1:8: study 'small' has the name of a.yaml; rename one")
+    problem = "b.yaml:1:8: study 'small' has the same name as a.yaml; rename one"
+    assert said(done)[0].startswith(problem)
     assert set(files(tmp_path / "reports" / "small")) == REPORT
 
 

@@ -44,7 +44,7 @@ def test_what_is_no_share_is_refused(tmp_path: Path, text: str) -> None:
     written(tmp_path)
     line = refused(dse("run", "study.yaml", f"--within={text}", cwd=tmp_path))
     assert line == (
-        f"dse: --within: '{text}' is no such share; write a percentage above 0 and below 100, as 5%"
+        f"dse: --within: '{text}' is not a percentage between 0 and 100; write for example 5%"
     )
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.model import aggregation
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.aggregation.base import (
     HARDWARE_AXES,
     Aggregation,
@@ -41,7 +42,6 @@ from dse.model.aggregation.library_choice import (
 from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.compute import Device, Layers
 from dse.model.links import Link, StepCost
 from dse.model.precision import PRECISIONS

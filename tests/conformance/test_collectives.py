@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.parameter_server import parameter_server
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import NO_WIRE, Link, Network, StepCost, single_tier
 from tests.conformance import reference
 

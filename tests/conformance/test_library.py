@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.library_choice import FAMILIES, Composition, LibraryChoice, LibraryCost
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS
 from dse.pricing.aggregations import Factory
 from dse.study import AggregationName
 from tests.model.works import gradients_of

@@ -58,20 +58,21 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
     [
         (("fleet: small", "flet: small"), "1:1", "unknown key 'flet'; did you mean fleet?"),
         (("fleet: small\n", ""), "1:1", "missing key 'fleet'"),
-        (("fleet: small", "fleet: a/b"), "1:8", "'a/b' is no name"),
+        (("fleet: small", "fleet: a/b"), "1:8", "'a/b' is not a valid name"),
         (("jobs.csv", "pai-flete"), "2:13", "no such population; did you mean pai-fleet?"),
         (("jobs.csv", "my/jobs.csv"), "2:13", "no file 'my/jobs.csv'"),
         (("jobs.csv", "jobs.csv\njobs: 100"), "3:1", "a table of its own jobs; leave it out"),
         (("  pcie: 10 GB/s\n", ""), "4:3", "missing key 'pcie'"),
-        (("efficiency: 0.7", "efficiency: 1.7"), "9:15", "1.7 is no share; write a number above 0"),
+        (("efficiency: 0.7", "efficiency: 1.7"), "9:15",
+         "1.7 is not a share; write a number above 0"),
         (("efficiency: 0.7", "efficiency: 70"), "9:15", "or a percentage, such as 70 %"),
         (("efficiency: 0.7", "efficiency: 170 %"), "9:15",
-         "'170 %' is no share; write a number above 0 and at most 1, such as 0.7, or a"),
-        (("efficiency: 0.7", "efficiency: 0 %"), "9:15", "'0 %' is no share"),
-        (("efficiency: 0.7", "efficiency: 0.7 GB/s"), "9:15", "'0.7 GB/s' is no share"),
-        (("efficiency: 0.7", "efficiency: high"), "9:15", "'high' is no share"),
-        (("efficiency: 0.7", "efficiency: [0.7]"), "9:15", "a list is no share"),
-        (("busy: 0.5", "busy: 50 percent"), "15:26", "'50 percent' is no share; write a number"),
+         "'170 %' is not a share; write a number above 0 and at most 1, such as 0.7, or a"),
+        (("efficiency: 0.7", "efficiency: 0 %"), "9:15", "'0 %' is not a share"),
+        (("efficiency: 0.7", "efficiency: 0.7 GB/s"), "9:15", "'0.7 GB/s' is not a share"),
+        (("efficiency: 0.7", "efficiency: high"), "9:15", "'high' is not a share"),
+        (("efficiency: 0.7", "efficiency: [0.7]"), "9:15", "a list is not a share"),
+        (("busy: 0.5", "busy: 50 percent"), "15:26", "'50 percent' is not a share; write a number"),
         (("efficiency", "efficency"), "9:3", "did you mean efficiency?"),
         (("10 GB/s", "10 GB"), "6:9", "wrong unit"),
         (("25 Gbps", "25gb"), "7:13", "did you mean 25gbe?"),
@@ -82,8 +83,8 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
         (("allreduce-local,", "allreduce-locl,"), "14:9", "did you mean allreduce-local?"),
         (("pearl]", "allreduce-local]"), "14:26", "there twice"),
         (("gpu_hour: 2 USD/hour, ", ""), "15:8", "no price of a GPU-hour"),
-        (("efficiency: 0.7", "efficiency: 0"), "9:15", "0 is no share; write a number above 0"),
-        (("busy: 0.5", "busy: 2"), "15:26", "2 is no share; write a number above 0"),
+        (("efficiency: 0.7", "efficiency: 0"), "9:15", "0 is not a share; write a number above 0"),
+        (("busy: 0.5", "busy: 2"), "15:26", "2 is not a share; write a number above 0"),
         (("25 Gbps", "1e-300 Gbps"), "7:13", "below anything that exists"),
         (("[100gbe, 40 Gbps]", "[]"), "12:16", "an empty list; write one entry"),
         (("[allreduce-local, pearl]", "[]"), "14:8", "ports: an empty list; write one entry"),
@@ -146,5 +147,5 @@ def test_each_command_names_the_other_for_the_others_studies(tmp_path: Path) -> 
     with pytest.raises(StudyError, match="fleet study; use dse fleet"):
         read_study(path, Names())
     path.write_text("study: mine\nworkload: resnet50\n")
-    with pytest.raises(StudyError, match="no fleet study; use dse run"):
+    with pytest.raises(StudyError, match="not a fleet study; use dse run"):
         read_fleet(path)

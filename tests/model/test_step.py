@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import memory, money
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Device, Layers
 from dse.model.links import Link, StepCost
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS

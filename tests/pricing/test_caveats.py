@@ -38,7 +38,7 @@ def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> No
     point = {**problem.study.baseline.values, "gpus": 16}
     assert why_unpriced(problem, point) in said
     assert why_unpriced(problem, problem.study.baseline.values) == ""
-    assert f"mind: {said}" in check.lines(problem)
+    assert f"note: {said}" in check.lines(problem)
     assert check.checked(problem).cautions[0] == said
     described = Explained(**vars(describe(problem, point)), why_unpriced=said)
     assert said in lines(described)[-1]
@@ -63,7 +63,7 @@ def test_a_baseline_without_a_price_says_why(tmp_path: Path) -> None:
 def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     unknown = replace(library_profiles.profile(layouts=((4, 4), (16, 4))), link_bytes_per_s=None)
     (said,) = cautions(problem_of(tmp_path, unknown))
-    assert said.startswith("The link speed that profile fabric was measured on is not known")
+    assert said.startswith("Profile fabric does not say how fast the network was")
     alone = STUDY.replace("[100gbe, 200gbe, ib-hdr]", "[100gbe]")
     assert cautions(problem_of(tmp_path, unknown, alone)) == []
     assert cautions(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
@@ -72,7 +72,7 @@ def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
 def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
     study = STUDY.replace("[fp32, fp16]", "[fp32, bf16]")
     (said,) = unsupported(problem_of(tmp_path, library_profiles.one_node(), study))
-    assert said == "p100-sxm2-16gb: no bf16 known; such points are rejected"
+    assert said == "p100-sxm2-16gb: speed in bf16 unknown; such points are rejected"
 
 
 def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_prices_with_and_without_a_host_are_told_apart(
     text = text.replace("minimize: capital", f"minimize: {cost}").replace("auto-nccl", "ring-mpi")
     found = [line for line in cautions(load(studies.written(tmp_path, text))) if "host" in line]
     assert found == [
-        "The price of v100-sxm2-32gb is a share of a complete node, its host included, also where "
-        "a node holds fewer; a node of a100-sxm4-40gb is charged a host besides."
+        "The price of v100-sxm2-32gb is its share of a complete node, host included, even where "
+        "a node holds fewer; a node of a100-sxm4-40gb is charged for its host separately."
     ] * said  # fmt: skip
 
 
@@ -111,11 +111,11 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
         "inline, as fast as the link it was fitted on"
     )
     told = cautions(load(studies.written(tmp_path, studies.APPROACHES)))
-    fitted = "horovod-nccl reaches 62.6% of a link: fitted on ib-edr, an assumption on 10gbe."
+    fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
     assert fitted in told
     rdma = next(line for line in told if "RDMA" in line)
-    assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: over RDMA")
-    assert "on 10gbe they suppose RoCE" in rdma
+    assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: priced with RDMA")
+    assert "on 10gbe this assumes RoCE" in rdma
     span = "{bandwidth: {from: 10 Gbps, to: 40 Gbps, continuous: true}, latency: 5 us}"
     free = studies.APPROACHES.replace("inter_node: [10gbe, ib-edr]", f"inter_node: {span}")
     told = cautions(load(studies.written(tmp_path, free, "free.yaml")))
@@ -137,5 +137,5 @@ def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
     text = text.replace("[ps-grpc, ps-mpi]", "ps-grpc").replace("when:\n", f"when:\n{conditions}")
     told = cautions(load(studies.written(tmp_path, text)))
     unseen = "fusion_buffer and fusion_cycle and ps_servers"
-    paid = "; dedicated servers are still paid for"
+    paid = "; dedicated servers still cost money"
     assert f"In model pai {unseen} do not change the step{paid}." in told

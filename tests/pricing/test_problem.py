@@ -35,10 +35,10 @@ def test_what_the_model_does_not_know_changes_nothing(problem: Problem) -> None:
     told = cautions(problem)
     assert not any("RDMA" in line for line in told), "the closed model has no transports"
     assert any("bucket and ps_servers do not change the step" in line for line in told)
-    assert any("ring-nccl, hierarchical-mpi, auto-mpi are all the same" in line for line in told)
-    assert any("ps-grpc, ps-mpi are all the same: 1wng in one node" in line for line in told)
-    assert [line for line in check.lines(problem) if line.startswith("mind: ")] == [
-        f"mind: {line}" for line in told
+    assert any("does not tell ring-nccl, hierarchical-mpi, auto-mpi apart" in line for line in told)
+    assert any("does not tell ps-grpc, ps-mpi apart: 1wng in one node" in line for line in told)
+    assert [line for line in check.lines(problem) if line.startswith("note: ")] == [
+        f"note: {line}" for line in told
     ]
 
 
@@ -46,7 +46,7 @@ def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
     text = studies.CLOSED.replace("model: pai", "model: pai\ncalibration: [not-there]")
     problem = load(studies.written(tmp_path, text))
     assert not problem.profiles
-    assert any("not-there is not used" in line for line in cautions(problem))
+    assert any("not-there is ignored" in line for line in cautions(problem))
     point = describe(problem, problem.study.baseline.values)
     assert point.extrapolated
     assert point.interval is None

@@ -112,7 +112,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     shown = alternatives.table(found)
     assert shown is not None
     fails = any(point.missed for point in found.other_aggregations)
-    missed = ["Demands missed"] * fails
+    missed = ["Constraints missed"] * fails
     several = any(point.nodes > 1 for point in found.other_aggregations)
     assert [head for head, _ in shown.heads] == [
         "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
@@ -132,7 +132,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     others.append(replace(last, missed=("gpus <= 1",)))
     shown = alternatives.table(replace(found, other_aggregations=tuple(others)))
     assert shown is not None
-    at = [head for head, _ in shown.heads].index("Demands missed")
+    at = [head for head, _ in shown.heads].index("Constraints missed")
     assert shown.rows[-1][1][at] == "gpus <= 1"
 
 

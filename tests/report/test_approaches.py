@@ -43,13 +43,13 @@ def test_what_a_term_costs_can_be_read_off(paper: Problem) -> None:
     assert known.fusion == Fusion(buffer_bytes=64 * 2.0**20, cycle_s=5e-3)
     text = "\n".join(approaches.lines(known, step))
     assert (
-        f"4 driver queries a message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
+        f"4 driver queries per message, 1 us each; the step would take {(step - cached) * 1e3:.3f}"
         in text
     )
-    assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to begin" in text
+    assert "sums on the host: 3.058 GB/s with the copies there and back, 20 us to start" in text
     served = explained(paper, at(paper, aggregation="grpc", gpus=64)).approach
     assert served is not None
-    assert "sums on the host: 20 GB/s, 0 us to begin" in "\n".join(approaches.lines(served, step))
+    assert "sums on the host: 20 GB/s, 0 us to start" in "\n".join(approaches.lines(served, step))
     assert "unverified: message.latency" in text
     values = at(paper, aggregation="horovod-mpi-opt", gpus=64, batch_per_gpu=16)
     best = paper.points_at(values)

@@ -39,7 +39,8 @@ def test_a_run_comes_before_a_fleet_and_a_file_is_taken_as_it_is(tmp_path: Path)
     [
         ((), "the folder is empty; name the folder of a finished run"),
         (("notes.txt",), "no run.json and no fleet.json in it; name the folder of a finished run"),
-        ((RUN_LOG,), "the run in it is not finished; go on with dse run STUDY --out {} --resume"),
+        ((RUN_LOG,),
+         "the run in it is not finished; continue with dse run STUDY --out {} --resume"),
         (("one/run.json", "two/other.json"), "no report in it, but in its folder one; name {}/one"),
         (("b/fleet.json", "a/run.json", "c.txt"),
          "no report in it, but in its folders a, b; name one, as {}/a"),

@@ -144,8 +144,8 @@ def test_no_chart_of_ports_that_nobody_gains_by(tmp_path: Path) -> None:
     assert "ports-chart" not in html
     assert "ports-figure" not in html
     assert "ports" in Page(html).sections
-    said = "From PS/Worker to AllReduce-Local no job of 2 can move, since no state fits."
-    assert said in fleet_words.answer_lines(found)
+    said = "From PS/Worker to AllReduce-Local no job of 2 can move: their state does not fit in "
+    assert f"{said}memory." in fleet_words.answer_lines(found)
 
 
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:

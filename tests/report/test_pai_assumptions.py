@@ -36,7 +36,7 @@ def test_explain_shows_the_terms_of_the_paper(problem: Problem) -> None:
 def test_the_report_says_what_it_rests_on(problem: Problem) -> None:
     told = " ".join(assumptions(problem))
     assert "closed model of Wang et al." in told
-    assert "Not contained: latency" in told
+    assert "The model leaves out latency" in told
     assert "prefetched" not in told
     notes = {row.name: row.note for row in provenance.transports(problem)}
-    assert notes["grpc"] == "model pai knows no transports"
+    assert notes["grpc"] == "model pai does not distinguish transports"

@@ -18,14 +18,14 @@ def placed(config: dict[str, str], gpus: int, nodes: int) -> Point:
 def test_describe_complete_machines() -> None:
     config = {"node": "dgx-h100", "gpus": "16", "aggregation": "tree-nccl", "batch_per_gpu": "8"}
     text = words.describe(placed(config, 16, 2))
-    assert text == "16 GPUs in 2 x dgx-h100, tree-nccl, batch 8 per GPU"
+    assert text == "16 GPUs in 2 x NVIDIA DGX H100, tree-nccl, batch 8 per GPU"
 
 
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:
     config = {"accelerator": "t4", "gpus": "4", "gpus_per_node": "4", "inter_node": "10gbe",
               "aggregation": "ring-mpi"}  # fmt: skip
-    assert words.describe(placed(config, 4, 1)) == "4 x t4, in one node, ring-mpi"
-    assert "on 10gbe" in words.describe(placed(config, 8, 2))
+    assert words.describe(placed(config, 4, 1)) == "4 x NVIDIA T4 16 GB, in one node, ring-mpi"
+    assert "on 10 Gbps Ethernet" in words.describe(placed(config, 8, 2))
 
 
 @pytest.mark.parametrize(

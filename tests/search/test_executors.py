@@ -25,9 +25,9 @@ from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import exhaustive
 from dse.search.executors import Executors, LocalExecutor, RayExecutor
+from dse.search.executors.ray_lots import Begun, Lots, Nodes
+from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import identity
-from dse.search.ray_lots import Begun, Lots, Nodes
-from dse.search.ray_worker import lot_task
 from dse.search.run import run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
@@ -95,7 +95,7 @@ def test_a_lost_head_is_one_line_and_the_run_goes_on_elsewhere(
     expected = run(load(study), "exhaustive", None, None, lambda *_: None, 0, 0)
     printed = beside_a_head(LOSING_THE_HEAD, str(study), str(tmp_path / "run.log"), cpus=2)
     assert "the head of the Ray cluster at " in printed
-    assert "go on with --resume" in printed
+    assert "continue with --resume" in printed
     problem = load(study)
     log = RunLog(tmp_path / "run.log", identity(problem, "exhaustive"), True)
     assert 3 <= len(log.done) < expected.units
@@ -195,7 +195,7 @@ def test_tasks_of_a_node_that_went_are_given_up_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("dse.search.ray_lots.time.monotonic", lambda: now)
+    monkeypatch.setattr("dse.search.executors.ray_lots.time.monotonic", lambda: now)
     cluster = Cluster("a", "b")
     nodes = Nodes(cluster)
     assert (nodes.look(["t1", "t2"], 1.0), nodes.cpus) == ([], 8)
@@ -253,7 +253,7 @@ def test_a_node_with_another_dse_or_catalogue_is_refused(tmp_path: Path) -> None
         rf"node \S+ \({re.escape(socket.gethostname())}\) of the Ray cluster has dse "
         r"(\S+ \(code \w{12}\)), not (?!\1)\S+ \(code \w{12}\) as here; has another "
         r"catalogue: fabrics/10gbe\.yaml, prices/list-prices\.yaml: its prices might be others; "
-        r"install the same dse and catalogue on every node and go on with --resume\n",
+        r"install the same dse and catalogue on every node and continue with --resume\n",
         printed,
     ), printed
 

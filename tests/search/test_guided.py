@@ -59,7 +59,7 @@ def continuous(tmp_path: Path) -> Problem:
         ("auto", 100, 2, "tpe", "budget"),
         ("auto", 5000, 2, "nsga2", "5,000"),
         ("auto", 5000, 3, "nsga3", "3 objectives"),
-        ("random", 5000, 2, "random", "as asked"),
+        ("random", 5000, 2, "random", "as requested"),
     ],
 )
 def test_sampler_is_chosen_with_a_reason(

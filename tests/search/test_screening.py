@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model import collectives, step
+from dse.model import step
+from dse.model.aggregation import algorithms
 from dse.model.aggregation.base import Bucketed, Cluster, Gradients
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.parameter_server import ParameterServer
@@ -273,7 +274,7 @@ prices = st.floats(0, 1e-3)
 @given(
     prices, prices, st.floats(1e6, 1e12), st.floats(1e6, 1e12), st.integers(1, 10**6),
     st.integers(1, 300), st.integers(1, 8), st.floats(1, 1e11),
-    st.sampled_from([*collectives.ALGORITHMS, step.PARAMETER_SERVER]),
+    st.sampled_from([*algorithms.ALGORITHMS, step.PARAMETER_SERVER]),
 )  # fmt: skip
 def test_a_finite_price_of_exchanges_is_one_of_the_whole(
     within: float, across: float, inside: float, outside: float, ranks: int, local: int,
@@ -295,8 +296,8 @@ def test_a_finite_price_of_exchanges_is_one_of_the_whole(
             1e-10, reaches_device,
         )  # fmt: skip
         model: Bucketed = ParameterServer(software)
-        if algorithm in collectives.ALGORITHMS:
-            model = Composed(collectives.ALGORITHMS[algorithm], software)
+        if algorithm in algorithms.ALGORITHMS:
+            model = Composed(algorithms.ALGORITHMS[algorithm], software)
         else:
             assert ParameterServer(software).imbalance(gradients, layout) == [1.5]
         assert model.bounded(gradients, layout)

@@ -1,7 +1,7 @@
 """Allreduce times as linear functions of the cost of one step: the matrix that is fitted.
 
-The matrix is built by pricing unit step costs with the functions of ``dse.model.collectives``,
-so the code that predicts is the code that was fitted.
+The matrix is built by pricing unit step costs with the functions of
+:mod:`dse.model.aggregation.algorithms`, so the code that predicts is the code that was fitted.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.node_cost import allreduce_s, contention, switches, unit_costs
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import ALGORITHMS, node_count
 from dse.model.links import FREE
 
 

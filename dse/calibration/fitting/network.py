@@ -25,8 +25,8 @@ from dse.calibration.fitting.step_cost import held_out_s, relative_error, robust
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.node_cost import unit_costs
 from dse.errors import MeasurementError
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, Link, Network, StepCost
 
 CANDIDATES = tuple(4.0**k for k in range(6, 12))  # 4 KiB .. 4 MiB

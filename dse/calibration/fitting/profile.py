@@ -29,8 +29,8 @@ from dse.calibration.library_part import AUTO
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServersFit
 from dse.errors import MeasurementError
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS
 
 NO_TRANSPORT = "none"  # of a profile that holds no communication
 NOTHING_SENT = "nothing was sent"

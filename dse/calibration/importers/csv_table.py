@@ -62,7 +62,9 @@ def _records(text: str, file: str) -> tuple[list[str], list[tuple[int, dict[str,
     try:
         lines = [(reader.line_num, [value.strip() for value in line]) for line in reader]
     except csv.Error as cause:
-        raise StudyError(file, reader.line_num, 1, f"is no table: {cause}", "mend it") from None
+        raise StudyError(
+            file, reader.line_num, 1, f"is not a valid table: {cause}", "correct it"
+        ) from None
     lines = [(number, line) for number, line in lines if any(line)]
     header = lines[0][1]
     for name in REQUIRED:

@@ -15,7 +15,7 @@ from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
 from dse.errors import StudyError
-from dse.model.collectives import ALGORITHMS
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.spelling import meant
 from dse.version import __version__
 

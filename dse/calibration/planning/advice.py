@@ -30,8 +30,8 @@ from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.spread import NORMAL_90
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import MeasurementError
+from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.arrays import Array, Mask
-from dse.model.collectives import ALGORITHMS, node_count
 
 if TYPE_CHECKING:
     from rich.console import Console

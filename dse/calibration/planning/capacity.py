@@ -9,8 +9,8 @@ import numpy as np
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.planning.covariance import Points
 from dse.calibration.profile import Profile
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Mask
-from dse.model.collectives import node_count
 
 RANKS_MORE = 2  # times the most ranks measured: what is taken as there to be measured
 CPU = "cpu"

@@ -45,7 +45,7 @@ def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
     if device not in ("cpu", "cuda"):
         raise MeasurementError(f"'{device}' is no device; use cpu or cuda")
     if not 0 < budget_s < math.inf:
-        raise MeasurementError(f"{budget_s:g} s is no time; give for example 20")
+        raise MeasurementError("the budget must be positive; write for example 20 s")
     return _run({"device": device, "seconds": budget_s, "local_seconds": LOCAL_SHARE * budget_s})
 
 

@@ -90,7 +90,7 @@ def read_hosts(
     if not hosts:
         raise StudyError(str(path), 0, 0, "names no host", EXAMPLE)
     if ranks_per_node is not None and ranks_per_node < 1:
-        problem = f"{ranks_per_node} ranks are none"
+        problem = f"{ranks_per_node} is not a number of ranks"
         raise StudyError("--ranks-per-node", 0, 0, problem, "give 1 or more")
     small = min(hosts, key=lambda host: host.slots)
     if ranks_per_node is None and small.slots < max(slots.values()):

@@ -15,11 +15,11 @@ def compare(
     a: Annotated[str, typer.Argument(help=PROFILE)],
     b: Annotated[str, typer.Argument(help="Another.")],
     ranks: Annotated[
-        str | None, typer.Option(help="Rank counts; those that both measured, if left out.")
+        str | None, typer.Option(help="Rank counts [default: those that both measured].")
     ] = None,
     ranks_per_node: RanksPerNode = None,
     bytes: Annotated[
-        str | None, typer.Option("--bytes", help="Sizes; those that both measured, if left out.")
+        str | None, typer.Option("--bytes", help="Sizes [default: those that both measured].")
     ] = None,
     algorithm: Algorithm = None,
     json: Json = False,

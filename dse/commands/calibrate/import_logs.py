@@ -17,15 +17,19 @@ def import_logs(
         str | None, typer.Option(help="Rows of a table: system=polaris,transport=ofi.")
     ] = None,
     system: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
-    link: Annotated[str | None, typer.Option(help="Name of the slowest link, as ib-hdr.")] = None,
+    link: Annotated[
+        str | None, typer.Option(help="Name of the slowest link, such as ib-hdr.")
+    ] = None,
     link_bandwidth: Annotated[
-        str | None, typer.Option(help="Speed of a node's link, as '100 Gbps'; one direction.")
+        str | None,
+        typer.Option(help="Speed of a node's link in one direction, such as '100 Gbps'."),
     ] = None,
     collective: Annotated[
         str | None, typer.Option(help="Collective, where a log does not name it.")
     ] = None,
     library: Annotated[
-        str | None, typer.Option(help="Library, as openmpi-4.1.4, where a log does not name it.")
+        str | None,
+        typer.Option(help="Library, such as openmpi-4.1.4, where a log does not name it."),
     ] = None,
     algorithm: Annotated[
         str | None, typer.Option(help="Algorithm that was forced, where a log does not name it.")

@@ -19,13 +19,14 @@ def predict(
     ranks_per_node: RanksPerNode = None,
     algorithm: Algorithm = None,
     servers: Annotated[
-        str | None, typer.Option(help="Parameter servers of --algorithm ps: 1,2; 1 if left out.")
+        str | None,
+        typer.Option(
+            help="Numbers of parameter servers for --algorithm ps, such as 1,2 [default: 1]."
+        ),
     ] = None,
     link_bandwidth: Annotated[
         str | None,
-        typer.Option(
-            help="Another speed of a node's link, as '25 Gbps'; the measured if left out."
-        ),
+        typer.Option(help="Speed of a node's link, such as '25 Gbps' [default: as measured]."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -46,7 +47,7 @@ def predict(
     counted = None if servers is None else arguments.counts(servers, "--servers")
     if name := arguments.server_algorithm(found, algorithm, counted):
         if local is not None:
-            problem, remedy = "says nothing of parameter servers", "leave it out"
+            problem, remedy = "does not apply to parameter servers", "leave it out"
             raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
         served = server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:

@@ -9,11 +9,11 @@ import typer
 if TYPE_CHECKING:
     from dse.calibration import Profile
 
-RanksPerNode = Annotated[str | None, typer.Option(help="Ranks of a full node.")]
+RanksPerNode = Annotated[str | None, typer.Option(help="Ranks on a full node.")]
 Algorithm = Annotated[
-    str | None, typer.Option(help="ring, tree, ..., auto; what was measured, if left out.")
+    str | None, typer.Option(help="ring, tree, ..., auto [default: what was measured].")
 ]
-PROFILE = "A profile: a path, or a name in ./calibrations or of those that come with dse."
+PROFILE = "A profile: a path, a name in ./calibrations, or one that comes with dse."
 
 
 def named_profile(given: str) -> Profile:

@@ -29,15 +29,23 @@ def run(
     name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
     budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
     ranks: Annotated[
-        str | None, typer.Option(help="Rank counts to measure: 2,3,4,8 or as the hosts allow.")
+        str | None,
+        typer.Option(
+            help="Rank counts to measure, such as 2,3,4,8 [default: what the hosts allow]."
+        ),
     ] = None,
     mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, or an mpiexec's path.")] = None,
-    hostfile: Annotated[Path | None, typer.Option(help="Hosts, as 'node1 slots=4' lines.")] = None,
-    ranks_per_node: Annotated[int | None, typer.Option(help="On every host of the file.")] = None,
+    hostfile: Annotated[
+        Path | None, typer.Option(help="File of hosts, in lines such as 'node1 slots=4'.")
+    ] = None,
+    ranks_per_node: Annotated[
+        int | None, typer.Option(help="Ranks on every host of the file.")
+    ] = None,
     interface: Annotated[str | None, typer.Option(help="Network interface of the hosts.")] = None,
     link: Annotated[str | None, typer.Option(help="Name of the network between hosts.")] = None,
     link_bandwidth: Annotated[
-        str | None, typer.Option(help="Its speed, as '25 Gbps'; one direction, per host.")
+        str | None,
+        typer.Option(help="Speed of that network per host, in one direction, such as '25 Gbps'."),
     ] = None,
     runner: Annotated[
         str,
@@ -46,11 +54,11 @@ def run(
             "(parameter servers); compute (matrix products, training steps)."
         ),
     ] = "mpi",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
     servers: Annotated[
         str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="What computes: cpu or cuda.")] = None,
+    device: Annotated[str | None, typer.Option(help="Device to measure: cpu or cuda.")] = None,
 ) -> None:
     """Measure allreduce, parameter servers or compute speed, and fit a profile.
 

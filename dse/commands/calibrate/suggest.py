@@ -13,16 +13,19 @@ from dse.commands.terminal import console, print_json
 
 def suggest(
     profile: Annotated[str, typer.Argument(help=PROFILE)],
-    study: Annotated[str, typer.Option(help="The study whose intervals are to narrow.")],
+    study: Annotated[str, typer.Option(help="The study whose intervals should become narrower.")],
     budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
     max_ranks: Annotated[
-        str | None, typer.Option(help="Most ranks that can be run; twice the most measured.")
+        str | None,
+        typer.Option(help="Most ranks that can be run [default: twice the most measured]."),
     ] = None,
     max_nodes: Annotated[
-        str | None, typer.Option(help="Most nodes that can be used; as many as were measured.")
+        str | None,
+        typer.Option(help="Most nodes that can be used [default: as many as were measured]."),
     ] = None,
     max_ranks_per_node: Annotated[
-        str | None, typer.Option(help="Most ranks of one node; as many as were measured on one.")
+        str | None,
+        typer.Option(help="Most ranks on one node [default: as many as were measured on one]."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -162,7 +162,7 @@ class Aggregation(Protocol):
 
     axes: the axes of a study that change its price; all others do not matter to it. authority: of
     the rules that choose its algorithm, None where none do. algorithms: names of all algorithms
-    that it may take, of :data:`dse.model.collectives.ALGORITHMS`; empty where they are not known.
+    that it may take, of :data:`.algorithms.ALGORITHMS`; empty where they are not known.
     tensor_passes: how often pricing follows the tensors of a step one by one, for an estimate of
     the time that takes.
     """

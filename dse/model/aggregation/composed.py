@@ -1,4 +1,4 @@
-"""An allreduce by a named algorithm, composed of its steps; see :mod:`dse.model.collectives`."""
+"""An allreduce by a named algorithm, composed of its steps; see :mod:`.algorithms`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dse.model.aggregation.algorithms import Algorithm
 from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
 from dse.model.arrays import Array
-from dse.model.collectives import Algorithm
 from dse.model.links import NO_WIRE, Exchange, Link, Network
 
 

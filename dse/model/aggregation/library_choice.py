@@ -41,9 +41,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
-from dse.model.collectives import node_count
 from dse.model.interpolation import monotone_cubic
 
 NVLS_FROM_RANKS = 5

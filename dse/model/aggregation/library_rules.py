@@ -3,7 +3,7 @@
 A rule is a function of arrays ``(ranks, ranks_per_node, message_bytes)``, n >= 1, g >= 1, m >= 0,
 which broadcast; it returns positions in its ``algorithms``. NCCL's is in
 :mod:`dse.model.aggregation.nccl_tuner`. Each algorithm names the one of
-:data:`dse.model.collectives.ALGORITHMS` by which it is priced: itself, or the nearest there is.
+:data:`.algorithms.ALGORITHMS` by which it is priced: itself, or the nearest there is.
 """
 
 from __future__ import annotations

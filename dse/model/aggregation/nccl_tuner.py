@@ -20,10 +20,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import UNKNOWN_GENERATION, Layout
 from dse.model.aggregation.library_rules import Choice, Known, Rules
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2, largest_power_of_two
-from dse.model.collectives import node_count
 
 US, GB_PER_S = 1e-6, 1e9
 TREE, RING = 0, 1

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     HARDWARE_AXES,
     SERVER_AXES,
@@ -18,7 +19,6 @@ from dse.model.aggregation.base import (
 )
 from dse.model.aggregation.composed import Software
 from dse.model.arrays import Array, ArrayLike
-from dse.model.collectives import node_count
 from dse.model.links import Network
 
 MEASURED_COSTS = 10  # latency; call, byte and byte beyond the edge of worker, server and cores

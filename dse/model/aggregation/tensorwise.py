@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import overlap
+from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm, node_count
 from dse.model.aggregation.base import (
     HARDWARE_AXES,
     SERVER_AXES,
@@ -22,7 +23,6 @@ from dse.model.aggregation.base import (
     all_finite,
 )
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.collectives import ALGORITHMS, Algorithm, node_count
 from dse.model.compute import Compute, LayerTimes
 from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
 from dse.model.fusion import SLOWED, Fusion, fused

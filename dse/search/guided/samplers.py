@@ -32,7 +32,7 @@ def choose_sampler(wanted: str, budget: int, objectives: int) -> tuple[str, str]
             "sampler gp needs torch: in the clone, pip install -e '.[torch]'; or use tpe"
         )
     if wanted != "auto":
-        return wanted, "as asked"
+        return wanted, "as requested"
     if budget < FEW_TRIALS:
         return "tpe", f"a budget below {FEW_TRIALS} points is less than a few generations"
     if objectives > 2:

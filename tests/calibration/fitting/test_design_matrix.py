@@ -15,7 +15,7 @@ from dse.calibration.fitting.design_matrix import (
     step_bytes,
 )
 from dse.calibration.node_cost import step_cost
-from dse.model.collectives import ALGORITHMS
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.links import StepCost, single_tier
 from tests.calibration.synthetic import sample
 

@@ -71,7 +71,7 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("predict", "fasst", "--ranks", "2", "--bytes", "1"), "did you mean fast"),
         (("predict", "study.yaml", "--ranks", "2", "--bytes", "1"), "has no 'format"),
         (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
-        (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "is no time"),
+        (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "must be positive"),
         (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
         (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1 MiB"),
         (("import", "a.log", "a.log", "--out", "b.json"), "a.log: is given twice"),
@@ -127,12 +127,12 @@ def test_check_names_what_a_profile_cannot_price(folder: Path) -> None:
     study = study.replace("gpus: 8,", "gpus: 4,") + "calibration: [inside]\n"
     (folder / "study.yaml").write_text(study, encoding="utf-8")
     said = "auto-nccl has no price between nodes, since profile inside was measured inside one node"
-    assert f"mind: {said}" in command.dse("check", "study.yaml", cwd=folder).stdout
+    assert f"note: {said}" in command.dse("check", "study.yaml", cwd=folder).stdout
     found = json.loads(command.dse("check", "study.yaml", "--json", cwd=folder).stdout)
     assert found["cautions"][0].startswith(said)
     done = command.dse("run", "study.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert f"Mind: {said}" in done.stdout
+    assert f"Note: {said}" in done.stdout
     report = folder / "reports" / "small"
     assert said in (report / "report.html").read_text(encoding="utf-8")
     assert said in (report / "report.md").read_text(encoding="utf-8")

@@ -37,7 +37,7 @@ TRANSPORT = {"grpc": "grpc", "mpi-ps": "mpi"}
         (["--runner", "mpi-ps", "--servers", "0"], "--servers"),
         (["--runner", "mpi-ps", "--servers", "one"], "--servers"),
         (["--runner", "mpi-ps", "--ranks", "0,1"], "--ranks"),
-        (["--runner", "mpi-ps", "--budget", "nan"], "is no time"),
+        (["--runner", "mpi-ps", "--budget", "nan"], "must be positive"),
         (["--runner", "mpi-ps", "--budget", "3"], "give --budget"),
         (["--runner", "compute", "--name", "a/b"], "is not a file name"),
     ],

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.arrays import Array
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import Link, StepCost
 from tests.model.works import gradients_of
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from tests.model.works import gradients_of
 

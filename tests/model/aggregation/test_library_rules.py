@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import (
     OPENMPI_ROWS,
     Known,
@@ -26,7 +27,6 @@ from dse.model.aggregation.nccl_tuner import (
     GENERATIONS,
     Nccl,
 )
-from dse.model.collectives import ALGORITHMS
 from dse.model.links import Link, Network, StepCost
 from tests.calibration.importers.reference import reference
 

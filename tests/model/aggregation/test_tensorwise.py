@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.tensorwise import FASTER, Approach, allreduce_s, step_s, summed
-from dse.model.collectives import ALGORITHMS
 from dse.model.compute import Compute
 from dse.model.device_buffers import (
     PointerQueries,

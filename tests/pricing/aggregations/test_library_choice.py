@@ -72,7 +72,7 @@ def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path
     assert comm_s(problem, inter_node="10gbe") == comm_s(problem, inter_node="200gbe")
     assert at(problem, inter_node="200gbe").extrapolated is True
     (line,) = [text for text in assumptions(problem) if "auto-nccl" in text]
-    assert "not known" in line
+    assert "does not say how fast" in line
     assert "count as extrapolated" in line
 
 

@@ -233,5 +233,5 @@ def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile
     (name,) = problem.profiles
     found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
     assert all(point.chosen.chosen for point in found.front)
-    (sure,) = [sentence for sentence in answer(found) if sentence.startswith("How sure: ")]
-    assert "by Open MPI's fixed rules (coll/tuned) it is " in sure
+    (sure,) = [sentence for sentence in answer(found) if " confidence" in sentence]
+    assert "according to Open MPI's fixed rules (coll/tuned) it is " in sure

@@ -1,8 +1,4 @@
-"""Where units of work run: in this process, or as Ray tasks on any cluster.
-
-An executor yields units as they finish, in any order. Work is named by unit number: a worker makes
-a unit's boxes itself, so no arrays of points travel.
-"""
+"""Units of work as Ray tasks, on this machine or any cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,52 +17,11 @@ from dse.calibration.runners.ray_session import CONNECT_S, ray_session
 from dse.errors import DseError
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
+from dse.search.executors.executor import Finished
+from dse.search.executors.ray_lots import Begun, Lots, Nodes
+from dse.search.executors.ray_worker import Lot, lot_task
 from dse.search.fingerprint import installation
 from dse.search.pareto import Front
-from dse.search.ray_lots import Begun, Lots, Nodes
-from dse.search.ray_worker import Lot, lot_task
-from dse.search.tally import Tally
-
-
-class Finished(NamedTuple):
-    """A unit of work with its tally. attempts: how often it was begun; more than once where a
-    worker or a node was lost.
-    """
-
-    unit: int
-    tally: Tally
-    attempts: int = 1
-
-
-class Executor(Protocol):
-    """Runs units of the exhaustive search."""
-
-    name: str
-
-    def run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
-        """Yield every unit once. ``known``: a front of points that need not be found again."""
-        ...
-
-    def close(self) -> None:
-        """Release workers."""
-        ...
-
-
-class LocalExecutor:
-    """One unit after the other in this process."""
-
-    name = "local"
-
-    def run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
-        """Units in the order given; each knows the front of those before it."""
-        front = known
-        for unit in units:
-            tally = exhaustive.search(problem, exhaustive.unit_boxes(problem.space, unit), front)
-            front = pareto.merge([front, tally.front])
-            yield Finished(unit, tally)
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 class RayExecutor:
@@ -99,7 +54,7 @@ class RayExecutor:
         except (ConnectionError, errors.RayError) as cause:
             self._check_head()
             said = str(cause).strip().partition("\n")[0]
-            raise DseError(f"Ray failed: {said}; go on with --resume") from cause
+            raise DseError(f"Ray failed: {said}; continue with --resume") from cause
 
     def _run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
         ray, front, rival = self._ray, known, _sent(known)
@@ -152,14 +107,14 @@ class RayExecutor:
             said = str(cause).strip().partition("\n")[0]
             raise DseError(
                 f"unit of work {lot[0].unit} was lost {lot[0].attempt} times with its worker: "
-                f"{said}; go on with --resume"
+                f"{said}; continue with --resume"
             ) from cause
         if isinstance(found, Lot):
             return found
         node, why = found
         raise DseError(
             f"node {node} of the Ray cluster {why}: its prices might be others; install the same "
-            "dse and catalogue on every node and go on with --resume"
+            "dse and catalogue on every node and continue with --resume"
         )
 
     def _check_head(self) -> None:
@@ -170,7 +125,7 @@ class RayExecutor:
                 host, port = self._head
                 raise DseError(
                     f"the head of the Ray cluster at {host}:{port} is lost; finished work is in "
-                    "the log: go on with --resume, on another cluster with --address, or here "
+                    "the log: continue with --resume, on another cluster with --address, or here "
                     "with --executor local"
                 )
             time.sleep(self.LOOK_S)
@@ -203,27 +158,3 @@ def _sent(front: Front) -> bytes:
     nothing = np.zeros(0, dtype=np.int64)
     ties = np.zeros(len(front), dtype=np.int64)
     return pickle.dumps(replace(front, ties=ties, indices=(nothing,) * len(front)))
-
-
-class Executors:
-    """What studies ask for, opened when first asked for: one is open, for all that ask alike."""
-
-    def __init__(self) -> None:
-        self._asked: tuple[bool, str | None] | None = None
-        self._open: Executor | None = None
-
-    def get(self, kind: str, address: str | None) -> Executor:
-        """``local``, ``ray``, or ``auto``: Ray only where a cluster is named."""
-        ray = kind == "ray" or (kind == "auto" and address not in (None, "auto"))
-        asked = (ray, address if ray else None)
-        if self._open is None or self._asked != asked:
-            self.close()
-            self._open = RayExecutor(address) if ray else LocalExecutor()
-            self._asked = asked
-        return self._open
-
-    def close(self) -> None:
-        """Close what is open."""
-        if self._open is not None:
-            self._open.close()
-        self._open = None

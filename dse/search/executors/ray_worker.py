@@ -30,7 +30,7 @@ def lot_task() -> Callable[[list[Any], list[int], bytes], Lot | tuple[str, str]]
 
     def search_units(held: list[Any], units: list[int], rival: bytes) -> Any:
         try:
-            from dse.search.ray_worker import search_lot
+            from dse.search.executors.ray_worker import search_lot
         except ImportError as cause:
             import socket
 

@@ -1,4 +1,4 @@
-"""dse.pricing.quantities: quantities that follow from others."""
+"""dse.pricing.evaluation: quantities that follow from others."""
 
 from __future__ import annotations
 

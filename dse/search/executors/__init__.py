@@ -1,0 +1,33 @@
+"""Where units of work run: one file an executor, and :class:`Executors` that opens them by name."""
+
+from __future__ import annotations
+
+from dse.search.executors.executor import Executor, Finished
+from dse.search.executors.local import LocalExecutor
+from dse.search.executors.ray_executor import RayExecutor
+
+__all__ = ["Executor", "Executors", "Finished", "LocalExecutor", "RayExecutor"]
+
+
+class Executors:
+    """What studies ask for, opened when first asked for: one is open, for all that ask alike."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[bool, str | None] | None = None
+        self._open: Executor | None = None
+
+    def get(self, kind: str, address: str | None) -> Executor:
+        """``local``, ``ray``, or ``auto``: Ray only where a cluster is named."""
+        ray = kind == "ray" or (kind == "auto" and address not in (None, "auto"))
+        asked = (ray, address if ray else None)
+        if self._open is None or self._asked != asked:
+            self.close()
+            self._open = RayExecutor(address) if ray else LocalExecutor()
+            self._asked = asked
+        return self._open
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._open is not None:
+            self._open.close()
+        self._open = None

@@ -1,0 +1,27 @@
+"""The Python that docs/python.md shows works, block after block."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M)
+
+
+def test_the_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    for number, block in enumerate(BLOCKS, 1):
+        exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)
+
+
+def test_every_public_name_is_told() -> None:
+    import dse
+
+    page = PAGE.read_text(encoding="utf-8")
+    told = {name for name in dse.__all__ if re.search(rf"\b{name}\b", page)}
+    assert set(dse.__all__) - told <= {"__version__"}
