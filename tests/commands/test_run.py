@@ -13,7 +13,7 @@ from tests.commands.command import dse, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
-MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated"]
+MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated", "evidence"]
 
 
 def test_a_run_writes_its_report_and_nothing_else(ran: tuple[Path, str]) -> None:
