@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dse import catalog
 from tests.commands.command import dse, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
@@ -26,7 +27,8 @@ def test_a_run_ends_with_the_answer_in_words(ran: tuple[Path, str]) -> None:
     folder, printed = ran
     found = document(folder)
     best = found["recommended"]
-    assert f"{best['gpus']} x {best['config']['accelerator']}" in printed
+    title = catalog.accelerator(best["config"]["accelerator"]).title
+    assert f"Recommended: {best['gpus']} x {title}" in printed
     assert "as fast as the baseline" in printed
     assert "within 5 %" in printed
     assert printed.splitlines()[-1] == "Report: reports/small/report.html"
@@ -167,7 +169,7 @@ def test_a_finished_run_is_not_searched_again(tmp_path: Path) -> None:
     before = files(report)
     again = dse("run", "study.yaml", "--resume", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert "this search is finished" in again.stdout
+    assert "this search was finished before; its report is unchanged" in again.stdout
     assert again.stdout.endswith(first.stdout[first.stdout.index("Recommended") :])
     assert files(report) == before
     (report / "front.csv").unlink()
