@@ -251,9 +251,9 @@ def evidence_lines(document: RunDocument) -> list[str]:
         lines.append("Every point of the front that communicates lies inside the measured range.")
     elif near or far:
         lines.append(
-            f"Of the front points that a profile prices, {count(inside)} are inside the measured "
-            f"range, {count(near)} near it (at most one doubling beyond) and {count(far)} far "
-            "outside it, where intervals are only a guide."
+            f"Front points that a profile prices: {count(inside)} inside the measured range, "
+            f"{count(near)} near it (at most one doubling beyond), {count(far)} far outside it, "
+            "where intervals are only a guide."
         )
         lines.append(document.extrapolated.why)
     if not document.calibration:
