@@ -89,7 +89,7 @@ def test_the_evidence_of_a_front_adds_up() -> None:
     catalogue, grades, reason = graded("inside", "near", "near", "far", "catalogue", "silent")
     assert catalogue.startswith("1 of 6 front points are priced from the catalogue alone")
     assert "1 inside the measured range, 2 near it (at most one doubling beyond)" in grades
-    assert "and 1 far outside it" in grades
+    assert ", 1 far outside it" in grades
     assert reason == why
     (all_of_it,) = graded("catalogue", "silent")
     assert all_of_it.startswith("No communication of the front was measured")
