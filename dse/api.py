@@ -17,7 +17,7 @@ from dse.prices import Prices, labels, price
 from dse.pricing.load import known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis
-from dse.study.assign import value_of
+from dse.study.set_option import value_of
 from dse.yaml_source import parse_yaml
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.pricing import constraints
 from dse.pricing.load import known_names
-from dse.pricing.points import Coordinate
+from dse.pricing.point_arrays import Coordinate
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import interval
 from dse.study import QUANTITIES, Value
-from dse.study.assign import value_of
+from dse.study.set_option import value_of
 
 Column: TypeAlias = NDArray[Any]
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}

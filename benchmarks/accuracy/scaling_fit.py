@@ -34,7 +34,7 @@ from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
-from dse.pricing.points import DEFAULT_BUCKET_BYTES
+from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import model_layers
 
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s

@@ -31,7 +31,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
     from dse.pricing import load
     from dse.pricing.idle_axes import check_given
     from dse.report.points import explained
-    from dse.study.assign import OPTION, assigned
+    from dse.study.set_option import OPTION, assigned
 
     problem = load.load(study)
     values: dict[str, Value | None] = dict(problem.study.baseline.values)

@@ -13,7 +13,7 @@ from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
 from dse.model.precision import PRECISIONS
 from dse.pricing.aggregations import ruling, serving
 from dse.pricing.load import load
-from dse.pricing.points import DEFAULT_BUCKET_BYTES
+from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 
 

@@ -21,7 +21,7 @@ from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import hardware
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.points import Coordinate, Points, listed
+from dse.pricing.point_arrays import Coordinate, Points, listed
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import Box, Space

@@ -15,7 +15,7 @@ from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
-from dse.pricing.points import Points
+from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import interval
 from dse.report.design_point import (

@@ -11,7 +11,7 @@ the network, which are the dearest ones, and depend on fewer axes.
 from __future__ import annotations
 
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.points import Points
+from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.study import Study
 from dse.study.quantities import QUANTITIES

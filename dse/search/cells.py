@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.model.arrays import Mask
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.points import Coordinate, Points
+from dse.pricing.point_arrays import Coordinate, Points
 from dse.pricing.problem import Problem
 from dse.search.pareto import Indices
 from dse.study import Value

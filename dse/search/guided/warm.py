@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dse.errors import StudyError
 from dse.search.guided.points import Point, Points, size
 from dse.study import Value
-from dse.study.assign import assigned
 from dse.study.names import Names
+from dse.study.set_option import assigned
 
 
 def mapped(
