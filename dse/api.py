@@ -12,12 +12,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from dse.errors import DseError
-from dse.prices import Prices, labels, price
+from dse.prices import Prices, axis_value, labels, price
 from dse.pricing.load import known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis
-from dse.study.set_option import value_of
 from dse.yaml_source import parse_yaml
 
 if TYPE_CHECKING:
@@ -149,9 +150,8 @@ class Study:
         """
         from dse.report.points import explained
 
-        study, names = self.problem.study, known_names()
-        given = {axis: value_of(study, axis, str(v), names, "point") for axis, v in point.items()}
-        values = self.problem.applicable({**study.baseline.values, **given})
+        given = {axis: axis_value(self.problem, axis, v, "point") for axis, v in point.items()}
+        values = self.problem.applicable({**self.problem.study.baseline.values, **given})
         return Explanation(explained(self.problem, values))
 
 
@@ -282,7 +282,9 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
 
 
 def _plain(value: Any) -> Any:
-    """Mappings, lists and paths as YAML has them."""
+    """Mappings, lists, arrays and paths as YAML has them."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | range):

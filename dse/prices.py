@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import isnan
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,7 +150,8 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
         raise StudyError("points", 0, 0, what, "give columns by axis, or a list of mappings")
     found: dict[str, Any] = {}
     lengths: dict[str, int] = {}
-    for name, column in columns.items():
+    for name, given in columns.items():
+        column = given.item() if isinstance(given, np.ndarray) and not given.ndim else given
         if isinstance(column, str) or not hasattr(column, "__len__"):
             found[name] = column
             continue
@@ -192,7 +194,7 @@ def _coordinates(problem: Problem, columns: Mapping[str, Any], count: int) -> di
 def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordinate:
     """One axis: every distinct value is read once."""
     if isinstance(column, str) or not hasattr(column, "__len__"):
-        return Coordinate((_value(problem, name, column),), np.zeros(count, dtype=np.int64))
+        return Coordinate((axis_value(problem, name, column),), np.zeros(count, dtype=np.int64))
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
         distinct, at = _numbers(column)
     else:
@@ -200,7 +202,7 @@ def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordin
         places = {value: at for at, value in enumerate(dict.fromkeys(texts))}
         distinct = tuple(places)
         at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
-    return Coordinate(tuple(_value(problem, name, value) for value in distinct), at)
+    return Coordinate(tuple(axis_value(problem, name, value) for value in distinct), at)
 
 
 def _numbers(column: Column) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
@@ -219,22 +221,22 @@ def _numbers(column: Column) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     return tuple(values.tolist()), at.astype(np.int64)
 
 
-def _value(problem: Problem, axis: str, value: Any) -> Value | None:
-    """What a user's value of an axis means."""
+def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:
+    """What a user's value of an axis means; None for a blank. place: where errors say it is."""
     if value is _BASELINE:
         return problem.study.baseline.values.get(axis)
     known = problem.study.axis(axis)
-    if value is None or value == "":
+    if value is None or value == "" or (isinstance(value, float) and isnan(value)):
         if known is None or any(axis == condition.axis for condition in problem.study.conditions):
             return None
-        raise StudyError("points", 0, 0, f"{axis} has no value", "give one, or leave the axis out")
+        raise StudyError(place, 0, 0, f"{axis} has no value", "give one, or leave the axis out")
     if known is not None and not isinstance(value, str) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if known is not None and (text := str(value)) in known.labels:
         return known.values[known.labels.index(text)]
-    return value_of(problem.study, axis, str(value), known_names(), "points")
+    return value_of(problem.study, axis, str(value), known_names(), place)
 
 
 def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Coordinate:

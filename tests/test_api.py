@@ -211,3 +211,21 @@ def test_nothing_feasible_and_wrong_options_are_raised(tmp_path: Path, empty: Pa
     with pytest.raises(DseError, match="engine"):
         impossible.search(engine="clever")
     assert not [*empty.iterdir()]
+
+
+def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> None:
+    point = {"aggregation": "ring-mpi", "gpus": 8}
+    said = str(small.explain(point))
+    assert str(small.explain({**point, "ps_servers": None})) == said
+    assert str(small.explain({**point, "ps_servers": ""})) == said
+    with pytest.raises(StudyError, match="point: gpus has no value"):
+        small.explain({"gpus": None})
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    source = yaml.safe_load(studies.written(tmp_path).read_text())
+    source["space"]["gpus"] = np.array([8, 16])
+    source["space"]["batch_per_gpu"] = [np.int64(64)]
+    source["baseline"].update(gpus=8, batch_per_gpu=64)
+    found = dse.load_study(source)
+    assert (found.axes["gpus"], found.axes["batch_per_gpu"]) == (("8", "16"), ("64",))

@@ -309,3 +309,14 @@ def test_what_cannot_be_priced_names_the_argument(small: dse.Study, points: Any,
         small.price(points)
     assert str(found.value).startswith(said)
     assert "\n" not in str(found.value)
+
+
+def test_a_blank_of_a_data_frame_is_a_blank(small: dse.Study) -> None:
+    names = {"aggregation": ["ring-mpi", "ps-grpc"]}
+    blank, frame = (small.price({**names, "ps_servers": servers})
+                    for servers in ([None, 2], np.array([np.nan, 2.0])))  # fmt: skip
+    same(blank, frame)
+
+
+def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
+    same(small.price({"gpus": np.array(8)}), small.price({"gpus": 8}))

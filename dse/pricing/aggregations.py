@@ -44,7 +44,7 @@ from dse.model.aggregation.library_rules import (
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
-from dse.model.arrays import Array
+from dse.model.arrays import Array, Mask
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER
@@ -142,11 +142,12 @@ class Factory:
         """An aggregation over a transport by all profiles that price it, or by none."""
         library = ruling(algorithm, transport.name, self.profiles.values())
         if library is not None:
-            return self._ruled(library, algorithm, transport)
+            model, evidence = self._ruled(library, transport)
+            return self._kept(model, algorithm, transport), evidence
         candidates = self.candidates(algorithm, transport.name)
         parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
         if not parts or all(self._fabrics(profile) for profile in candidates):
-            parts.append(self._without_profile(algorithm, transport))
+            parts.append(self._elsewhere(algorithm, transport, alone=not parts))
         if len(parts) == 1:
             model, evidence = parts[0]
         else:
@@ -161,9 +162,7 @@ class Factory:
             )
         return self._kept(model, algorithm, transport), evidence
 
-    def _ruled(
-        self, library: str, algorithm: str, transport: Transport
-    ) -> tuple[Bucketed, Evidence]:
+    def _ruled(self, library: str, transport: Transport) -> tuple[Bucketed, Evidence]:
         """By the rules of a library, whatever prices the algorithms that they choose."""
         rules = RULES[library]
         parts = {
@@ -174,14 +173,22 @@ class Factory:
             {name: part[0] for name, part in parts.items()},
             leading_axes=1 if self.draws else 0,
         )
-        evidence = OfRules(model, {name: part[1] for name, part in parts.items()})
-        return self._kept(model, algorithm, transport), evidence
+        return model, OfRules(model, {name: part[1] for name, part in parts.items()})
 
-    def _without_profile(self, algorithm: str, transport: Transport) -> tuple[Bucketed, Evidence]:
-        """By the catalogue alone."""
+    def _elsewhere(
+        self, algorithm: str, transport: Transport, alone: bool
+    ) -> tuple[Bucketed, Evidence]:
+        """On the networks that no profile is for: by a library's rules, or the catalogue alone.
+
+        alone: whether that is everywhere.
+        """
+        general = [profile for profile in self.profiles.values() if not self._fabrics(profile)]
+        library = ruling(algorithm, transport.name, general)
+        if library is not None:
+            return self._ruled(library, transport)
         evidence = Unmeasured(unmeasured(algorithm, transport.name))
         if algorithm == AUTO or algorithm in BY_NAME:
-            return Unknown(AggregationName(algorithm, transport.name)), evidence
+            return Unknown(AggregationName(algorithm, transport.name), alone), evidence
         software = self._software(algorithm, transport, None)
         if algorithm == PARAMETER_SERVER:
             return ParameterServer(software), evidence
@@ -286,19 +293,25 @@ class Factory:
 
         One with fits prices every named algorithm, one with ``network`` fits those that it was
         measured with between nodes, one with an ``auto`` part the library's choice. Parameter
-        servers that were measured come before what fits of allreduce say of them.
+        servers that were measured come before what fits of allreduce say of them, on the networks
+        that they are for.
         """
         if algorithm in BY_NAME:
             return ()  # rules choose, whatever was measured
         profiles = self.profiles.values()
+        served: tuple[Profile, ...] = ()
+        taken: frozenset[str] = frozenset()
         if algorithm == PARAMETER_SERVER:
             served = tuple(profile for profile in profiles if transport in profile.ps)
-            if served:
+            if any(not self._fabrics(profile) for profile in served):
                 return served
-        return tuple(
+            taken = frozenset().union(*(self._fabrics(profile) for profile in served))
+        return served + tuple(
             profile
             for profile in profiles
             if profile.transport == transport
+            and all(profile is not other for other in served)
+            and not (taken & self._fabrics(profile))
             and (
                 profile.auto is not None
                 if algorithm == AUTO
@@ -444,9 +457,13 @@ class Remembered(Bucketed):
 
 @dataclass(frozen=True)
 class Unknown(Bucketed):
-    """What nobody can price: the choice of a library of which neither rules nor runs are known."""
+    """What nobody can price: the choice of a library of which neither rules nor runs are known.
+
+    alone: whether that holds everywhere, so that there is nothing to price; else points have none.
+    """
 
     name: AggregationName
+    alone: bool = True
 
     @property
     def axes(self) -> frozenset[str]:
@@ -454,12 +471,18 @@ class Unknown(Bucketed):
         return frozenset()
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """Raises OutsideCalibration."""
-        del message_bytes, gradients, layout
+        """NaN; raises OutsideCalibration where there is nothing to price."""
+        if not self.alone:
+            return np.full((1,) * max(message_bytes.ndim, layout.rank), np.nan)
+        del gradients
         raise OutsideCalibration(
             f"{self.name}: neither rules nor a profile say what the library chooses there; "
             "name an algorithm such as ring, or fit a log of it"
         )
+
+    def priced(self, layout: Layout) -> Mask:
+        """Nowhere."""
+        return np.zeros((1,) * layout.rank, dtype=bool)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
         """Never."""

@@ -101,6 +101,26 @@ def test_the_catalogue_prices_networks_that_no_profile_is_for(tmp_path: Path) ->
     assert comm_s(only, gpus=64, inter_node="200gbe") == comm_s(bare, gpus=64, inter_node="200gbe")
 
 
+@pytest.mark.parametrize("links", ["ib-hdr, 200gbe", "200gbe, ib-hdr"])
+def test_rules_choose_on_networks_that_no_profile_is_for(tmp_path: Path, links: str) -> None:
+    text = STUDY.replace("ib-hdr, 200gbe", links)
+    only, bare = (
+        load(studies.written(tmp_path, text.format(calibration=named, aggregation="auto-nccl")))
+        for named in ("{ib-hdr: polaris-ofi}", "[]")
+    )
+    at = {"gpus": 64, "accelerator": "a100-sxm4-40gb"}
+    assert priced_by(only, **at, inter_node="ib-hdr") == "polaris-ofi"
+    assert priced_by(only, **at, inter_node="200gbe") is None
+    found = comm_s(only, **at, inter_node="200gbe")
+    assert np.isfinite(found)
+    assert found == comm_s(bare, **at, inter_node="200gbe")
+    points = [only.space.point(index) for index in range(only.space.size)]
+    alone = [float(only.point(point)["step"][0]) for point in points]
+    (box,) = only.space.boxes(1 << 20)
+    grid = np.broadcast_to(only.box(box)["step"], box.shape).ravel()
+    np.testing.assert_array_equal(grid, alone)
+
+
 def test_a_grid_and_a_company_have_the_prices_of_each_point(tmp_path: Path) -> None:
     both = problem(tmp_path, "[aws-p5-efa, aws-p5-node, a100-node]")
     points = [both.space.point(index) for index in range(both.space.size)]
