@@ -138,7 +138,11 @@ class Study:
                 self.problem, plan.engine, where, None, lambda *_: None, plan.budget, plan.seed,
                 plan.reason, Guide(plan.sampler),
             )  # fmt: skip
-        return Result(self, outcome, plan.seed, time.perf_counter() - started)
+        given = {"engine": engine, "executor": executor, "address": address, "budget": budget,
+                 "seed": plan.seed, "sampler": sampler}  # fmt: skip
+        asked = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        call = f"dse.load_study({self.problem.study.path!r}).search({asked})"
+        return Result(self, outcome, plan.seed, time.perf_counter() - started, call)
 
     def explain(self, point: Mapping[str, Any]) -> Explanation:
         """Every term of one point's price; what it leaves out is the baseline's.
@@ -181,13 +185,15 @@ class Explanation:
 class Result:
     """A finished search of a study.
 
-    outcome: what was found, as the rest of dse knows it. elapsed_s: how long that took.
+    outcome: what was found, as the rest of dse knows it. elapsed_s: how long that took. call: what
+    was asked, as Python.
     """
 
     study: Study
     outcome: Outcome
     seed: int
     elapsed_s: float
+    call: str
 
     @cached_property
     def document(self) -> RunDocument:
@@ -195,9 +201,8 @@ class Result:
         from dse.commands.plan import profile_paths
         from dse.report import assembly
 
-        command = f"dse.load_study({self.study.problem.study.path!r}).search(seed={self.seed})"
         paths = profile_paths(self.study.problem)
-        return assembly.build(self.outcome, command, self.seed, self.elapsed_s, paths)
+        return assembly.build(self.outcome, self.call, self.seed, self.elapsed_s, paths)
 
     @cached_property
     def front(self) -> Prices:

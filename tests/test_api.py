@@ -229,3 +229,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     source["baseline"].update(gpus=8, batch_per_gpu=64)
     found = dse.load_study(source)
     assert (found.axes["gpus"], found.axes["batch_per_gpu"]) == (("8", "16"), ("64",))
+
+
+def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:
+    found = small.search(engine="guided", budget=60, seed=3, sampler="random").document
+    assert found.command.endswith(".search(engine='guided', budget=60, seed=3, sampler='random')")
