@@ -26,7 +26,7 @@ from tests.processes import children, disturbed
 
 @pytest.mark.parametrize("bad", [{"device": "tpu"}, {"budget_s": 0.0}, {"budget_s": float("nan")}])
 def test_bad_arguments_are_refused_before_anything_starts(bad: dict[str, object]) -> None:
-    with pytest.raises(MeasurementError, match=r"give for example 20|use cpu or cuda"):
+    with pytest.raises(MeasurementError, match=r"write for example 20|use cpu or cuda"):
         measure_speed(**{"budget_s": 5.0, "name": "here", **bad})
 
 
