@@ -22,6 +22,7 @@ from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import UNLIKE, octaves_outside
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
+from dse.model.aggregation.by_layout import joined
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import LibraryRules
@@ -540,12 +541,7 @@ class ByLayoutEvidence:
         return self._joined(layout, lambda part: part.log_spread(gradients, layout))
 
     def _joined(self, layout: Surroundings, read: Callable[[Evidence], Any]) -> Array:
-        which = self.which(layout)
-        first, *others = np.unique(which)
-        found = np.asarray(read(self.parts[first]), dtype=np.float64)
-        for at in others:
-            found = np.where(which == at, read(self.parts[at]), found)
-        return found
+        return joined(self.which(layout), lambda at: read(self.parts[at]))
 
 
 def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:

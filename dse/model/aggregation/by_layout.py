@@ -57,9 +57,13 @@ class ByLayout(Bucketed):
         return part.choices(gradients, layout)
 
     def _joined(self, layout: Layout, read: Callable[[Bucketed], Any]) -> Array:
-        which = self.which(layout)
-        first, *others = np.unique(which)
-        found = np.asarray(read(self.parts[first]), dtype=np.float64)
-        for at in others:
-            found = np.where(which == at, read(self.parts[at]), found)
-        return found
+        return joined(self.which(layout), lambda at: read(self.parts[at]))
+
+
+def joined(which: NDArray[np.intp], read: Callable[[int], Any]) -> Array:
+    """What ``read`` gives for each position in ``which``, by point; of no other position."""
+    first, *others = np.unique(which)
+    found = np.asarray(read(first), dtype=np.float64)
+    for at in others:
+        found = np.where(which == at, read(at), found)
+    return found
