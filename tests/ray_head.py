@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dse.calibration.runners.launch import end_session
+from dse.calibration.runners.mpirun import end_session
 
 
 def free_ports() -> tuple[int, int]:

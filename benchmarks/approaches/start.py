@@ -16,7 +16,7 @@ from benchmarks.approaches.cells import (
 from benchmarks.lab.network import INTERFACE, Lab
 from benchmarks.lab.openmpi import mpirun_inside, on_hosts
 from dse.calibration.runners import grpc_ps, mpi_ps
-from dse.calibration.runners.launch import find_mpirun, run_ranks
+from dse.calibration.runners.mpirun import find_mpirun, run_ranks
 from dse.calibration.runners.processes import Record, run_processes, worker_command
 
 WORKER = Path(__file__).with_name("mpi_worker.py")

@@ -18,8 +18,8 @@ from dse.calibration.experiment import (
     this_machine,
     write_experiment,
 )
-from dse.calibration.runners.launch import run_ranks
 from dse.calibration.runners.mpi import task_of
+from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import PING_PONG, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of

@@ -22,7 +22,7 @@ from benchmarks.lab.measure import (
 )
 from benchmarks.lab.network import INTERFACE, Lab, network
 from dse.calibration.experiment import Experiment, this_machine, today
-from dse.calibration.runners import grpc_ps, torch_gloo
+from dse.calibration.runners import grpc_ps, torch_distributed
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ps_plan import PsPlan
 from dse.version import __version__
@@ -56,8 +56,8 @@ def measure_gloo(start: Start, folder: Path = RESULTS) -> Experiment:
 
 def gloo(lab: Lab, plan: MeasurePlan, budget_s: float, name: str = GLOO) -> Experiment:
     """Measure allreduce by torch and gloo, one rank a host."""
-    hosts = [torch_gloo.Host(tuple(lab.prefix(i)), lab.address(i)) for i in range(lab.hosts)]
-    found = torch_gloo.measure_torch(
+    hosts = [torch_distributed.Host(tuple(lab.prefix(i)), lab.address(i)) for i in range(lab.hosts)]
+    found = torch_distributed.measure_torch(
         plan,
         budget_s,
         name,

@@ -24,8 +24,8 @@ from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.by_layout import joined
 from dse.model.aggregation.composed import Software
-from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import LibraryRules
+from dse.model.aggregation.measured_library import MeasuredLibrary
 from dse.model.arrays import Array, Mask
 
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
@@ -295,7 +295,7 @@ class OfLibraryChoice(Checked):
     """What a library chose by itself, as a profile measured it."""
 
     profile: Profile
-    aggregation: LibraryChoice
+    aggregation: MeasuredLibrary
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""

@@ -11,7 +11,7 @@ from pydantic import Field
 from dse.calibration.experiment import STRICT, Count, NonNegative
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE
 from dse.model.aggregation.algorithms import node_count
-from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost
+from dse.model.aggregation.measured_library import Anchor, Composition, LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
 
 AUTO = "auto"
@@ -19,7 +19,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class LibraryFit:
-    """A fitted :class:`~dse.model.aggregation.library_choice.LibraryCost` and how far off it is.
+    """A fitted :class:`~dse.model.aggregation.measured_library.LibraryCost` and how far off it is.
 
     coefficients, low, high: value and 90 % interval of each, in the order of ``library.terms``.
     ranks_per_node: least and largest measured. error, error_p90: median and 90th percentile of the

@@ -30,7 +30,7 @@ PER_BYTE = "per byte"
 TIERS = (
     "inside a node",
     "between nodes",
-)  # as ``library_choice.terms``
+)  # as ``measured_library.terms``
 COSTS = ("latency", *(f"{who}, {what}" for who in ("worker", "server", "cores")
                       for what in ("per call", "per byte", "per byte beyond")))  # fmt: skip
 
@@ -207,7 +207,7 @@ def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
     """What is not free, with names, 90 % intervals and units.
 
     What a byte costs is given for each range of sizes: the sum of the coefficients that count there
-    (see ``library_choice.terms``), with the sums of their ends, which is at most the interval.
+    (see ``measured_library.terms``), with the sums of their ends, which is at most the interval.
     """
     edges = [size_text(edge) for edge in fit.edges_bytes]
     more = [f"from {edge}" for edge in edges]

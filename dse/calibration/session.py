@@ -13,7 +13,6 @@ from dse.calibration.experiment import Experiment, write_experiment
 from dse.calibration.runners.budget import Progress
 from dse.calibration.runners.compute_speed import measure_speed
 from dse.calibration.runners.hosts import Hosts, read_hosts
-from dse.calibration.runners.launchers import TORCHRUN, Started
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.parameter_servers import (
     GRPC,
@@ -23,6 +22,7 @@ from dse.calibration.runners.parameter_servers import (
     server_plan,
 )
 from dse.calibration.runners.plan import DEFAULT_RANKS, DEFAULT_SIZES, MeasurePlan, counts_up_to
+from dse.calibration.runners.started_rank import TORCHRUN, Started
 from dse.errors import MeasurementError, OutputError, StudyError
 
 COMPUTE = "compute"
@@ -147,7 +147,7 @@ def _measured(
 ) -> Experiment:
     link: dict[str, Any] = {"link": place.link, "link_bytes_per_s": place.link_bytes_per_s}
     if place.runner == "torch":
-        from dse.calibration.runners.torch_gloo import measure_torch
+        from dse.calibration.runners.torch_distributed import measure_torch
 
         return measure_torch(plan, budget_s, name, progress, **link)
     if place.runner == "ray":
@@ -187,7 +187,7 @@ def calibrate_as_rank(
     link = (place.link, place.link_bytes_per_s)
     if me.by == TORCHRUN:
         try:
-            from dse.calibration.runners.torch_gloo import measure_as_rank
+            from dse.calibration.runners.torch_distributed import measure_as_rank
         except ImportError as cause:
             raise MeasurementError(f"cannot measure under torchrun: {cause}") from None
         found = measure_as_rank(plan, budget_s, name, progress, *link)

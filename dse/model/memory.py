@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
-from dse.model.compute import Layers
+from dse.model.compute import Device, Layers
 from dse.model.precision import Precision
 
 # CUDA context, library handles and workspaces. Recalled, not checked against a document.
@@ -25,3 +25,10 @@ def needed_bytes(
     fixed = layers.total_params * (per_param + np.asarray(state_bytes)) + WORKSPACE_BYTES
     kept = layers.activation_elems * precision.activation_bytes
     return np.asarray(fixed + np.asarray(batch) * kept)
+
+
+def slack_bytes(
+    layers: Layers, device: Device, batch: ArrayLike, precision: Precision, state_bytes: ArrayLike
+) -> Array:
+    """Bytes of the accelerator's memory left over; negative means it does not fit."""
+    return np.asarray(device.memory_bytes - needed_bytes(layers, batch, precision, state_bytes))

@@ -7,7 +7,6 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dse.model import memory
 from dse.model.aggregation.base import Aggregation, Gradients, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
@@ -157,13 +156,4 @@ def in_turn(passes: Compute, comm_s: Array, loading_s: Array, update_s: Array) -
     step = comm_s + (passes.forward_s + update_s + passes.backward_s + loading_s)
     return StepTime(
         passes.forward_s, passes.backward_s, loading_s, comm_s, loading_s, update_s, step
-    )
-
-
-def memory_slack_bytes(
-    layers: Layers, device: Device, batch: ArrayLike, precision: Precision, state_bytes: ArrayLike
-) -> Array:
-    """Bytes of the accelerator's memory left over; negative means it does not fit."""
-    return np.asarray(
-        device.memory_bytes - memory.needed_bytes(layers, batch, precision, state_bytes)
     )

@@ -30,7 +30,6 @@ from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
 from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.aggregation.library_choice import LibraryChoice
 from dse.model.aggregation.library_rules import (
     AUTO,
     BY_NAME,
@@ -41,6 +40,7 @@ from dse.model.aggregation.library_rules import (
     RulesOf,
     mpi_library,
 )
+from dse.model.aggregation.measured_library import MeasuredLibrary
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
@@ -206,7 +206,7 @@ class Factory:
     ) -> tuple[Bucketed, Evidence]:
         if algorithm == AUTO:
             assert profile.auto is not None
-            choice = LibraryChoice(
+            choice = MeasuredLibrary(
                 profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
                 transport.reaches_device,
             )  # fmt: skip

@@ -16,7 +16,7 @@ from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.caveats import why_unpriced
 from dse.pricing.idle_axes import check_axes
-from dse.pricing.library_choices import check_choices
+from dse.pricing.known_libraries import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study

@@ -18,7 +18,7 @@ from dse.calibration import Profile
 from dse.calibration.evidence import SAME_SPEED
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.catalog import PriceList
-from dse.model import compute, money, overlap, precision, step
+from dse.model import compute, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
 from dse.model.aggregation.tensorwise import FUSION_AXES
@@ -585,7 +585,7 @@ class Points:
             nics_per_node=self.rails,
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,
-            memory_slack_bytes=step.memory_slack_bytes(
+            memory_slack_bytes=memory.slack_bytes(
                 layers, self.device, self.batch, self.precision, self.state_bytes
             ),
             priced=self.priced,

@@ -10,7 +10,7 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import serving
-from dse.pricing.library_choices import MOST_NAMES, measured_choices
+from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.pai_assumptions import CLOSED_LINES

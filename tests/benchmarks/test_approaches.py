@@ -12,7 +12,7 @@ from benchmarks.approaches import cells, judge, model, results
 from benchmarks.approaches.cells import APPROACHES, FAST_MBPS, LARGE, SMALL, STARTS, Cell
 from benchmarks.approaches.rounds import FusionBuffer, Gradients, timed
 from benchmarks.approaches.start import WORKER, run_start
-from dse.calibration.runners.launch import find_mpirun, run_ranks
+from dse.calibration.runners.mpirun import find_mpirun, run_ranks
 from dse.calibration.runners.timing import Floats, WrongSum, pattern
 from dse.errors import MeasurementError
 

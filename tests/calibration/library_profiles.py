@@ -13,7 +13,7 @@ from dse.calibration import Profile, write_profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.profile import Point
-from dse.model.aggregation.library_choice import Anchor
+from dse.model.aggregation.measured_library import Anchor
 
 SIZES = tuple(1024 * 4**k for k in range(10))
 LAYOUTS = ((8, 4), (32, 4))  # ranks, ranks per node

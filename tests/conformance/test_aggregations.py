@@ -33,13 +33,13 @@ from dse.model.aggregation.base import (
 )
 from dse.model.aggregation.by_layout import ByLayout
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.aggregation.library_choice import (
+from dse.model.aggregation.library_rules import LibraryRules
+from dse.model.aggregation.measured_library import (
     FAMILIES,
     Composition,
-    LibraryChoice,
     LibraryCost,
+    MeasuredLibrary,
 )
-from dse.model.aggregation.library_rules import LibraryRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
 from dse.model.compute import Device, Layers
@@ -108,7 +108,8 @@ def by_library(family: str, **changes: float) -> Case:
         del layout
         return tuple(gradients.message_bytes >= RING_FROM)  # where its ring carries less
 
-    return Case(f"choice of {family} {changes}", LibraryChoice(cost, LINK / 0.9, 0.9, True), regime)
+    model = MeasuredLibrary(cost, LINK / 0.9, 0.9, True)
+    return Case(f"choice of {family} {changes}", model, regime)
 
 
 def by_rules(algorithm: str, transport: str) -> Case:
@@ -319,7 +320,7 @@ def test_what_has_no_price_is_unknown(case: Case) -> None:
 def test_a_tier_that_was_not_measured_has_no_price(inside: bool) -> None:
     free = (0.0,) * 4
     prices = (*CALL, *(INSIDE if inside else free), *(free if inside else BETWEEN))
-    model = LibraryChoice(LibraryCost(Composition("nccl"), EDGES, prices), LINK, 1.0, True)
+    model = MeasuredLibrary(LibraryCost(Composition("nccl"), EDGES, prices), LINK, 1.0, True)
     for ranks, known in ((1, True), (4, inside), (8, not inside)):
         there = cluster(ranks, 4)
         assert np.all(model.priced(there)) == known

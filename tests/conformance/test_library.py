@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
-from dse.model.aggregation.library_choice import FAMILIES, Composition, LibraryChoice, LibraryCost
 from dse.model.aggregation.library_rules import AUTO
+from dse.model.aggregation.measured_library import (
+    FAMILIES,
+    Composition,
+    LibraryCost,
+    MeasuredLibrary,
+)
 from dse.model.arrays import Array, ArrayLike
 from dse.pricing.aggregations import Factory
 from dse.study import AggregationName
@@ -50,7 +55,7 @@ LAYOUTS = [(2, 8), (5, 8), (8, 8), (2, 1), (3, 1), (12, 4), (16, 8), (1000, 8)] 
 def seconds_of(n: float, g: float, sizes: ArrayLike, how: Composition) -> Array:
     """What the library's choice of algorithms takes over a network as fast as the measured one."""
     cost = LibraryCost(how, EDGES, PRICES)
-    choice = LibraryChoice(cost, None, 1.0, True)
+    choice = MeasuredLibrary(cost, None, 1.0, True)
     layout = Cluster(np.asarray(float(n)), np.asarray(float(g)))
     found = choice.message_s(np.asarray(sizes, dtype=np.float64), GRADIENTS, layout)
     np.testing.assert_array_equal(found, cost(n, g, sizes))

@@ -14,7 +14,7 @@ from dse.model.aggregation.composed import Composed, Software
 from dse.model.compute import Device, Layers
 from dse.model.links import Link, StepCost
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
-from dse.model.step import OverlappedStep, StepTime, memory_slack_bytes
+from dse.model.step import OverlappedStep, StepTime
 from tests.model.works import Given
 
 LAYERS = Layers(
@@ -131,7 +131,7 @@ def test_memory_is_weights_gradients_state_and_activations() -> None:
     fp16 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
     assert float(fp16) == pytest.approx(params * 16 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
     device = Device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
-    slack = memory_slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
+    slack = memory.slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
     assert slack[0] > 0 > slack[1]
 
 

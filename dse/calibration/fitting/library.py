@@ -1,6 +1,6 @@
 """Fits what a library's own choice costs, with held-out errors.
 
-See :mod:`dse.model.aggregation.library_choice`.
+See :mod:`dse.model.aggregation.measured_library`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dse.calibration.fitting.step_cost import HUBER, relative_error
 from dse.calibration.library_part import LibraryFit
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE
 from dse.errors import MeasurementError
-from dse.model.aggregation.library_choice import Anchor, Composition, LibraryCost, terms
+from dse.model.aggregation.measured_library import Anchor, Composition, LibraryCost, terms
 from dse.model.arrays import Array, Mask
 
 EDGE_RATIO = 4.0

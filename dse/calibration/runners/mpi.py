@@ -8,8 +8,8 @@ from typing import Any
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
 from dse.calibration.runners.budget import Budget, Progress, affordable_counts, rank_costs
 from dse.calibration.runners.hosts import Hosts, check_reachable
-from dse.calibration.runners.launch import run_ranks
 from dse.calibration.runners.mpi_library import find_launcher
+from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of

@@ -10,8 +10,8 @@ from typing import Any
 from dse.calibration.experiment import Measurement, usable_cores
 from dse.calibration.runners.budget import Progress, server_budget
 from dse.calibration.runners.hosts import Hosts
-from dse.calibration.runners.launch import run_ranks, terminable
 from dse.calibration.runners.mpi_library import find_launcher, library_of
+from dse.calibration.runners.mpirun import run_ranks, terminable
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.ps_plan import PsPlan, ps_samples
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from dse.calibration.runners.launch import PACKAGES, end_session, session_members
+from dse.calibration.runners.mpirun import PACKAGES, end_session, session_members
 from dse.errors import MeasurementError
 
 POLL_S = 0.02

@@ -22,7 +22,7 @@ from dse.calibration.runners.budget import (
     run_costs,
     run_text,
 )
-from dse.calibration.runners.launch import PACKAGES
+from dse.calibration.runners.mpirun import PACKAGES
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.ray_session import ray_session

@@ -40,7 +40,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
-from dse.calibration.runners import forks, interfaces, timing
+from dse.calibration.runners import forks, network_interfaces, timing
 from dse.calibration.runners.torch_bench import Group
 
 Task = dict[str, Any]
@@ -74,7 +74,7 @@ def measure(task: Task, store: dist.Store) -> list[dict[str, Any]]:
     """
     torch.set_num_threads(1)
     device = chosen_device(task)
-    if interface := interfaces.interface_to(task["address"]):
+    if interface := network_interfaces.interface_to(task["address"]):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", interface)
     dist.init_process_group(
         "gloo" if device.type == "cpu" else "cpu:gloo,cuda:nccl",

@@ -10,11 +10,11 @@ from typing import Any
 
 from dse.calibration.experiment import Experiment, Measurement, this_machine
 from dse.calibration.runners.budget import Budget, Progress, rank_costs
-from dse.calibration.runners.launchers import Started
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import SETTINGS
 from dse.calibration.runners.plan import MeasurePlan
 from dse.calibration.runners.records import experiment, samples_of
+from dse.calibration.runners.started_rank import Started
 from dse.errors import MeasurementError
 
 WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core

@@ -82,7 +82,7 @@ def calibrate_machine(
 
     Started by a launcher of ranks, this process is one of them: rank 0 alone writes and speaks.
     """
-    from dse.calibration.runners.launchers import started
+    from dse.calibration.runners.started_rank import started
     from dse.calibration.session import calibrate_as_rank, calibrate_here
 
     me = started(os.environ)

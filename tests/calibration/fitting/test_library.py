@@ -14,7 +14,7 @@ from dse.calibration.fitting.profile import fit_experiments
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
-from dse.model.aggregation.library_choice import Composition, LibraryCost
+from dse.model.aggregation.measured_library import Composition, LibraryCost
 from dse.model.arrays import Array
 
 EDGES = (4096.0, 262144.0)

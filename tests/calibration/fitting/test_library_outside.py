@@ -12,7 +12,7 @@ from dse.calibration.fitting.library import NEVER, mended_s
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.errors import MeasurementError, OutsideCalibration
-from dse.model.aggregation.library_choice import Composition
+from dse.model.aggregation.measured_library import Composition
 from tests.calibration.fitting.test_library import SIZES, fit, measured, planted
 
 WIRE_BYTES_PER_S = 5e9  # what `planted` takes for the bytes of large messages between nodes

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
-from dse.calibration.runners import launch
+from dse.calibration.runners import mpirun
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import Mpirun, find_launcher
 from dse.calibration.runners.plan import MeasurePlan
@@ -60,4 +60,4 @@ def test_a_killed_rank_of_mpich_ends_the_measurement(mpich: Mpirun) -> None:
         disturbed(running, kill_a_rank, ENDING_S),
         pytest.raises(MeasurementError, match="2 ranks ended with status"),
     ):
-        launch.run_ranks(mpich, 2, LONG, 60.0)
+        mpirun.run_ranks(mpich, 2, LONG, 60.0)

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.calibration.runners import interfaces, processes, timing, torch_plan
-from dse.calibration.runners.launch import session_members
+from dse.calibration.runners import network_interfaces, processes, timing, torch_plan
+from dse.calibration.runners.mpirun import session_members
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.torch_gloo import (
+from dse.calibration.runners.torch_distributed import (
     WORKER,
     Host,
     Launched,
@@ -36,7 +36,7 @@ TORCHRUN = """
 import sys
 from dse.calibration.experiment import write_experiment
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.torch_gloo import measure_as_rank
+from dse.calibration.runners.torch_distributed import measure_as_rank
 plan = MeasurePlan(ranks=(2, 3), sizes_bytes=(64, 256))
 found = measure_as_rank(plan, 4.0, "ranks")
 if found:
@@ -129,8 +129,8 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_interface_that_leads_to_this_host_is_the_loopback() -> None:
-    assert interfaces.interface_to("127.0.0.1") == "lo"
-    assert interfaces.interface_to("no.such.host.invalid") == ""
+    assert network_interfaces.interface_to("127.0.0.1") == "lo"
+    assert network_interfaces.interface_to("no.such.host.invalid") == ""
 
 
 # The shared part of all workers that time allreduce.

@@ -12,7 +12,7 @@ from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
 from dse.errors import StudyError
 from dse.model import overlap
-from dse.model.aggregation.library_choice import LibraryCost
+from dse.model.aggregation.measured_library import LibraryCost
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import assembly, provenance

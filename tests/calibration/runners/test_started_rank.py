@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import read_experiment
-from dse.calibration.runners.launch import find_mpirun
-from dse.calibration.runners.launchers import Started, started
+from dse.calibration.runners.mpirun import find_mpirun
+from dse.calibration.runners.started_rank import Started, started
 from dse.calibration.runners.world import about, stride
 from dse.errors import MeasurementError
 

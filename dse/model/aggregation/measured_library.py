@@ -197,7 +197,7 @@ class LibraryCost:
 
 
 @dataclass(frozen=True)
-class LibraryChoice(Bucketed):
+class MeasuredLibrary(Bucketed):
     """An allreduce whose algorithm the library chooses, as it was measured.
 
     link_bytes_per_s: of a node to others where it was measured; None where that is not known, and

@@ -1,4 +1,4 @@
-"""dse.model.aggregation.library_choice against a slow reference, and what it must hold to."""
+"""dse.model.aggregation.measured_library against a slow reference, and what it must hold to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model.aggregation.library_choice import FAMILIES, Anchor, Composition, LibraryCost, terms
+from dse.model.aggregation.measured_library import FAMILIES, Anchor, Composition, LibraryCost, terms
 
 EDGES = (4096.0, 262144.0)
 CALL = [7e-6, 1e-6, 0.0]  # from no byte, from the first and from the second edge on
