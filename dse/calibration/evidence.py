@@ -6,8 +6,9 @@ the points' shape S, see :class:`~dse.model.aggregation.base.Layout`.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
@@ -19,7 +20,7 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import UNLIKE, octaves_outside
+from dse.calibration.spread import octaves_outside
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.by_layout import joined
@@ -201,12 +202,9 @@ class Checked(ABC):
             return []
         return [c.text() for c in self.checks(gradients, layout) if not np.all(c.passed)]
 
-    def wider(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """By what factor the spread is wider: where something is of another kind."""
-        unlike = np.asarray(False)
-        for check in self.checks(gradients, layout):
-            unlike = unlike | check.unlike
-        return np.where(unlike, UNLIKE, 1.0)
+    def unlike(self, gradients: Gradients, layout: Surroundings) -> Mask:
+        """Whether anything is of another kind."""
+        return _unlike(self.checks(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -242,8 +240,8 @@ class OfAlgorithm(Checked):
         """See :class:`Evidence`."""
         sizes = _sizes(gradients, self.profile.message_bytes)
         octaves = octaves_outside(layout.gpus, self.profile.ranks) + sizes.octaves
-        spread = self.profile.fit(self.algorithm).log_spread(octaves)
-        return np.asarray(spread * self.wider(gradients, layout))
+        fit = self.profile.fit(self.algorithm)
+        return fit.log_spread(octaves, self.unlike(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -287,7 +285,7 @@ class BetweenNodes(Checked):
             + octaves_outside(local, self.fit.ranks_per_node)
             + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
         )
-        return np.asarray(self.fit.log_spread(octaves) * self.wider(gradients, layout))
+        return self.fit.log_spread(octaves, self.unlike(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -366,14 +364,11 @@ class OfLibraryChoice(Checked):
         link's speed."""
         assert self.profile.auto is not None
         sizes, link = _sizes(gradients, self.profile.message_bytes), self._link(layout)
-        unlike = link.unlike
-        for check in self._machine(layout):
-            unlike = unlike | check.unlike
+        unlike = _unlike([link, *self._machine(layout)])
         largest = float(gradients.message_bytes.max(initial=0.0))
-        spread = self.profile.auto.log_spread(
-            layout.gpus, layout.gpus_per_node, sizes.octaves + link.octaves, largest
+        return self.profile.auto.log_spread(
+            layout.gpus, layout.gpus_per_node, sizes.octaves + link.octaves, largest, unlike
         )
-        return np.asarray(spread * np.where(unlike & (layout.gpus > 1), UNLIKE, 1.0))
 
 
 @dataclass(frozen=True)
@@ -424,7 +419,7 @@ class OfServers(Checked):
             + _sizes(gradients, self.fit.message_bytes).octaves
             + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
         )
-        return np.asarray(self.fit.log_spread(octaves) * self.wider(gradients, layout))
+        return self.fit.log_spread(octaves, self.unlike(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -547,6 +542,11 @@ class ByLayoutEvidence:
 def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:
     """4 for the same accelerator, 2 for the same link between nodes, 1 for as many nodes."""
     return np.asarray(4.0 * device + 2.0 * link + 1.0 * tier)
+
+
+def _unlike(checks: Iterable[Check]) -> Mask:
+    """Whether any finds something of another kind."""
+    return functools.reduce(np.logical_or, (check.unlike for check in checks), np.asarray(False))
 
 
 def _kind(same: Mask, text: Callable[[], str]) -> Check:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from dse.calibration.experiment import STRICT, Count, NonNegative
-from dse.calibration.spread import NORMAL_90, PER_OCTAVE
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE, widened
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.measured_library import Anchor, Composition, LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
@@ -74,11 +74,17 @@ class LibraryFit:
         )
 
     def log_spread(
-        self, ranks: Array, ranks_per_node: Array, octaves: Array, message_bytes: ArrayLike
+        self,
+        ranks: Array,
+        ranks_per_node: Array,
+        octaves: Array,
+        message_bytes: ArrayLike,
+        unlike: bool | Mask = False,
     ) -> Array:
         """Standard deviation of the logarithm of a prediction.
 
-        octaves: doublings beyond the measured sizes and from the measured speed of the link.
+        octaves: doublings beyond what was measured, but for the layout: of sizes, of the link's
+        speed. unlike: see :func:`.spread.log_spread`.
 
         The error on held-out sizes contains that of the coefficients, so it stands for both. Away
         from every measured layout come on top: per doubling of nodes and of ranks per node between
@@ -96,7 +102,7 @@ class LibraryFit:
         missing = np.where(nodes > 1, np.maximum(fewest / local, 1.0), 1.0)
         cards = np.log(missing) / NORMAL_90
         outside = np.hypot(away, PER_OCTAVE * octaves)
-        return np.asarray(np.hypot(np.hypot(inside, cards), outside))
+        return np.asarray(np.hypot(np.hypot(inside, cards), outside) * widened(unlike))
 
     def _from_nearest(
         self, ranks: Array, ranks_per_node: Array, message_bytes: ArrayLike

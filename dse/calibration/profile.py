@@ -20,7 +20,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
 from dse.calibration.ps_part import PS, ServersFit
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
@@ -73,9 +73,9 @@ class Fit:
             draws = np.resize(draws, (count, draws.shape[1]))
         return step_cost(draws, self.edges_bytes)
 
-    def log_spread(self, octaves: ArrayLike) -> Array:
-        """Standard deviation of the logarithm besides the draws', so many doublings beyond."""
-        return spread.log_spread(self.error, self.error_p90, octaves)
+    def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
+        """See :func:`.spread.log_spread`; the draws' own comes on top."""
+        return spread.log_spread(self.error, self.error_p90, octaves, unlike)
 
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""

@@ -11,7 +11,7 @@ from pydantic import Field
 from dse.calibration import spread
 from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
 from dse.model.aggregation.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, Mask
 
 PS = "ps"
 
@@ -116,9 +116,9 @@ class ServersFit:
         drawn = _of(cost, workers, servers, message_bytes, link_bytes_per_s)
         return np.asarray(np.std(np.log(np.maximum(drawn, 1e-30)), axis=0))
 
-    def log_spread(self, octaves: ArrayLike) -> Array:
-        """Standard deviation of the logarithm besides the draws', so many doublings beyond."""
-        return spread.log_spread(self.error, self.error_p90, octaves)
+    def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
+        """See :func:`.spread.log_spread`; the draws' own comes on top."""
+        return spread.log_spread(self.error, self.error_p90, octaves, unlike)
 
 
 def _of(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, Mask
 
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_90 = 1.645  # its 90th percentile, and half of a normal's 90 % interval
@@ -34,9 +34,20 @@ def held_out_spread(error: float, error_p90: float) -> float:
     return float(max(median / NORMAL_MEDIAN, p90 / NORMAL_90))
 
 
-def log_spread(error: float, error_p90: float, octaves: ArrayLike) -> Array:
-    """The module's sd of a fit with these held-out errors, so many doublings beyond its range."""
-    return np.asarray(np.hypot(held_out_spread(error, error_p90), PER_OCTAVE * np.asarray(octaves)))
+def log_spread(
+    error: float, error_p90: float, octaves: ArrayLike, unlike: bool | Mask = False
+) -> Array:
+    """The module's sd of a fit with these held-out errors, so many doublings beyond its range.
+
+    unlike: whether something is of another kind. octaves and unlike broadcast.
+    """
+    known = np.hypot(held_out_spread(error, error_p90), PER_OCTAVE * np.asarray(octaves))
+    return np.asarray(known * widened(unlike))
+
+
+def widened(unlike: bool | Mask) -> Array:
+    """The factor of an sd: UNLIKE where something is of another kind, else 1."""
+    return np.where(unlike, UNLIKE, 1.0)
 
 
 def octaves_outside(value: ArrayLike, limits: tuple[float, float]) -> Array:
