@@ -6,7 +6,6 @@ the points' shape S, see :class:`~dse.model.aggregation.base.Layout`.
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import short, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import octaves_outside
+from dse.calibration.spread import octaves_of_speed, octaves_outside
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import Gradients, Layout
 from dse.model.aggregation.by_layout import joined
@@ -32,7 +31,6 @@ from dse.model.arrays import Array, Mask
 MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Messages of fewer bytes are bound by what is done per element, not per byte. Assumed.
 SMALL_BYTES = 64 * 1024.0
-SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
 NEAR_OCTAVES = 1.0  # doublings beyond the measured range that still count as near
 
 
@@ -202,9 +200,9 @@ class Checked(ABC):
             return []
         return [c.text() for c in self.checks(gradients, layout) if not np.all(c.passed)]
 
-    def unlike(self, gradients: Gradients, layout: Surroundings) -> Mask:
-        """Whether anything is of another kind."""
-        return _unlike(self.checks(gradients, layout))
+    def distance(self, gradients: Gradients, layout: Surroundings) -> tuple[Array, Mask]:
+        """What widens a spread: doublings of all checks together, and whether any is unlike."""
+        return _distance(self.checks(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -229,7 +227,7 @@ class OfAlgorithm(Checked):
         profile = self.profile
         yield _elements(gradients, profile)
         yield _sizes(gradients, profile.message_bytes)
-        yield _nodes(layout, profile)
+        yield _nodes(layout, 1)
         # Beyond, ranks shared cores: no cluster does that.
         yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
         known = ", ".join(profile.measured_algorithms)
@@ -238,10 +236,7 @@ class OfAlgorithm(Checked):
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        sizes = _sizes(gradients, self.profile.message_bytes)
-        octaves = octaves_outside(layout.gpus, self.profile.ranks) + sizes.octaves
-        fit = self.profile.fit(self.algorithm)
-        return fit.log_spread(octaves, self.unlike(gradients, layout))
+        return self.profile.fit(self.algorithm).log_spread(*self.distance(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -254,14 +249,15 @@ class BetweenNodes(Checked):
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        several = node_count(layout.gpus, layout.gpus_per_node) > 1
+        several = _several(layout)
         reaches = self.software.reaches_device
         device = np.asarray(not reaches) | layout.has_device(self.profile.device)
         same = _speed(self.software, layout, self.fit.link_bytes_per_s).passed
         return _likeness(device, ~several | (same & layout.has_link(self.profile.link)), several)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
-        """Elements, sizes, ranks, ranks per node, and a link as fast."""
+        """Several nodes, elements, sizes, ranks, ranks per node, and a link as fast."""
+        yield _kind(_several(layout), lambda: "one node; measured between nodes")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.profile.message_bytes)
         yield _ranks(layout, self.profile, self.profile.ranks[1])
@@ -278,14 +274,7 @@ class BetweenNodes(Checked):
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        local = np.minimum(layout.gpus, layout.gpus_per_node)
-        octaves = (
-            octaves_outside(layout.gpus, self.profile.ranks)
-            + _sizes(gradients, self.profile.message_bytes).octaves
-            + octaves_outside(local, self.fit.ranks_per_node)
-            + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
-        )
-        return self.fit.log_spread(octaves, self.unlike(gradients, layout))
+        return self.fit.log_spread(*self.distance(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -298,22 +287,20 @@ class OfLibraryChoice(Checked):
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
         assert self.profile.auto is not None
-        one = node_count(layout.gpus, layout.gpus_per_node) <= 1
+        several = _several(layout)
         device = np.asarray(not self.aggregation.reaches_device) | layout.has_device(
             self.profile.device
         )
         anchors = self.profile.auto.anchors
         alone = any(anchor.nodes <= 1 for anchor in anchors)
         apart = any(anchor.nodes > 1 for anchor in anchors)
-        return _likeness(device, self._link(layout).passed, np.where(one, alone, apart))
+        return _likeness(device, self._link(layout).passed, np.where(several, apart, alone))
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
-        """Elements, sizes, nodes, ranks, ranks per node, links and device."""
+        """Nodes, ranks, ranks per node; elements, sizes, links and device."""
         profile, auto = self.profile, self.profile.auto
         assert auto is not None
-        yield _elements(gradients, profile)
-        yield _sizes(gradients, profile.message_bytes)
-        yield _nodes(layout, profile)
+        yield _nodes(layout, profile.max_nodes)
         yield _ranks(layout, profile, profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = auto.ranks_per_node
@@ -323,11 +310,16 @@ class OfLibraryChoice(Checked):
             np.asarray(False),
             lambda: f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)}",
         )
-        yield self._link(layout)
-        yield from self._machine(layout)
+        yield from self._besides_layout(gradients, layout)
 
-    def _machine(self, layout: Surroundings) -> Iterator[Check]:
-        """The link inside a node, and the device; of host memory neither matters."""
+    def _besides_layout(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
+        """All but the layout, for which the fit has a distance of its own.
+
+        The link inside a node and the device do not matter where ranks meet in host memory.
+        """
+        yield _elements(gradients, self.profile)
+        yield _sizes(gradients, self.profile.message_bytes)
+        yield self._link(layout)
         hosts = np.asarray(not self.aggregation.reaches_device)
         yield _kind(
             hosts | layout.own_inside_link,
@@ -340,11 +332,12 @@ class OfLibraryChoice(Checked):
 
     def _link(self, layout: Surroundings) -> Check:
         """The link between nodes, where there are several: its speed and its kind."""
-        several = node_count(layout.gpus, layout.gpus_per_node) > 1
-        if self.profile.link_bytes_per_s is None:
-            return Check(np.zeros(()), np.asarray(several), lambda: self._other_link(layout))
-        apart = np.abs(np.log2(self.aggregation.slower(layout)))
-        octaves = np.where(several & (apart > np.log2(SAME_SPEED)), apart, 0.0)
+        several = _several(layout)
+        measured = self.profile.link_bytes_per_s
+        if measured is None:
+            return _kind(~several, lambda: self._other_link(layout))
+        speed = measured / self.aggregation.slower(layout)
+        octaves = np.where(several, octaves_of_speed(speed, (measured, measured)), 0.0)
         unlike = several & ~layout.has_link(self.profile.link)
         return Check(octaves, np.asarray(unlike), lambda: self._other_link(layout))
 
@@ -360,14 +353,12 @@ class OfLibraryChoice(Checked):
         )
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """As the profile says for every layout, and wider with every doubling of bytes and of the
-        link's speed."""
+        """By the layout as the fit knows it, and by the checks of all else."""
         assert self.profile.auto is not None
-        sizes, link = _sizes(gradients, self.profile.message_bytes), self._link(layout)
-        unlike = _unlike([link, *self._machine(layout)])
+        octaves, unlike = _distance(self._besides_layout(gradients, layout))
         largest = float(gradients.message_bytes.max(initial=0.0))
         return self.profile.auto.log_spread(
-            layout.gpus, layout.gpus_per_node, sizes.octaves + link.octaves, largest, unlike
+            layout.gpus, layout.gpus_per_node, octaves, largest, unlike
         )
 
 
@@ -385,22 +376,24 @@ class OfServers(Checked):
         return _likeness(np.asarray(True), same & layout.has_link(self.fit.link), same)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
-        """Elements, sizes, workers, servers, machines and link."""
+        """Several nodes, elements, sizes, workers, servers, machines and link.
+
+        One node needs no server: only its own sum is paid, which was not measured.
+        """
+        several = _several(layout)
+        yield _kind(several, lambda: "one node, which needs no server; measured with servers")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.fit.message_bytes)
-        workers = node_count(layout.gpus, layout.gpus_per_node)
-        for what, counts, limits in (
-            ("workers", workers, self.fit.workers), ("servers", layout.servers, self.fit.servers),
-        ):  # fmt: skip
-            yield _count(what, counts, limits)
+        yield _count("workers", _nodes_of(layout), self.fit.workers)
+        yield _count("servers", np.where(several, layout.servers, 1), self.fit.servers)
         shared = self.fit.cores
         together = f"all processes on one machine of {shared or 0:g} cores"
         yield _kind(
-            np.asarray(shared is None),
+            ~several | (shared is None),
             lambda: f"a machine for every worker and server; measured {together}",
         )
         yield _kind(
-            np.asarray(~layout.colocated),
+            ~several | ~layout.colocated,
             lambda: "servers on the workers' machines; measured beside them",
         )
         local = np.minimum(layout.gpus, layout.gpus_per_node)
@@ -413,13 +406,7 @@ class OfServers(Checked):
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        octaves = (
-            octaves_outside(node_count(layout.gpus, layout.gpus_per_node), self.fit.workers)
-            + octaves_outside(layout.servers, self.fit.servers)
-            + _sizes(gradients, self.fit.message_bytes).octaves
-            + _speed(self.software, layout, self.fit.link_bytes_per_s).octaves
-        )
-        return self.fit.log_spread(octaves, self.unlike(gradients, layout))
+        return self.fit.log_spread(*self.distance(gradients, layout))
 
 
 @dataclass(frozen=True)
@@ -459,13 +446,10 @@ class OfRules:
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """The farthest of all that are chosen at a point."""
-        algorithms = self.aggregation.rules.algorithms
         _, chosen = self.aggregation.chosen(gradients, layout)
         found = np.where((layout.gpus <= 1) | bool(len(chosen)), Grade.INSIDE, Grade.FAR)
-        for name in self.aggregation.names(gradients, layout):
-            mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
-            used = np.any(np.isin(chosen, mine), axis=0)
-            grade = self.by_name[name].grade(gradients, layout)
+        for evidence, used in self._used(gradients, layout):
+            grade = evidence.grade(gradients, layout)
             found = np.where(used, np.maximum(found, grade), found)
         return found
 
@@ -477,11 +461,20 @@ class OfRules:
         return list(found)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """The widest of all that are chosen."""
+        """The widest of all that are chosen at a point."""
         found: Array = np.zeros(())
-        for name in self.aggregation.names(gradients, layout):
-            found = np.maximum(found, self.by_name[name].log_spread(gradients, layout))
+        for evidence, used in self._used(gradients, layout):
+            spread = evidence.log_spread(gradients, layout)
+            found = np.where(used, np.maximum(found, spread), found)
         return found
+
+    def _used(self, gradients: Gradients, layout: Surroundings) -> Iterator[tuple[Evidence, Mask]]:
+        """The evidence of every algorithm that is chosen, and at which points it is."""
+        algorithms = self.aggregation.rules.algorithms
+        _, chosen = self.aggregation.chosen(gradients, layout)
+        for name in self.aggregation.names(gradients, layout):
+            mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
+            yield self.by_name[name], np.any(np.isin(chosen, mine), axis=0)
 
 
 @dataclass(frozen=True)
@@ -501,8 +494,9 @@ class ByLayoutEvidence:
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
-        """Of all parts."""
-        return tuple(profile for part in self.parts for profile in part.profiles)
+        """Of all parts, each once."""
+        every = (profile for part in self.parts for profile in part.profiles)
+        return tuple({id(profile): profile for profile in every}.values())
 
     @property
     def parts_measured(self) -> tuple[bool, ...]:
@@ -539,14 +533,32 @@ class ByLayoutEvidence:
         return joined(self.which(layout), lambda at: read(self.parts[at]))
 
 
+def by_nodes(alone: Evidence, apart: Evidence) -> ByLayoutEvidence:
+    """``alone`` on one node, ``apart`` on several."""
+    return ByLayoutEvidence((alone, apart), lambda layout: _several(layout).astype(np.intp))
+
+
 def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:
     """4 for the same accelerator, 2 for the same link between nodes, 1 for as many nodes."""
     return np.asarray(4.0 * device + 2.0 * link + 1.0 * tier)
 
 
-def _unlike(checks: Iterable[Check]) -> Mask:
-    """Whether any finds something of another kind."""
-    return functools.reduce(np.logical_or, (check.unlike for check in checks), np.asarray(False))
+def _distance(checks: Iterable[Check]) -> tuple[Array, Mask]:
+    """Doublings of all checks together, and whether any finds something of another kind."""
+    octaves: Array = np.zeros(())
+    unlike: Mask = np.asarray(False)
+    for check in checks:
+        octaves, unlike = octaves + check.octaves, unlike | check.unlike
+    return octaves, unlike
+
+
+def _nodes_of(layout: Layout) -> Array:
+    return node_count(layout.gpus, layout.gpus_per_node)
+
+
+def _several(layout: Layout) -> Mask:
+    """Whether the points have several nodes."""
+    return np.asarray(_nodes_of(layout) > 1)
 
 
 def _kind(same: Mask, text: Callable[[], str]) -> Check:
@@ -576,11 +588,11 @@ def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
     return Check(octaves_outside(np.array(sizes), limits).max(), np.asarray(False), text)
 
 
-def _nodes(layout: Surroundings, profile: Profile) -> Check:
-    """As many nodes; several are another thing than one."""
-    nodes, most = node_count(layout.gpus, layout.gpus_per_node), profile.max_nodes
+def _nodes(layout: Surroundings, most: int) -> Check:
+    """As many nodes; where one was measured, several are of another kind."""
+    nodes = _nodes_of(layout)
     return Check(
-        octaves_outside(nodes, (1, most)),
+        octaves_outside(nodes, (1, most)) if most > 1 else np.zeros(()),
         np.asarray((nodes > 1) & (most <= 1)),
         lambda: f"{_one(nodes):,.0f} nodes; measured {span_text(1, most)}",
     )
@@ -606,14 +618,15 @@ def _count(what: str, counts: Array, limits: tuple[int, int]) -> Check:
 
 
 def _speed(software: Software, layout: Layout, limits: tuple[float, float]) -> Check:
-    """A link between nodes as fast as one of those measured; unlike where no speed is known."""
+    """A link between several nodes as fast as one of those measured; unlike where no speed is
+    known, here or of what was measured."""
     slow, fast = limits
-    speed = 1.0 / software.network(layout).wire_s_per_byte()
-    octaves = octaves_outside(speed, (slow / SAME_SPEED, fast * SAME_SPEED)) if fast > 0 else 0.0
+    several, speed = _several(layout), 1.0 / software.network(layout).wire_s_per_byte()
+    known = np.isfinite(speed) & (fast > 0)
     return Check(
-        np.asarray(octaves),
-        np.asarray(fast <= 0),
-        lambda: f"a link of {_gbps(_one(speed))} Gbps; measured {_span_gbps(slow, fast)}",
+        np.where(several & known, octaves_of_speed(speed, limits), 0.0),
+        several & ~known,
+        lambda: f"{_link_of(_one(speed))}; measured {_span_gbps(slow, fast)}",
     )
 
 
@@ -623,6 +636,11 @@ def _one(values: Array) -> float:
 
 def _gbps(bytes_per_s: float) -> str:
     return short(8e-9 * bytes_per_s)
+
+
+def _link_of(bytes_per_s: float) -> str:
+    known = np.isfinite(bytes_per_s)
+    return f"a link of {_gbps(bytes_per_s)} Gbps" if known else "a link whose speed is not known"
 
 
 def _span_gbps(slow: float, fast: float) -> str:

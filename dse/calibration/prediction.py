@@ -11,7 +11,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.node_cost import on_cores_s
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import NORMAL_90, octaves_outside
+from dse.calibration.spread import NORMAL_90, octaves_of_speed, octaves_outside
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.aggregation.library_rules import (
@@ -36,18 +36,18 @@ class Prediction(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """What is asked, all in one shape; how many doublings outside the measured ranks and sizes."""
+    """What is asked, all in one shape; doublings beyond the measured ranks, and beyond all else."""
 
     ranks: Array
     ranks_per_node: Array
     message_bytes: Array
     link_bytes_per_s: Array
     octaves_ranks: Array
-    octaves_bytes: Array
+    octaves_rest: Array
 
     @property
     def octaves(self) -> Array:
-        return self.octaves_ranks + self.octaves_bytes
+        return self.octaves_ranks + self.octaves_rest
 
 
 def predict(
@@ -151,13 +151,17 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Pre
             "(nodes x ranks per node), which tells nothing of the other tier"
         )
     covered = profile.auto.covers(at.ranks, at.ranks_per_node)
-    in_range = in_range & covered & ((slower == 1) | (node_count(at.ranks, at.ranks_per_node) <= 1))
+    measured = profile.link_bytes_per_s or 0.0
+    several = node_count(at.ranks, at.ranks_per_node) > 1
+    off = octaves_of_speed(at.link_bytes_per_s, (measured, measured)) * several
+    in_range = in_range & covered & (off == 0)
+    at = at._replace(octaves_rest=at.octaves_rest + off)
     seconds, low, high = _chosen_interval(profile.auto, at, slower)
     # A smaller message than measured costs no more than the smallest one.
     least = np.maximum(at.message_bytes, profile.message_bytes[0])
-    beyond = np.where(at.message_bytes < least, 0.0, at.octaves_bytes)
+    beyond = np.where(at.message_bytes < least, off, at.octaves_rest)
     most = _chosen_interval(
-        profile.auto, at._replace(message_bytes=least, octaves_bytes=beyond), slower
+        profile.auto, at._replace(message_bytes=least, octaves_rest=beyond), slower
     )[2]
     wire = np.where(in_range, 0.0, _wire_s(at, (profile.link_bytes_per_s or np.inf) / slower))
     low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
@@ -166,8 +170,7 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Pre
 
 def _chosen_interval(auto: LibraryFit, at: _Points, slower: Array) -> tuple[Array, Array, Array]:
     seconds = auto.cost()(at.ranks, at.ranks_per_node, at.message_bytes, slower)
-    octaves = at.octaves_bytes + np.abs(np.log2(slower))
-    spread = auto.log_spread(at.ranks, at.ranks_per_node, octaves, at.message_bytes)
+    spread = auto.log_spread(at.ranks, at.ranks_per_node, at.octaves_rest, at.message_bytes)
     factor = np.exp(NORMAL_90 * spread)
     return seconds, seconds / factor, seconds * factor
 
@@ -220,8 +223,7 @@ def _of_servers(
         + octaves_outside(p, part.servers)
         + octaves_outside(m, part.message_bytes)
     )
-    if fast > 0:
-        octaves = octaves + octaves_outside(b, (slow, fast))
+    octaves = octaves + octaves_of_speed(b, (slow, fast))
     spread = np.hypot(part.draw_spread(n, p, m, b), part.log_spread(octaves))
     inside = (octaves == 0) & (np.isinf(b) if fast <= 0 else True)
     return _with_spread(part.seconds(n, p, m, b), spread, np.asarray(inside))
@@ -234,14 +236,11 @@ def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask
         ranks_per_node=at.ranks_per_node,
         inside=profile.software(algorithm) if profile.fits else None,
     )  # fmt: skip
-    slowest, fastest = fit.link_bytes_per_s
     off = octaves_outside(np.minimum(at.ranks, at.ranks_per_node), fit.ranks_per_node)
-    if fastest > 0:
-        off = off + octaves_outside(at.link_bytes_per_s, (slowest, fastest))
-    measured = (off == 0) & (node_count(at.ranks, at.ranks_per_node) > 1)
-    return _with_spread(
-        seconds, fit.log_spread(at.octaves + off), in_range & (measured | (at.ranks <= 1))
-    )
+    off = off + octaves_of_speed(at.link_bytes_per_s, fit.link_bytes_per_s)
+    unlike = node_count(at.ranks, at.ranks_per_node) <= 1
+    spread = fit.log_spread(at.octaves + off, unlike)
+    return _with_spread(seconds, spread, in_range & ((off == 0) & ~unlike | (at.ranks <= 1)))
 
 
 def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
@@ -267,6 +266,6 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
         algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
     )
     of_draws = np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)
-    spread = np.hypot(of_draws, fit.log_spread(at.octaves))
-    in_range = in_range & (algorithm in profile.measured_algorithms)
-    return _with_spread(seconds, spread, np.asarray(in_range))
+    unlike = algorithm not in profile.measured_algorithms
+    spread = np.hypot(of_draws, fit.log_spread(at.octaves, unlike))
+    return _with_spread(seconds, spread, in_range & (not unlike))

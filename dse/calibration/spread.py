@@ -6,7 +6,9 @@ and what was measured::
 
     sd = hypot(held_out, PER_OCTAVE * octaves),   times UNLIKE where something is of another kind
 
-The bootstrap draws of fitted costs come on top, where a fit has them.
+octaves is the sum over everything that lies outside: ranks, sizes, speed and so on, see
+:mod:`dse.calibration.evidence`. The bootstrap draws of fitted costs come on top, where a fit has
+them. Of what a library chose by itself the fit has a distance between layouts in place of ranks.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from dse.model.arrays import Array, ArrayLike, Mask
 
 NORMAL_MEDIAN = 0.6745  # of |x| for a standard normal x
 NORMAL_90 = 1.645  # its 90th percentile, and half of a normal's 90 % interval
-# Per doubling beyond the measured ranks where no rank count could be held out, and per doubling
-# beyond the measured sizes: standard deviation of the logarithm. Assumed.
+# Standard deviation of the logarithm per doubling beyond what was measured. Assumed.
 PER_OCTAVE = 0.15
+SAME_SPEED = 1.1  # two links whose speeds differ by less are called equal
 UNLIKE = 2.0  # of the spread where the accelerator, the kind of link or the algorithm is another
 
 
@@ -48,6 +50,15 @@ def log_spread(
 def widened(unlike: bool | Mask) -> Array:
     """The factor of an sd: UNLIKE where something is of another kind, else 1."""
     return np.where(unlike, UNLIKE, 1.0)
+
+
+def octaves_of_speed(bytes_per_s: ArrayLike, limits: tuple[float, float]) -> Array:
+    """Doublings that a link is slower or faster than those measured; links that differ by less
+    than SAME_SPEED are equal. limits: (0, 0) where no speed was measured."""
+    slow, fast = limits
+    if fast <= 0:
+        return np.zeros(np.shape(bytes_per_s))
+    return octaves_outside(bytes_per_s, (slow / SAME_SPEED, fast * SAME_SPEED))
 
 
 def octaves_outside(value: ArrayLike, limits: tuple[float, float]) -> Array:

@@ -24,6 +24,7 @@ from dse.calibration.evidence import (
     OfRules,
     OfServers,
     Unmeasured,
+    by_nodes,
 )
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
@@ -223,7 +224,10 @@ class Factory:
             return servers, OfServers(profile, fit, software)
         composed = Composed(ALGORITHMS[algorithm], software, leading_axes=leading)
         between = profile.network.get(algorithm)
-        return composed, BetweenNodes(profile, between, software) if between else named
+        if between is None:
+            return composed, named
+        apart = BetweenNodes(profile, between, software)
+        return composed, by_nodes(named, apart) if profile.fits else apart
 
     def _fabrics(self, profile: Profile) -> frozenset[str]:
         """Those that the study has a profile for alone; empty for any."""

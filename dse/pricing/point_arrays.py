@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration import Profile
-from dse.calibration.evidence import SAME_SPEED
 from dse.calibration.hardware_names import same_device, same_kind
+from dse.calibration.spread import SAME_SPEED
 from dse.catalog import PriceList
 from dse.model import compute, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count

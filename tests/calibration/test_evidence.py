@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dse.calibration import Profile
 from dse.calibration.evidence import Grade, Unmeasured
+from dse.calibration.prediction import predict
+from dse.calibration.profile import Fit
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE, SAME_SPEED, held_out_spread
 from dse.pricing import uncertainty
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.design_point import Point
+from dse.study.space import Box
 from tests.calibration import library_profiles, server_profiles
 from tests.pricing import priced, studies
 from tests.pricing.priced import at, width
@@ -251,3 +256,127 @@ def test_rules_rest_on_all_that_they_choose(tmp_path: Path) -> None:
         assert points.measured() == all(part.measured() for part in parts)
         said = {line for part in parts for line in part.why_outside()}
         assert set(points.why_outside()) == said
+
+
+def between(folder: Path, study: str = studies.RULES, **known: Any) -> Problem:
+    """A study by a ring that was measured between nodes of one rank each."""
+    lab = replace(library_profiles.between_nodes(), transport="mpi", **known)
+    return priced.problem_of(folder, study, lab)
+
+
+def spread(problem: Problem, **values: object) -> float:
+    """Standard deviation of the logarithm of a point's communication."""
+    points = problem.points_at(priced.point(problem, **values))
+    return float(np.max(points.summing.evidence.log_spread(points.gradients, points)))
+
+
+ONE_NODE = {"gpus": 4, "gpus_per_node": 4, "bucket": 64 * 1024.0}
+SEVERAL = {"gpus": 4, "gpus_per_node": 1, "bucket": 64 * 1024.0}
+
+
+def test_one_node_is_unlike_several(tmp_path: Path) -> None:
+    """What was measured between nodes says little of one, whatever the network that it has."""
+    problem = between(tmp_path)
+    told = reasons(problem, **ONE_NODE)
+    assert told[0] == "one node; measured between nodes"
+    assert not any("a link of" in reason for reason in told)
+    points = problem.points_at(priced.point(problem, **ONE_NODE))
+    assert np.max(points.grade()) == Grade.FAR
+    networks = problem.study.axis("inter_node").values
+    assert len({spread(problem, **ONE_NODE, inter_node=name) for name in networks}) == 1
+    assert len(networks) > 1
+
+
+def test_one_node_rests_on_what_was_measured_there(tmp_path: Path) -> None:
+    """A profile that has measured both has two errors."""
+    fit = Fit(
+        latency_s=2e-6,
+        s_per_byte=(1e-10,),
+        edges_bytes=(),
+        jump_s=(),
+        switch_s=0.0,
+        error=0.02,
+        error_p90=0.05,
+        textbook_error=0.2,
+        textbook_error_p90=0.4,
+        residual=0.01,
+        draws=((2e-6, 1e-10, 0.0),),
+    )
+    problem = between(tmp_path, fits={"ring": fit, "any": fit}, cores=8)
+    ring = problem.aggregation(priced.AGGREGATIONS["ring-mpi"])
+    assert len(ring.evidence.profiles) == 1
+    assert reasons(problem, **ONE_NODE) == []
+    assert spread(problem, **ONE_NODE) == pytest.approx(held_out_spread(0.02, 0.05))
+    assert reasons(problem, **SEVERAL) == ["a link of 10 Gbps; measured 80 Gbps"]
+    slower = np.log2(80 / 10 / SAME_SPEED)
+    wide = np.hypot(held_out_spread(0.1, 0.3), PER_OCTAVE * slower)
+    assert spread(problem, **SEVERAL) == pytest.approx(wide)
+
+
+def test_every_distance_that_is_told_widens(served: Problem) -> None:
+    """Four accelerators a worker are two doublings from the one that was measured."""
+    many = {"gpus": 16, "gpus_per_node": 4, "inter_node": "10gbe"}
+    assert reasons(served, **many) == ["4 accelerators a worker; measured 1"]
+    narrow = spread(served, gpus=8, gpus_per_node=1, inter_node="10gbe")
+    assert spread(served, **many) == pytest.approx(np.hypot(narrow, 2 * PER_OCTAVE))
+
+
+def test_one_node_needs_no_server(served: Problem) -> None:
+    told = reasons(served, gpus=4, gpus_per_node=4)
+    assert told[0] == "one node, which needs no server; measured with servers"
+    assert told[1:] == ["4 accelerators a worker; measured 1"]
+
+
+ALONE = """\
+study: alone
+workload: resnet50
+space:
+  accelerator: v100-sxm2-16gb
+  gpus: [1, 2, 4]
+  gpus_per_node: 4
+  batch_per_gpu: 32
+  aggregation: [ring-mpi, ps-grpc]
+objectives: {maximize: speedup, minimize: capital}
+"""
+
+
+@pytest.mark.parametrize("aggregation", ["ring-mpi", "ps-grpc"])
+def test_a_node_without_a_network_needs_none(tmp_path: Path, aggregation: str) -> None:
+    ring = replace(library_profiles.between_nodes(), transport="mpi")
+    problem = priced.problem_of(tmp_path, ALONE, ring, server_profiles.profile())
+    told = reasons(problem, aggregation=aggregation, gpus=4)
+    assert told[0].startswith("one node")
+    assert not any("link" in reason for reason in told)
+
+
+def test_rules_are_as_sure_as_what_they_choose_at_a_point(tmp_path: Path) -> None:
+    """In a grid every point is as wide as it is alone."""
+    problem = between(tmp_path)
+    slabs = problem.space.slabs
+    found = set()
+    for number, slab in enumerate(slabs):
+        if str(slab.fixed.get("aggregation")) != "auto-mpi":
+            continue
+        box = Box(number, 0, tuple(slice(0, len(axis.values)) for axis in slab.axes))
+        grid = problem.placed(box)
+        shape = tuple(len(axis.values) for axis in slab.axes)
+        wide = np.broadcast_to(grid.summing.evidence.log_spread(grid.gradients, grid), shape)
+        for place in np.ndindex(shape):
+            values = {axis.name: axis.values[i] for axis, i in zip(slab.axes, place, strict=True)}
+            alone = problem.points_at({**slab.fixed, **values})
+            evidence = alone.summing.evidence
+            assert wide[place] == np.max(evidence.log_spread(alone.gradients, alone))
+        found |= set(wide.ravel().tolist())
+    assert len(found) > 2
+
+
+@pytest.mark.parametrize("gpus", [2, 4, 16])
+def test_a_study_and_predict_are_equally_sure(tmp_path: Path, gpus: int) -> None:
+    """One formula: the same profile, layout and messages give the same width."""
+    problem = between(tmp_path)
+    values = {**SEVERAL, "gpus": gpus}
+    points = problem.points_at(priced.point(problem, **values))
+    sizes, ten_gbe = points.gradients.message_bytes, 1.25e9
+    found = predict(library_profiles.between_nodes(), "ring", gpus, sizes[sizes > 0], 1, ten_gbe)
+    widths = np.log(found.high / found.low) / 2 / NORMAL_90
+    assert spread(problem, **values) == pytest.approx(np.max(widths))
