@@ -2,6 +2,7 @@
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
 from dse.catalog.approaches import BEST, Approach, approach
+from dse.catalog.citation import Citation, cite
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node
@@ -33,6 +34,7 @@ __all__ = [
     "NODE_SHARE",
     "Accelerator",
     "Approach",
+    "Citation",
     "Fabric",
     "Fact",
     "Node",
@@ -46,6 +48,7 @@ __all__ = [
     "accelerator",
     "approach",
     "catalogue_hash",
+    "cite",
     "default_prices",
     "fabric",
     "file_hashes",

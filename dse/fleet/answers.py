@@ -25,7 +25,6 @@ from dse.fleet.document import (
     OwnModel,
     PaperFact,
     PopulationSummary,
-    SourceRow,
     Timings,
 )
 from dse.fleet.facts import IDENTITY, facts
@@ -99,7 +98,7 @@ def answer(
     worth, behind = money(study, upgraded, moved, whole)
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(found, hardware, known)
-    sources = tuple(_source(item, fact) for item, fact in _facts(population, behind))
+    sources = tuple(catalog.cite(item, fact) for item, fact in _facts(population, behind))
     model_s = time.perf_counter() - loaded
     published, under, models = None, None, None
     if with_facts:
@@ -240,18 +239,3 @@ def _facts(population: Population, priced_by: list[tuple[str, Fact]]) -> list[tu
     if not own and ships and Path(population.path) == population_path(population.name):
         own = catalog.population(population.name).facts
     return [(population.name, fact) for fact in own] + priced_by
-
-
-def _source(item: str, fact: Fact) -> SourceRow:
-    known = catalog.sources().get(fact.source)
-    return SourceRow(
-        item=item,
-        fact=fact.name,
-        value=fact.text,
-        source=known.title if known else fact.source,
-        url=known.url if known else "",
-        accessed=fact.accessed,
-        date=fact.date,
-        status=fact.status,
-        detail=fact.detail,
-    )

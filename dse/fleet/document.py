@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from dse.catalog import Citation
+
 FORMAT = "dse-fleet-1"
 ALL = "all"
 _ON_REQUEST = ("facts", "assumptions", "models")  # keys that are absent where nobody asked
@@ -240,21 +242,6 @@ class Worth:
 
 
 @dataclass(frozen=True)
-class SourceRow:
-    """A fact behind the numbers, as it is cited."""
-
-    item: str
-    fact: str
-    value: str
-    source: str
-    url: str
-    accessed: str
-    date: str
-    status: str
-    detail: str
-
-
-@dataclass(frozen=True)
 class Timings:
     """Seconds to have the jobs, to price them, and in all."""
 
@@ -341,7 +328,7 @@ class FleetDocument:
     upgrades: tuple[UpgradeSpeedup, ...]
     ports: tuple[Port, ...]
     money: Worth | None
-    sources: tuple[SourceRow, ...]
+    sources: tuple[Citation, ...]
     timings: Timings
     facts: tuple[PaperFact, ...] | None = None
     assumptions: tuple[Assumption, ...] | None = None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from dse.catalog import Citation
 from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
 from dse.report.json_form import IF_ANY, Flat
 
@@ -179,20 +180,6 @@ class TransportRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceRow:
-    """A fact of the catalogue. accessed: when its source was read; date: when a price was valid."""
-
-    item: str
-    fact: str
-    value: str
-    source: str
-    url: str
-    accessed: str
-    date: str
-    status: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Extrapolated:
     """How many front points are priced outside what was measured, and what counts as that."""
 
@@ -258,7 +245,7 @@ class RunDocument:
     extrapolated: Extrapolated
     cautions: tuple[str, ...] = ()
     assumptions: tuple[str, ...]
-    sources: tuple[SourceRow, ...]
+    sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
     near: RunnersUp | None = field(default=None, metadata=IF_ANY)

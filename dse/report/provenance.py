@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.catalog import Fact
+from dse.catalog import Citation, Fact
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.document import SourceRow, TransportRow
+from dse.report.document import TransportRow
 from dse.report.profile_notes import server_note
 from dse.study import Wire
 
@@ -96,19 +96,12 @@ def devices(problem: Problem) -> list[str]:
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
 
 
-def sources(problem: Problem) -> list[SourceRow]:
+def sources(problem: Problem) -> list[Citation]:
     """Every catalogue fact behind the study, with where it is from and when it was read."""
-    rows: list[SourceRow] = []
+    rows: list[Citation] = []
 
     def add(item: str, facts: Iterable[Fact]) -> None:
-        for fact in facts:
-            source = catalog.sources().get(fact.source)
-            rows.append(SourceRow(
-                item=item, fact=fact.name, value=fact.text,
-                source=source.title if source else fact.source,
-                url=source.url if source else "", accessed=fact.accessed,
-                date=fact.date, status=fact.status,
-            ))  # fmt: skip
+        rows.extend(catalog.cite(item, fact) for fact in facts)
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
     for name in mentioned(problem, "node"):

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dse.catalog import Citation
 from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
-from dse.report.document import CalibrationRow, RunDocument, SourceRow
+from dse.report.document import CalibrationRow, RunDocument
 
 if TYPE_CHECKING:
     import jinja2
@@ -239,9 +240,9 @@ def _judged(algorithm: str, held_out: str | None) -> str:
     return name if held_out in (None, "ranks") else f"{name}, judged on {held_out} left out"
 
 
-def groups(document: RunDocument) -> list[tuple[str, list[SourceRow], int]]:
+def groups(document: RunDocument) -> list[tuple[str, list[Citation], int]]:
     """(item, its facts, how many of them are unverified or unknown), in the document's order."""
-    found: dict[str, list[SourceRow]] = {}
+    found: dict[str, list[Citation]] = {}
     for row in document.sources:
         safe = row.url if row.url.startswith(("https://", "http://")) else ""
         found.setdefault(row.item, []).append(replace(row, url=safe))
