@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +100,32 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
         assert done.stderr == ""
     else:
         assert done.stderr.count("measure with a larger --budget") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_under_mpirun_the_runner_that_is_named_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", str(port))
+    asked = ["--runner", "torch", "--budget", "10", "--out", str(tmp_path), "--name", "here"]
+    done = under_mpirun(*asked, ranks=3)
+    found = read_experiment(tmp_path / "here.measurements.json")
+    assert {s.transport for s in found.samples} <= {"gloo", "nccl"}
+    begun = "measuring allreduce over gloo or NCCL on the 3 ranks of mpirun for 10 s"
+    assert done.stdout.splitlines().count(begun) == 1
+
+
+@pytest.mark.slow
+def test_a_runner_of_its_own_processes_is_refused_under_mpirun() -> None:
+    done = under_mpirun("--runner", "ray", ranks=2)
+    said = "'ray' cannot measure with the ranks that mpirun started; start it without mpirun, or"
+    assert done.stderr.count(said) == 1
+    assert done.returncode != 0
 
 
 @pytest.mark.slow
