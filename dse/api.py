@@ -248,7 +248,8 @@ class Result:
 
     def write_report(self, folder: File) -> Path:
         """Write the report to a folder; returns the path of its page."""
-        from dse.report.write import check_writable, write_report
+        from dse.calibration.files import check_writable
+        from dse.report.write import write_report
 
         place = Path(folder)
         check_writable(place)

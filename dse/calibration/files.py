@@ -105,6 +105,15 @@ def write_text(path: str | Path, text: str) -> None:
         raise
 
 
+def check_writable(folder: Path) -> None:
+    """Raise OutputError where nothing can plainly be written; before time is spent on it."""
+    place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not place.is_dir():
+        raise OutputError(f"{folder}: {place} is not a folder; choose another --out")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise OutputError(f"{folder}: {place} cannot be written; choose another --out")
+
+
 def rounded(value: float, digits: int = 6) -> float:
     """``value`` with ``digits`` significant digits: a file holds no more than was measured."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else value

@@ -78,42 +78,9 @@ def predict(
     rules = rules_of(profile, algorithm)
     if rules is not None:
         return _by_rules(profile, rules, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
-    between = algorithm in profile.network
-    only_between = between and algorithm not in profile.fits
-    local = ranks_per_node
-    if local is None:
-        widest = profile.network[algorithm].ranks_per_node[0] if only_between else np.inf
-        if algorithm == AUTO and profile.auto and np.ptp(profile.auto.ranks_per_node) == 0:
-            widest = profile.auto.ranks_per_node[0]
-        local = np.minimum(ranks, widest)
-    known_speed = profile.link_bytes_per_s
-    if between and known_speed is None:
-        known_speed = profile.network[algorithm].link_bytes_per_s[1] or None
-    speed = link_bytes_per_s if link_bytes_per_s is not None else (known_speed or np.inf)
-    given = (np.asarray(v, dtype=np.float64) for v in (ranks, local, message_bytes, speed))
-    n, g, m, speed = np.broadcast_arrays(*given)
-    points = _Points(n, g, m, speed, octaves_outside(n, profile.ranks),
-                     octaves_outside(m, profile.message_bytes))  # fmt: skip
-    nodes = node_count(n, g)
-    in_range = (points.octaves == 0) & (nodes <= profile.max_nodes)
     if algorithm == AUTO:
-        slower = np.ones_like(n)
-        if link_bytes_per_s is not None and profile.auto is not None:
-            if profile.link_bytes_per_s is None:
-                problem = f"profile {profile.name} does not know the speed of its link"
-                raise OutsideCalibration(f"{problem}, so it cannot tell another's")
-            slower = profile.link_bytes_per_s / speed
-        return _chosen(profile, points, in_range, slower)
-    if between and bool(np.all((nodes > 1) | (n <= 1))):
-        return _between_nodes(profile, algorithm, points, in_range)
-    alone = points
-    if between:  # one rank costs nothing, wherever it is
-        alone = points._replace(ranks=np.where(nodes > 1, 1.0, n))
-    inside = _on_one_node(profile, algorithm, alone, in_range)
-    if not between:
-        return inside
-    across = _between_nodes(profile, algorithm, points, in_range)
-    return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
+        return _of_choice(profile, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
+    return _of_algorithm(profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
 
 
 def rules_of(profile: Profile, algorithm: str) -> Rules | None:
@@ -136,12 +103,47 @@ def _libraries(transport: str) -> tuple[str, ...]:
     return catalog.transport(transport).libraries if known else ()
 
 
-def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Prediction:
-    """slower: the measured link's speed over the one asked for."""
+def _points(
+    profile: Profile,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike,
+    link_bytes_per_s: ArrayLike,
+) -> tuple[_Points, Mask]:
+    """What is asked, and whether so many ranks, bytes and nodes were measured."""
+    given = (ranks, ranks_per_node, message_bytes, link_bytes_per_s)
+    n, g, m, speed = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given))
+    points = _Points(n, g, m, speed, octaves_outside(n, profile.ranks),
+                     octaves_outside(m, profile.message_bytes))  # fmt: skip
+    return points, (points.octaves == 0) & (node_count(n, g) <= profile.max_nodes)
+
+
+def _of_choice(
+    profile: Profile,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike | None,
+    link_bytes_per_s: ArrayLike | None,
+) -> Prediction:
+    """As the library chose where it was measured; at another link's speed only what crosses it
+    is slower."""
     if profile.auto is None:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was measured with forced algorithms"
         raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
+    local = ranks_per_node
+    if local is None:
+        few, many = profile.auto.ranks_per_node
+        local = np.minimum(ranks, few if few == many else np.inf)
+    measured = profile.link_bytes_per_s
+    if link_bytes_per_s is not None and measured is None:
+        problem = f"profile {profile.name} does not know the speed of its link"
+        raise OutsideCalibration(f"{problem}, so it cannot tell another's")
+    speed = np.inf if measured is None else measured
+    asked = speed if link_bytes_per_s is None else link_bytes_per_s
+    at, in_range = _points(profile, ranks, message_bytes, local, asked)
+    # How many times as fast as the one asked for is the measured link.
+    slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
     cost = profile.auto.cost()
     if not np.all(cost.priced(at.ranks, at.ranks_per_node)):
         layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in profile.auto.anchors})
@@ -151,9 +153,9 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Pre
             "(nodes x ranks per node), which tells nothing of the other tier"
         )
     covered = profile.auto.covers(at.ranks, at.ranks_per_node)
-    measured = profile.link_bytes_per_s or 0.0
     several = node_count(at.ranks, at.ranks_per_node) > 1
-    off = octaves_of_speed(at.link_bytes_per_s, (measured, measured)) * several
+    limits = (measured or 0.0, measured or 0.0)
+    off = octaves_of_speed(at.link_bytes_per_s, limits) * several
     in_range = in_range & covered & (off == 0)
     at = at._replace(octaves_rest=at.octaves_rest + off)
     seconds, low, high = _chosen_interval(profile.auto, at, slower)
@@ -163,7 +165,7 @@ def _chosen(profile: Profile, at: _Points, in_range: Mask, slower: Array) -> Pre
     most = _chosen_interval(
         profile.auto, at._replace(message_bytes=least, octaves_rest=beyond), slower
     )[2]
-    wire = np.where(in_range, 0.0, _wire_s(at, (profile.link_bytes_per_s or np.inf) / slower))
+    wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
     low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
     return Prediction(seconds, low, np.maximum(np.minimum(high, most), seconds), in_range)
 
@@ -227,6 +229,37 @@ def _of_servers(
     spread = np.hypot(part.draw_spread(n, p, m, b), part.log_spread(octaves))
     inside = (octaves == 0) & (np.isinf(b) if fast <= 0 else True)
     return _with_spread(part.seconds(n, p, m, b), spread, np.asarray(inside))
+
+
+def _of_algorithm(
+    profile: Profile,
+    algorithm: str,
+    ranks: ArrayLike,
+    message_bytes: ArrayLike,
+    ranks_per_node: ArrayLike | None,
+    link_bytes_per_s: ArrayLike | None,
+) -> Prediction:
+    """A named algorithm: between nodes by the fit of those runs, on one node by the other."""
+    between, local, speed = profile.network.get(algorithm), ranks_per_node, link_bytes_per_s
+    if local is None:
+        widest: float = np.inf
+        if between is not None and algorithm not in profile.fits:
+            widest = between.ranks_per_node[0]
+        local = np.minimum(ranks, widest)
+    if speed is None:
+        known = between.link_bytes_per_s[1] if between is not None else 0.0
+        speed = profile.link_bytes_per_s or known or np.inf
+    points, in_range = _points(profile, ranks, message_bytes, local, speed)
+    if between is None:
+        return _on_one_node(profile, algorithm, points, in_range)
+    n, nodes = points.ranks, node_count(points.ranks, points.ranks_per_node)
+    if bool(np.all((nodes > 1) | (n <= 1))):
+        return _between_nodes(profile, algorithm, points, in_range)
+    # One rank costs nothing, wherever it is.
+    alone = points._replace(ranks=np.where(nodes > 1, 1.0, n))
+    inside = _on_one_node(profile, algorithm, alone, in_range)
+    across = _between_nodes(profile, algorithm, points, in_range)
+    return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
 
 
 def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:

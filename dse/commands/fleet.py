@@ -61,11 +61,11 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     """Answer a fleet study, write its report, print the answer."""
     from importlib import metadata
 
+    from dse.calibration.files import check_writable
     from dse.fleet import answer, plain, read_fleet
     from dse.report.fleet_facts import fact_lines
     from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
     from dse.report.fleet_write import earlier_fleet, write_fleet
-    from dse.report.write import check_writable
 
     started = time.perf_counter()
     study = read_fleet(fleet_path(given))

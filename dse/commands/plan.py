@@ -146,9 +146,10 @@ def searched(
     started: float,
 ) -> Done:
     """Carry out a plan, from the log to the report. started: of time.perf_counter."""
+    from dse.calibration.files import check_writable
     from dse.report import assembly, runners_up
     from dse.report.document_files import RUN_LOG
-    from dse.report.write import check_writable, earlier_report, write_report
+    from dse.report.write import earlier_report, write_report
     from dse.search import run as searching
     from dse.search.fingerprint import fingerprint
     from dse.search.runlog import RunLog

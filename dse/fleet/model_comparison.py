@@ -7,8 +7,9 @@ exchanges, to and fro, so the gradients that are aggregated are half of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -40,8 +41,6 @@ from dse.model.pai import (
 BACKWARD_SHARE = 2 / 3  # of computing: two of the three products of a layer
 BUCKETS = 8
 SERVED = 4.0  # workers of one parameter server, where servers are scarce
-TRANSPORTS = {PS_WORKER: "grpc", ALLREDUCE_LOCAL: "nccl", ALLREDUCE_CLUSTER: "nccl",
-              PEARL: "nccl"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,11 @@ class Effects:
     overlapped: bool = False
     measured: Measured = NOTHING
 
+    @property
+    def costs(self) -> Measured:
+        """As they were measured, where software is modelled."""
+        return self.measured if self.software else NOTHING
+
 
 STEPS: tuple[tuple[str, Effects], ...] = (
     ("the algorithm: push and pull; a ring", Effects()),
@@ -67,14 +71,144 @@ STEPS: tuple[tuple[str, Effects], ...] = (
 )
 
 
-def network(architecture: str, hardware: Hardware, effects: Effects) -> Network:
-    """Both tiers as the transport of an architecture sees them."""
+class Exchange(Protocol):
+    """How the jobs of one architecture sum their gradients; all arrays of shape (jobs,)."""
+
+    def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
+        """Seconds to aggregate the gradients of every job as one message."""
+        ...
+
+    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+        """Whether a profile, not the catalogue, prices what each job exchanges."""
+        ...
+
+    def in_range(
+        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
+    ) -> Mask:
+        """Whether what a profile prices was measured like that; True of the catalogue's."""
+        ...
+
+
+@dataclass(frozen=True)
+class AsInPaper:
+    """Within one worker: bytes over bandwidth, as the paper has it; nothing of it is measured."""
+
+    architecture: str
+
+    def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
+        """See :class:`Exchange`."""
+        del effects
+        return step_times(self.architecture, jobs, hardware).weights_s
+
+    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+        """Nowhere."""
+        del hardware, own
+        return np.zeros(cnodes.shape, dtype=bool)
+
+    def in_range(
+        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
+    ) -> Mask:
+        """Everywhere."""
+        del hardware, effects
+        return np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
+
+
+class PushAndPull:
+    """Parameter servers over gRPC; gradients are copied to the host and back over PCIe."""
+
+    def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
+        """See :class:`Exchange`."""
+        n = np.asarray(jobs.cnodes, dtype=np.float64)
+        gradients, servers = gradient_bytes(jobs), self._servers(n, effects)
+        staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
+        own = effects.costs.servers
+        if own is not None:
+            link, e = hardware.ethernet_bytes_per_s, hardware.efficiency
+            return np.asarray(staged + own.seconds(n, gradients, servers, link, e))
+        seen = network("grpc", hardware, effects)
+        return np.asarray(staged + parameter_server(n, 1.0, gradients, seen, servers))
+
+    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+        """See :class:`Exchange`."""
+        del hardware
+        return np.asarray((cnodes > 1) & (own.servers is not None))
+
+    def in_range(
+        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
+    ) -> Mask:
+        """See :class:`Exchange`."""
+        inside = np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
+        own, servers = effects.measured.servers, self._servers(cnodes, effects)
+        if own is None:
+            return inside
+        link = hardware.ethernet_bytes_per_s
+        return inside & own.in_range(cnodes, message_bytes, servers, link)
+
+    @staticmethod
+    def _servers(cnodes: Array, effects: Effects) -> Array:
+        return np.asarray(np.ceil(cnodes / effects.workers_per_server))
+
+
+@dataclass(frozen=True)
+class Allreduce:
+    """A ring of NCCL in one server; ``across`` servers hierarchical, where a job has several."""
+
+    across: bool
+
+    def seconds(self, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
+        """See :class:`Exchange`."""
+        n, gradients = np.asarray(jobs.cnodes, dtype=np.float64), gradient_bytes(jobs)
+        seen = network("nccl", hardware, effects)
+        per_server = np.asarray(hardware.gpus_per_server, dtype=np.float64)
+        alone, local = n <= per_server, np.minimum(n, per_server)
+        own = effects.costs.inside
+        if own is not None:
+            inside = own.seconds(local, gradients)
+        else:
+            inside = ring(local, per_server, gradients, seen)
+        if not self.across:
+            return inside
+        return np.where(alone, inside, hierarchical(n, per_server, gradients, seen))
+
+    def measured(self, cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+        """In one server."""
+        return self._in_one(cnodes, hardware, own) & (cnodes > 1)
+
+    def in_range(
+        self, cnodes: Array, message_bytes: Array, hardware: Hardware, effects: Effects
+    ) -> Mask:
+        """See :class:`Exchange`."""
+        inside = np.ones(np.broadcast_shapes(cnodes.shape, message_bytes.shape), dtype=bool)
+        own = effects.measured.inside
+        if own is None:
+            return inside
+        others = ~self._in_one(cnodes, hardware, effects.measured)
+        return inside & (others | own.in_range(cnodes, message_bytes, hardware.nvlink_bytes_per_s))
+
+    @staticmethod
+    def _in_one(cnodes: Array, hardware: Hardware, own: Measured) -> Mask:
+        """Whether a job is in one server, whose NCCL was measured."""
+        return np.asarray((cnodes <= hardware.gpus_per_server) & (own.inside is not None))
+
+
+EXCHANGES: Mapping[str, Exchange] = {
+    ONE_WORKER_ONE_GPU: AsInPaper(ONE_WORKER_ONE_GPU),
+    ONE_WORKER_N_GPUS: AsInPaper(ONE_WORKER_N_GPUS),
+    PS_WORKER: PushAndPull(),
+    ALLREDUCE_LOCAL: Allreduce(across=False),
+    ALLREDUCE_CLUSTER: Allreduce(across=True),
+    PEARL: Allreduce(across=True),
+}
+
+
+def network(transport: str, hardware: Hardware, effects: Effects) -> Network:
+    """Both tiers as a transport of the catalogue sees them."""
     e = np.asarray(hardware.efficiency)
     across = Link(0.0, hardware.ethernet_bytes_per_s * e)
     within = Link(0.0, hardware.nvlink_bytes_per_s * e)
     if not effects.software:
         return Network(FREE, FREE, within, across)
-    found = catalog.transport(TRANSPORTS[architecture])
+    found = catalog.transport(transport)
 
     def cost(software: catalog.SoftwareCost) -> StepCost:
         return StepCost(software.latency_s, (software.s_per_byte,))
@@ -84,28 +218,7 @@ def network(architecture: str, hardware: Hardware, effects: Effects) -> Network:
 
 def aggregation_s(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects) -> Array:
     """Seconds to aggregate the gradients of every job as one message, shape (jobs,)."""
-    if architecture in (ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS):
-        return step_times(architecture, jobs, hardware).weights_s
-    n = np.asarray(jobs.cnodes, dtype=np.float64)
-    gradients = gradient_bytes(jobs)
-    seen = network(architecture, hardware, effects)
-    own = effects.measured if effects.software else NOTHING
-    if architecture == PS_WORKER:
-        servers = np.ceil(n / effects.workers_per_server)
-        staged = 2 * gradients / (hardware.pcie_bytes_per_s * np.asarray(hardware.efficiency))
-        if own.servers is not None:
-            link, e = hardware.ethernet_bytes_per_s, hardware.efficiency
-            return np.asarray(staged + own.servers.seconds(n, gradients, servers, link, e))
-        return np.asarray(staged + parameter_server(n, 1.0, gradients, seen, servers))
-    per_server = np.asarray(hardware.gpus_per_server, dtype=np.float64)
-    alone, local = n <= per_server, np.minimum(n, per_server)
-    if own.inside is not None:
-        inside = own.inside.seconds(local, gradients)
-    else:
-        inside = ring(local, per_server, gradients, seen)
-    if architecture == ALLREDUCE_LOCAL:
-        return inside
-    return np.where(alone, inside, hierarchical(n, per_server, gradients, seen))
+    return EXCHANGES[architecture].seconds(jobs, hardware, effects)
 
 
 def gradient_bytes(jobs: Jobs) -> Array:
@@ -141,31 +254,15 @@ def in_range(architecture: str, jobs: Jobs, hardware: Hardware, effects: Effects
 
     True where no part of it was measured: that is the catalogue's.
     """
-    own, n = effects.measured, np.asarray(jobs.cnodes, dtype=np.float64)
+    n = np.asarray(jobs.cnodes, dtype=np.float64)
     size = gradient_bytes(in_buckets(jobs) if effects.overlapped else jobs)
-    inside = np.ones(np.broadcast_shapes(n.shape, size.shape), dtype=bool)
-    if architecture == PS_WORKER and own.servers is not None:
-        servers = np.ceil(n / effects.workers_per_server)
-        link = hardware.ethernet_bytes_per_s
-        return inside & own.servers.in_range(n, size, servers, link)
-    if own.inside is not None:
-        others = ~_by_nccl(architecture, n, hardware, own)
-        known = own.inside.in_range(n, size, hardware.nvlink_bytes_per_s)
-        inside = inside & (others | known)
-    return inside
+    return EXCHANGES[architecture].in_range(n, size, hardware, effects)
 
 
 def priced_by_profile(architecture: str, jobs: Jobs, hardware: Hardware, own: Measured) -> Mask:
     """Whether a profile, not the catalogue, prices what each job exchanges; shape (jobs,)."""
     n = np.asarray(jobs.cnodes, dtype=np.float64)
-    if architecture == PS_WORKER:
-        return np.asarray((n > 1) & (own.servers is not None))
-    return _by_nccl(architecture, n, hardware, own) & (n > 1)
-
-
-def _by_nccl(architecture: str, n: Array, hardware: Hardware, own: Measured) -> Mask:
-    within = architecture in (ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER, PEARL)
-    return np.asarray((n <= hardware.gpus_per_server) & (within and own.inside is not None))
+    return EXCHANGES[architecture].measured(n, hardware, own)
 
 
 def step_s(

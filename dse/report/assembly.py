@@ -12,6 +12,7 @@ from dse.calibration import Profile
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
+from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.problem import Problem
@@ -195,21 +196,10 @@ def _range(axis: Axis) -> AxisRange | None:
 def _measuring(problem: Problem, profiles: Mapping[str, Path]) -> list[str]:
     """How the profiles measured here are made again; those of others' logs come with their file."""
     return [
-        f"dse calibrate run{_runner(problem.profiles[name])} --name {Path(path).stem}"
+        f"{command_for(problem.profiles[name])} --name {Path(path).stem}"
         for name, path in profiles.items()
         if problem.profiles[name].machine
     ]
-
-
-def _runner(profile: Profile) -> str:
-    """The runner that measures what such a profile holds; '' for allreduce by MPI, the default."""
-    if profile.measured_algorithms:
-        return " --runner torch" if profile.transport in ("gloo", "nccl") else ""
-    servers = {"grpc": "grpc", "mpi": "mpi-ps"}
-    kinds = [servers[name] for name in profile.ps if name in servers] + ["compute"] * bool(
-        profile.compute
-    )
-    return f" --runner {kinds[0]}" if kinds else ""
 
 
 def _profile(problem: Problem, name: str, path: Path) -> CalibrationRow:

@@ -114,15 +114,6 @@ def _copy(folder: Path, target: Path, files: Iterable[str]) -> None:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def check_writable(folder: Path) -> None:
-    """Raise :class:`OutputError` where a report plainly cannot go; before hours are spent on it."""
-    place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
-    if not place.is_dir():
-        raise OutputError(f"{folder}: {place} is not a folder; choose another --out")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise OutputError(f"{folder}: {place} cannot be written; choose another --out")
-
-
 def front_csv(document: RunDocument) -> str:
     """The front as CSV: a column per axis, then the objectives and what a planner asks next."""
     header, rows = tables.front_rows(document)

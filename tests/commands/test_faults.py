@@ -119,7 +119,7 @@ def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Pa
         ("typer", "check study.yaml"),
         ("dse.pricing.load", "check study.yaml"),
         ("scipy.optimize", "calibrate fit measured.json --out new.yaml"),
-        ("dse.calibration.runners.mpi", "calibrate run --budget 5"),
+        ("dse.calibration.runners.hosts", "calibrate run --budget 5"),
     ],
 )
 def test_ctrl_c_at_any_time_is_one_line(imported: str, asked: str, tmp_path: Path) -> None:

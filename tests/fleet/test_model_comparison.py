@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from dse.fleet.breakdown import priced
-from dse.fleet.model_comparison import Effects, aggregation_s, compare_models, step_s
+from dse.fleet.model_comparison import (
+    EXCHANGES,
+    Effects,
+    aggregation_s,
+    compare_models,
+    step_s,
+)
 from dse.fleet.recipe import population_path, read_recipe
 from dse.fleet.sampling import draw
 from dse.model import pai
@@ -14,6 +20,14 @@ from dse.model.pai import Hardware, Jobs
 
 BASE = Hardware(11e12, 1e12, 10e9, 25e9 / 8, 50e9)
 JOBS = Jobs(np.array([2.0, 8.0, 64.0]), 1e12, 50e9, 1e6, 400e6)
+
+
+def test_every_architecture_of_the_paper_exchanges_in_one_way() -> None:
+    assert set(EXCHANGES) == set(pai.ARCHITECTURES)
+    for architecture in ("1w1g", "1wng"):
+        ours = aggregation_s(architecture, JOBS, BASE, Effects(True, 4.0, True))
+        paper = pai.step_times(architecture, JOBS, BASE).weights_s
+        np.testing.assert_array_equal(ours, paper)
 
 
 def test_push_and_pull_without_software_is_the_papers_ps_worker() -> None:

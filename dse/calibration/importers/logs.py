@@ -9,14 +9,13 @@ from os import PathLike
 from pathlib import Path
 
 from dse.calibration import arguments
-from dse.calibration.experiment import Experiment, Measurement, write_experiment
+from dse.calibration.experiment import Experiment, Measurement
 from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
 from dse.errors import StudyError
 from dse.model.aggregation.algorithms import ALGORITHMS
-from dse.spelling import meant
 from dse.version import __version__
 
 Select = str | Mapping[str, str | Sequence[str]]
@@ -86,43 +85,16 @@ def import_logs(
     )
 
 
-def import_to_file(
-    paths: Sequence[str | PathLike[str]],
-    out: str | PathLike[str],
-    ranks: int | None = None,
-    nodes: int | None = None,
-    select: Select | None = None,
-    *,
-    system: str | None = None,
-    link: str | None = None,
-    collective: str | None = None,
-    library: str | None = None,
-    algorithm: str | None = None,
-    link_bandwidth: str | None = None,
-    fabrics: Sequence[str] = (),
-) -> Experiment:
-    """``import_logs``, written to ``out``, with what was found printed line by line.
-
-    fabrics: names that the catalogue has; a link of another name is said to be unknown there.
-    """
-    target = Path(out)
-    if any(Path(path).resolve() == target.resolve() for path in paths):
+def check_out(out: str | PathLike[str], paths: Sequence[str | PathLike[str]]) -> None:
+    """StudyError where writing ``out`` would replace one of the logs, or a file of another kind."""
+    if any(Path(path).resolve() == Path(out).resolve() for path in paths):
         raise StudyError("--out", 0, 0, f"'{out}' is one of the logs", "choose another name")
-    check_replaces(target, MEASUREMENTS)
-    found = import_logs(
-        paths, ranks, nodes, select, system=system, link=link, collective=collective,
-        library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
-        name=target.name.partition(".")[0] or "imported",
-    )  # fmt: skip
-    write_experiment(found, target)
-    for note in found.notes:
-        print(note)
-    if link and fabrics and link not in fabrics:
-        near = meant(link, fabrics, "see dse catalog fabrics")
-        print(f"--link {link}: no fabric of the catalogue has this name; kept as it is; {near}")
-    rows = _count(len(found.samples), "row")
-    print(f"wrote {out}: {rows}, {_count(found.dropped, 'row')} dropped")
-    return found
+    check_replaces(Path(out), MEASUREMENTS)
+
+
+def counted(count: int, what: str) -> str:
+    """'1 row', '2 rows'."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _selection(select: Select | None) -> dict[str, list[str]]:
@@ -198,8 +170,8 @@ def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Tol
     rows: Counter[str] = Counter()
     doubts: dict[str, None] = {}
     for table, place in placed:
-        nodes = _count(place.nodes, "node") if place.known else "? nodes"
-        rows[f"{table.collective}, {_count(place.ranks, 'rank')} on {nodes}"] += len(table.rows)
+        nodes = counted(place.nodes, "node") if place.known else "? nodes"
+        rows[f"{table.collective}, {counted(place.ranks, 'rank')} on {nodes}"] += len(table.rows)
         if table.fitting_ranks:
             first, last = table.fitting_ranks
             if not first <= place.ranks <= last:
@@ -212,11 +184,11 @@ def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Tol
     if told.collective and all(t.collective != told.collective for t, _ in placed):
         read = ", ".join(dict.fromkeys(table.collective for table, _ in placed))
         doubts[f"--collective {told.collective} is not used: the log names {read}"] = None
-    kept = "; ".join(f"{where}: {_count(count, 'row')}" for where, count in rows.items())
-    found = [f"{name}: {log.format}, {named}; {kept}; {_count(log.dropped, 'row')} dropped"]
+    kept = "; ".join(f"{where}: {counted(count, 'row')}" for where, count in rows.items())
+    found = [f"{name}: {log.format}, {named}; {kept}; {counted(log.dropped, 'row')} dropped"]
     wrong = sum(not row.verified for table in log.tables for row in table.rows)
     if wrong:
-        found.append(f"{name}: {_count(wrong, 'row')} with wrong sums (verified: false)")
+        found.append(f"{name}: {counted(wrong, 'row')} with wrong sums (verified: false)")
     found += [f"{text}, --nodes N corrects it" for text in _assumed(name, placed)]
     return found + [f"{name}: {note}" for note in (*doubts, *log.notes)]
 
@@ -237,7 +209,3 @@ def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
         return ["the speed of the link between nodes is not told, so no other network can be "
                 "judged by it; --link-bandwidth '100 Gbps' says it"]  # fmt: skip
     return []
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -17,11 +17,17 @@ from dse.calibration.runners.budget import limit_s
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.records import experiment
+from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
 GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'compute': matrix products and training steps on one device."""
+    return measure_speed(asked.budget_s, asked.name, asked.where.device)
 
 
 def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.experiment import Experiment, Measurement, usable_cores
 from dse.calibration.runners.budget import Progress, limit_s, server_budget
+from dse.calibration.runners.hosts import lead_to
+from dse.calibration.runners.parameter_servers import measure_servers
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.ps_plan import (
@@ -18,6 +20,7 @@ from dse.calibration.runners.ps_plan import (
     PsPlan,
     ps_samples,
 )
+from dse.calibration.runners.request import Request
 from dse.errors import MeasurementError
 
 MODULE = "dse.calibration.runners.grpc_worker"
@@ -37,6 +40,19 @@ class Host:
 
 
 HERE = Host()
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'grpc': parameter servers on this machine, or with a host for every process."""
+    where, places = asked.where, [HERE]
+    if where.hosts is not None:
+        places = [Host(lead_to(host.name), host.name) for host in where.hosts.hosts]
+
+    def over_grpc(plan: PsPlan) -> list[Measurement]:
+        link, speed = where.link or LOOPBACK, where.link_bytes_per_s
+        return measure_ps(plan, asked.budget_s, places[::-1], places, link, speed, asked.progress)
+
+    return measure_servers(asked, over_grpc)
 
 
 def measure_ps(

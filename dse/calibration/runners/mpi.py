@@ -11,10 +11,34 @@ from dse.calibration.runners.hosts import Hosts, check_reachable
 from dse.calibration.runners.mpi_library import find_launcher
 from dse.calibration.runners.mpirun import run_ranks
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import LOCAL_SIZES, MIN_REPETITIONS, MeasurePlan
+from dse.calibration.runners.plan import (
+    DEFAULT_RANKS,
+    LOCAL_SIZES,
+    MIN_REPETITIONS,
+    MeasurePlan,
+    allreduce_plan,
+    counts_up_to,
+)
 from dse.calibration.runners.records import experiment, samples_of
+from dse.calibration.runners.request import Request
 
 LOCAL_SHARE = 0.25  # of the first start
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'mpi': allreduce on this machine or on hosts; by default at all their ranks."""
+    where, hosts = asked.where, asked.where.hosts
+    usual = counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS
+    return measure(
+        allreduce_plan(asked.ranks, asked.sizes_bytes, usual),
+        asked.budget_s,
+        asked.name,
+        asked.progress,
+        where.mpi,
+        where.link,
+        where.link_bytes_per_s,
+        hosts,
+    )
 
 
 def measure(

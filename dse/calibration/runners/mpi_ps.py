@@ -7,16 +7,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dse.calibration.experiment import Measurement, usable_cores
+from dse.calibration.experiment import Experiment, Measurement, usable_cores
 from dse.calibration.runners.budget import Progress, server_budget
 from dse.calibration.runners.hosts import Hosts
 from dse.calibration.runners.mpi_library import find_launcher, library_of
 from dse.calibration.runners.mpirun import run_ranks, terminable
+from dse.calibration.runners.parameter_servers import measure_servers
 from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.ps_plan import PsPlan, ps_samples
+from dse.calibration.runners.request import Request
 
 WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 SHARED_MEMORY = "shared-memory"
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'mpi-ps': parameter servers on this machine, or with a host for every process."""
+    where = asked.where
+
+    def over_mpi(plan: PsPlan) -> list[Measurement]:
+        link, speed = where.link or SHARED_MEMORY, where.link_bytes_per_s
+        return measure_ps(plan, asked.budget_s, link, speed, where.mpi, where.hosts, asked.progress)
+
+    return measure_servers(asked, over_mpi)
 
 
 def measure_ps(

@@ -1,21 +1,19 @@
-"""Runs of parameter servers, over gRPC or MPI: what to measure, and the experiment."""
+"""Runs of parameter servers over any transport: what to measure, and the experiment."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 from dse.calibration.experiment import Experiment, Measurement, busy_core_seconds, this_machine
-from dse.calibration.runners import compute_speed, grpc_ps, mpi_ps
-from dse.calibration.runners.budget import Progress
-from dse.calibration.runners.hosts import Hosts, check_reachable, lead_to
+from dse.calibration.runners import compute_speed
+from dse.calibration.runners.hosts import Hosts, check_reachable
 from dse.calibration.runners.ps_plan import DEFAULT_SIZES, PsPlan
 from dse.calibration.runners.records import experiment
+from dse.calibration.runners.request import Request
 from dse.errors import StudyError
 
-GRPC, MPI_PS = "grpc", "mpi-ps"
-SERVER_RUNNERS = (GRPC, MPI_PS)
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
 
@@ -51,39 +49,19 @@ def server_plan(
 
 
 def measure_servers(
-    runner: str,
-    plan: PsPlan,
-    budget_s: float,
-    name: str,
-    progress: Progress | None = None,
-    hosts: Hosts | None = None,
-    mpirun: str | None = None,
-    link: str | None = None,
-    link_bytes_per_s: float | None = None,
+    asked: Request, measure_ps: Callable[[PsPlan], list[Measurement]]
 ) -> Experiment:
-    """Parameter servers over gRPC or MPI, here or on hosts; then, beyond the budget, how fast one
-    thread sums and copies.
+    """Parameter servers as ``measure_ps`` measures a plan over its transport, here or on hosts;
+    then, beyond the budget, how fast one thread sums and copies.
 
-    Raises MeasurementError; no process survives an exception.
+    Raises StudyError for a plan that cannot be right, and MeasurementError.
     """
+    where = asked.where
+    plan = server_plan(asked.ranks, where.servers, asked.sizes_bytes, where.hosts)
     began, busy = time.monotonic(), busy_core_seconds()
-    if hosts is not None:
-        check_reachable(hosts)
-    samples: list[Measurement]
-    if runner == GRPC:
-        places = [grpc_ps.HERE]
-        if hosts is not None:
-            places = [grpc_ps.Host(lead_to(host.name), host.name) for host in hosts.hosts]
-        samples = grpc_ps.measure_ps(
-            plan, budget_s, places[::-1], places, link or grpc_ps.LOOPBACK, link_bytes_per_s,
-            progress,
-        )  # fmt: skip
-    else:
-        samples = mpi_ps.measure_ps(
-            plan, budget_s, link=link or mpi_ps.SHARED_MEMORY, link_bytes_per_s=link_bytes_per_s,
-            mpirun=mpirun, hosts=hosts, progress=progress,
-        )  # fmt: skip
+    if where.hosts is not None:
+        check_reachable(where.hosts)
+    samples = measure_ps(plan)
     local = compute_speed.measure_local(LOCAL_S)
-    return experiment(
-        name, this_machine(), budget_s, began, busy if hosts is None else None, local, samples
-    )
+    before = busy if where.hosts is None else None
+    return experiment(asked.name, this_machine(), asked.budget_s, began, before, local, samples)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.errors import MeasurementError
+from dse.errors import MeasurementError, StudyError
 
 # Open MPI's coll_tuned_allreduce_algorithm numbers (ompi_info --param coll tuned --level 9).
 OPENMPI_ALGORITHMS = {"recursive-doubling": 3, "ring": 4, "halving-doubling": 6}
@@ -65,3 +66,22 @@ def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
     whole = [ranks_per_node * 2**k for k in range(ranks.bit_length())]
     some = {2, 3, 4, 3 * ranks_per_node, *whole}
     return tuple(sorted({n for n in some if 1 < n < ranks} | {ranks}))
+
+
+def allreduce_plan(
+    ranks: Sequence[int] | None,
+    sizes_bytes: Sequence[int] | None,
+    usual: Sequence[int] = DEFAULT_RANKS,
+) -> MeasurePlan:
+    """The plan for these rank counts and sizes; ``usual`` counts and DEFAULT_SIZES where None.
+
+    StudyError where the counts are too few to fit and to check the fit.
+    """
+    counts = tuple(ranks or usual)
+    if len(set(counts)) < 2 or min(counts) < 2:
+        listed = ",".join(str(count) for count in counts)
+        problem = f"'{listed}' is too little to fit and to check the fit"
+        raise StudyError("--ranks", 0, 0, problem, "give two or more counts from 2, as 2,3,4,8")
+    return MeasurePlan(
+        ranks=counts, sizes_bytes=DEFAULT_SIZES if sizes_bytes is None else tuple(sizes_bytes)
+    )

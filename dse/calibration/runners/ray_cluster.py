@@ -24,10 +24,11 @@ from dse.calibration.runners.budget import (
 )
 from dse.calibration.runners.mpirun import PACKAGES
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan, allreduce_plan
 from dse.calibration.runners.ray_session import ray_session
 from dse.calibration.runners.ray_worker import RankActor
 from dse.calibration.runners.records import experiment
+from dse.calibration.runners.request import Request
 from dse.calibration.runners.torch_plan import INSTALL, LOCAL_SHARE, Fleet
 from dse.errors import MeasurementError
 
@@ -35,6 +36,20 @@ START_S = 12.0  # guess of the seconds in which Ray starts, and its actors impor
 ROOM_S = 60.0  # to wait until the cluster has room, and until its actors have started
 LAST_WORDS_S = 5.0  # after one rank failed, for the others to say more
 TASK = dict[str, Any]
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'ray': allreduce by gloo or NCCL over a Ray cluster, or Ray on this machine."""
+    where = asked.where
+    return measure_ray(
+        allreduce_plan(asked.ranks, asked.sizes_bytes),
+        asked.budget_s,
+        asked.name,
+        asked.progress,
+        where.address,
+        link=where.link,
+        link_bytes_per_s=where.link_bytes_per_s,
+    )
 
 
 def measure_ray(

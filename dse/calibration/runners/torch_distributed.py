@@ -23,9 +23,11 @@ from dse.calibration.runners.budget import (
     run_text,
 )
 from dse.calibration.runners.placement import Placement
-from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan, allreduce_plan, counts_up_to
 from dse.calibration.runners.processes import PASS_ON, Record, run_processes, worker_command
 from dse.calibration.runners.records import experiment
+from dse.calibration.runners.request import Request
+from dse.calibration.runners.started_rank import Started
 from dse.calibration.runners.torch_plan import LOCAL_SHARE, Fleet, need_torch
 from dse.errors import MeasurementError
 
@@ -58,6 +60,30 @@ class Launched:
     ranks_per_node: int
     address: str
     port: int
+
+
+def run(asked: Request) -> Experiment:
+    """The runner 'torch': allreduce by gloo or NCCL on this machine."""
+    return measure_torch(
+        allreduce_plan(asked.ranks, asked.sizes_bytes),
+        asked.budget_s,
+        asked.name,
+        asked.progress,
+        link=asked.where.link,
+        link_bytes_per_s=asked.where.link_bytes_per_s,
+    )
+
+
+def run_as_rank(asked: Request, me: Started) -> Experiment | None:
+    """The runner 'torch' among ranks that a launcher started; by default at all counts up to them.
+
+    Where rank 0 listens must be in the environment: see :func:`ranks_from_environment`.
+    """
+    plan = allreduce_plan(asked.ranks, asked.sizes_bytes, counts_up_to(me.ranks))
+    where = asked.where
+    return measure_as_rank(
+        plan, asked.budget_s, asked.name, asked.progress, where.link, where.link_bytes_per_s
+    )
 
 
 def measure_torch(

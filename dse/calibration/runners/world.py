@@ -12,12 +12,22 @@ from dse.calibration.experiment import Experiment, Measurement, this_machine
 from dse.calibration.runners.budget import Budget, Progress, rank_costs
 from dse.calibration.runners.mpi import task_of
 from dse.calibration.runners.mpi_library import SETTINGS
-from dse.calibration.runners.plan import MeasurePlan
+from dse.calibration.runners.plan import MeasurePlan, allreduce_plan, counts_up_to
 from dse.calibration.runners.records import experiment, samples_of
+from dse.calibration.runners.request import Request
 from dse.calibration.runners.started_rank import Started
 from dse.errors import MeasurementError
 
 WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core
+
+
+def run_as_rank(asked: Request, me: Started) -> Experiment | None:
+    """The runner 'mpi' among ranks that a launcher started; by default at all counts up to them."""
+    plan = allreduce_plan(asked.ranks, asked.sizes_bytes, counts_up_to(me.ranks))
+    where = asked.where
+    return measure_world(
+        plan, asked.budget_s, asked.name, asked.progress, me, where.link, where.link_bytes_per_s
+    )
 
 
 def measure_world(

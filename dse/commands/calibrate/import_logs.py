@@ -36,11 +36,30 @@ def import_logs(
     ] = None,
 ) -> None:
     """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
-    from dse import catalog
-    from dse.calibration.importers.logs import import_to_file
+    from dse.calibration.experiment import write_experiment
+    from dse.calibration.importers import logs
 
-    import_to_file(
-        files, out, ranks, nodes, select, system=system, link=link, collective=collective,
+    logs.check_out(out, files)
+    found = logs.import_logs(
+        files, ranks, nodes, select, system=system, link=link, collective=collective,
         library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
-        fabrics=catalog.names("fabrics"),
+        name=out.name.partition(".")[0] or "imported",
     )  # fmt: skip
+    write_experiment(found, out)
+    for note in found.notes:
+        print(note)
+    if link:
+        _say_unknown_fabric(link)
+    rows, dropped = logs.counted(len(found.samples), "row"), logs.counted(found.dropped, "row")
+    print(f"wrote {out}: {rows}, {dropped} dropped")
+
+
+def _say_unknown_fabric(link: str) -> None:
+    """That no fabric of the catalogue has the link's name, if none has."""
+    from dse import catalog
+    from dse.spelling import meant
+
+    fabrics = catalog.names("fabrics")
+    if link not in fabrics:
+        near = meant(link, fabrics, "see dse catalog fabrics")
+        print(f"--link {link}: no fabric of the catalogue has this name; kept as it is; {near}")

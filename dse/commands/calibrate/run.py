@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dse.calibration.runners import registry
+from dse.calibration.runners.started_rank import Started, started
 from dse.commands.calibrate.profiles import print_other_parts
 from dse.errors import DseError, StudyError
 
 if TYPE_CHECKING:
-    from dse.calibration.session import Where
+    from dse.calibration.runners.registry import Runner
+    from dse.calibration.runners.request import Request
 
-# What a runner measures, where that is no allreduce.
-MEASURED = {
-    "grpc": "parameter servers over gRPC",
-    "mpi-ps": "parameter servers over MPI",
-    "compute": "compute speed",
-}
 INTERRUPTED = 130
 BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
 
@@ -47,13 +44,7 @@ def run(
         str | None,
         typer.Option(help="Speed of that network per host, in one direction, such as '25 Gbps'."),
     ] = None,
-    runner: Annotated[
-        str,
-        typer.Option(
-            help="mpi; torch (gloo or NCCL); ray (the same over a Ray cluster); grpc or mpi-ps "
-            "(parameter servers); compute (matrix products, training steps)."
-        ),
-    ] = "mpi",
+    runner: Annotated[str | None, typer.Option(help=registry.help_text())] = None,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
     servers: Annotated[
         str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
@@ -66,47 +57,45 @@ def run(
     that those started.
     """
     from dse.calibration import arguments
-    from dse.calibration.session import whereabouts
-
-    where = whereabouts(
-        mpi, hostfile, ranks_per_node, interface, link, link_bandwidth, runner, address,
-        None if servers is None else arguments.counts(servers, "--servers"), device,
-    )  # fmt: skip
-    calibrate_machine(out, name, budget, ranks, where)
-
-
-def calibrate_machine(
-    out: Path, name: str, budget_s: float, ranks: str | None, where: Where
-) -> None:
-    """Measure, fit, and say how well the fit predicts what it has not seen.
-
-    Started by a launcher of ranks, this process is one of them: rank 0 alone writes and speaks.
-    """
-    from dse.calibration.runners.started_rank import started
-    from dse.calibration.session import calibrate_as_rank, calibrate_here
+    from dse.calibration.runners.request import Request
+    from dse.calibration.session import calibrate, calibrate_as_rank, check, whereabouts
 
     me = started(os.environ)
+    launcher = me.by if me else None
     try:
-        counts = _counts(ranks)
+        chosen = registry.chosen(runner, launcher)
+        where = whereabouts(
+            chosen, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
+            interface=interface, link=link, link_bandwidth=link_bandwidth, address=address,
+            servers=None if servers is None else arguments.counts(servers, "--servers"),
+            device=device,
+        )  # fmt: skip
+        asked = Request(budget, name, _counts(ranks), None, _run_progress, where)
+        check(chosen, asked, out)
         if me is None or me.rank == 0:
-            if (out / f"{name}.yaml").exists():
-                print(f"replaces {out / name}.yaml; give --name to keep it")
-            at = f"{len(where.hosts.hosts)} hosts" if where.hosts else "this machine"
-            at = f"the {me.ranks} ranks of {me.by}" if me else at
-            what = MEASURED.get(where.runner, "allreduce")
-            print(f"measuring {what} on {at} for {budget_s:g} s", flush=True)
-        progress = _run_progress
-        written = (
-            calibrate_as_rank(me, out, budget_s, counts, name, progress, where)
-            if me
-            else calibrate_here(out, budget_s, counts, name, None, progress, where)
-        )
+            _say_begun(chosen, asked, out, me)
+        written = calibrate_as_rank(chosen, asked, out, me) if me else calibrate(chosen, asked, out)
     except (DseError, KeyboardInterrupt) as error:
         if me and me.rank:  # rank 0 says it, once
             raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
         raise
     if written:
         _say_calibrated(*written)
+
+
+def _say_begun(runner: Runner, asked: Request, out: Path, me: Started | None) -> None:
+    """What is replaced, what is measured, and where."""
+    if (out / f"{asked.name}.yaml").exists():
+        print(f"replaces {out / asked.name}.yaml; give --name to keep it")
+    where = asked.where
+    at = "this machine"
+    if me is not None:
+        at = f"the {me.ranks} ranks of {me.by}"
+    elif where.hosts is not None:
+        at = f"{len(where.hosts.hosts)} hosts"
+    elif where.address is not None:
+        at = f"the cluster at {where.address}"
+    print(f"measuring {runner.what} on {at} for {asked.budget_s:g} s", flush=True)
 
 
 def _counts(ranks: str | None) -> tuple[int, ...] | None:

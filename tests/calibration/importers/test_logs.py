@@ -15,7 +15,7 @@ from rich.console import Console
 from dse.calibration import show_profile
 from dse.calibration.experiment import read_experiment
 from dse.calibration.fitting.profile import fit_experiments
-from dse.calibration.importers.logs import import_logs, import_to_file
+from dse.calibration.importers.logs import check_out, import_logs
 from dse.errors import DseError, StudyError
 from tests.calibration.importers import samples as s
 from tests.calibration.importers.reading import log
@@ -87,17 +87,22 @@ def test_counts_that_cannot_be(tmp_path: Path, told: Any) -> None:
 def test_the_log_is_not_overwritten(tmp_path: Path) -> None:
     path = log(tmp_path, "a.log", s.nccl())
     with pytest.raises(StudyError, match="is one of the logs"):
-        import_to_file([path], path)
+        check_out(path, [path])
     assert path.read_text(encoding="utf-8") == s.nccl()
 
 
 def test_no_file_of_another_kind_is_overwritten(tmp_path: Path) -> None:
     path, study = log(tmp_path, "a.log", s.nccl()), log(tmp_path, "study.yaml", "study: mine\n")
     with pytest.raises(StudyError, match="is there and is another kind of file"):
-        import_to_file([path], study)
+        check_out(study, [path])
     assert study.read_text(encoding="utf-8") == "study: mine\n"
     out = tmp_path / "out.json"
-    assert import_to_file([path], out) == import_to_file([path], out)
+    check_out(out, [path])
+    written = []
+    for _ in range(2):
+        assert dse(path, "--out", out).returncode == 0
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
 
 
 def test_a_log_given_twice_is_refused(tmp_path: Path) -> None:
@@ -152,15 +157,12 @@ def test_what_is_said_in_vain_is_noted(tmp_path: Path) -> None:
     assert any("--collective broadcast is not used: the log names allreduce" in n for n in notes)
 
 
-def test_a_link_that_is_no_fabric_is_kept_and_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_that_is_no_fabric_is_kept_and_said(tmp_path: Path) -> None:
     path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
-    found = import_to_file([path], out, link="hdr-ib", fabrics=("ib-hdr", "100gbe"))
-    assert {x.link for x in found.samples} == {"hdr-ib"}
-    assert "no fabric of the catalogue has this name" in capsys.readouterr().out
-    import_to_file([path], out, link="ib-hdr", fabrics=("ib-hdr", "100gbe"))
-    assert "no fabric" not in capsys.readouterr().out
+    done = dse(path, "--out", out, "--link", "hdr-ib")
+    assert "--link hdr-ib: no fabric of the catalogue has this name; kept as it is" in done.stdout
+    assert {x.link for x in read_experiment(out).samples} == {"hdr-ib"}
+    assert "no fabric" not in dse(path, "--out", out, "--link", "ib-hdr").stdout
 
 
 def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> None:

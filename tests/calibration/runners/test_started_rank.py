@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -91,13 +93,39 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
     assert all(s.verified and s.run == 1 and s.nodes == 1 for s in found.samples)
     assert "one start of 4 ranks by mpirun" in found.notes[0]
     lines = done.stdout.splitlines()
-    assert lines.count("measuring allreduce on the 4 ranks of mpirun for 6 s") == 1
+    assert lines.count("measuring allreduce over MPI on the 4 ranks of mpirun for 6 s") == 1
     assert lines.count("  2/3 4 of 4 ranks") == 1
     if done.returncode == 0:  # on a busy machine the budget may hold too little to fit
         assert lines[-1] == f"wrote {tmp_path}/here.yaml"
         assert done.stderr == ""
     else:
         assert done.stderr.count("measure with a larger --budget") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_under_mpirun_the_runner_that_is_named_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", str(port))
+    asked = ["--runner", "torch", "--budget", "10", "--out", str(tmp_path), "--name", "here"]
+    done = under_mpirun(*asked, ranks=3)
+    found = read_experiment(tmp_path / "here.measurements.json")
+    assert {s.transport for s in found.samples} <= {"gloo", "nccl"}
+    begun = "measuring allreduce over gloo or NCCL on the 3 ranks of mpirun for 10 s"
+    assert done.stdout.splitlines().count(begun) == 1
+
+
+@pytest.mark.slow
+def test_a_runner_of_its_own_processes_is_refused_under_mpirun() -> None:
+    done = under_mpirun("--runner", "ray", ranks=2)
+    said = "'ray' cannot measure with the ranks that mpirun started; start it without mpirun, or"
+    assert done.stderr.count(said) == 1
+    assert done.returncode != 0
 
 
 @pytest.mark.slow
@@ -124,5 +152,5 @@ def test_what_the_launcher_has_chosen_cannot_be_chosen_again(tmp_path: Path) -> 
         check=False,
     )
     assert done.returncode == 2
-    assert "torchrun has chosen the hosts and the MPI already; leave them out" in done.stderr
+    assert "--mpi: torchrun has chosen the hosts and the MPI already; leave it out" in done.stderr
     assert done.stderr.count("\n") == 1

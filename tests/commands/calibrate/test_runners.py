@@ -1,22 +1,94 @@
-"""`dse calibrate run --runner`: other ways to measure than MPI."""
+"""`dse calibrate run --runner`: what is offered, what goes together, and ways other than MPI."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from dse.calibration import read_profile
+from dse.calibration.experiment import Experiment
+from dse.calibration.runners import registry
+from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
+from dse.calibration.runners.request import Request
+from dse.commands.app import run_command
+from tests.calibration import synthetic
 from tests.commands import command
+
+# An option that not every runner takes, with a value that is right where it applies.
+VALUES = {
+    "--ranks": "2,3",
+    "--mpi": "openmpi",
+    "--hostfile": "hosts",
+    "--ranks-per-node": "1",
+    "--interface": "lo",
+    "--link": "10gbe",
+    "--link-bandwidth": "10 Gbps",
+    "--address": "host:6379",
+    "--servers": "1,2",
+    "--device": "cpu",
+}
+ASKED: list[Request] = []
+
+
+def measured(asked: Request) -> Experiment:
+    """A runner as a newcomer would write it, but that nothing runs."""
+    ASKED.append(asked)
+    return synthetic.experiment()
+
+
+MADE_UP = Runner(
+    "made-up", "allreduce on paper", ALLREDUCE, ("--ranks", "--link"), f"{__name__}:measured"
+)
+
+
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *options: str
+) -> tuple[int, str, str]:
+    """`dse calibrate run OPTIONS` in this process: exit status, stdout, stderr."""
+    monkeypatch.setattr(sys, "argv", ["dse", "calibrate", "run", *options])
+    status = run_command()
+    said = capsys.readouterr()
+    return status or 0, said.out, said.err
+
+
+def test_every_option_that_some_runner_takes_is_tried_here() -> None:
+    assert {option for one in RUNNERS for option in one.options} == set(VALUES)
+
+
+@pytest.mark.parametrize(
+    ("runner", "option"),
+    [(one, option) for one in RUNNERS for option in VALUES if option not in one.options],
+    ids=lambda part: part.name if isinstance(part, Runner) else part,
+)
+def test_an_option_of_other_runners_is_refused_in_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    runner: Runner,
+    option: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--runner", runner.name, option, VALUES[option]]
+    status, out, err = run_here(monkeypatch, capsys, *options)
+    assert (status, out) == (2, "")
+    begin = f"dse: {option}: does not apply to --runner {runner.name}; leave it out, or give "
+    (line,) = err.splitlines()
+    assert line.startswith(f"{begin}--runner ")
+    named = line.removeprefix(f"{begin}--runner ").replace(" or ", ", ").split(", ")
+    assert named == [one.name for one in RUNNERS if option in one.options]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--runner", "tarch"], "'tarch' is not known; use mpi, torch, ray"),
-        (["--address", "host:6379"], "is of a Ray cluster; give --runner ray"),
-        (["--runner", "torch", "--mpi", "mpich"], "is of the MPI runner, not of torch"),
+        (["--runner", "tarch"], "'tarch' is not known; did you mean torch?"),
+        (["--runner", "x"], "'x' is not known; use mpi, torch, ray, grpc, mpi-ps or compute"),
+        (["--address", "host:6379"], "does not apply to --runner mpi; leave it out, or give"),
     ],
 )
 def test_options_that_do_not_belong_together(tmp_path: Path, options: list[str], line: str) -> None:
@@ -24,6 +96,35 @@ def test_options_that_do_not_belong_together(tmp_path: Path, options: list[str],
     assert done.returncode == 2
     assert line in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_runner_of_one_more_row_is_offered_and_measures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "RUNNERS", (*RUNNERS, MADE_UP))
+    monkeypatch.chdir(tmp_path)
+    _, shown, _ = run_here(monkeypatch, capsys, "--help")
+    assert "made-up: allreduce on paper" in " ".join(shown.split())
+
+    made_up = ["--runner", "made-up", "--link", "string", "--budget", "3"]
+    status, told, err = run_here(monkeypatch, capsys, *made_up, "--name", "paper")
+    assert (status, err) == (0, "")
+    assert told.startswith("measuring allreduce on paper on this machine for 3 s\n")
+    asked = ASKED.pop()
+    assert (asked.budget_s, asked.name, asked.ranks, asked.where.link) == (
+        3,
+        "paper",
+        None,
+        "string",
+    )
+    assert read_profile(tmp_path / "calibrations" / "paper.yaml").fits
+
+    status, _, err = run_here(monkeypatch, capsys, "--runner", "made-up", "--device", "cpu")
+    assert status == 2
+    assert "--device: does not apply to --runner made-up; leave it out, or give" in err
+    status, _, err = run_here(monkeypatch, capsys, "--runner", "torch", "--mpi", "openmpi")
+    assert status == 2
+    assert ASKED == []
 
 
 @pytest.mark.slow

@@ -1,0 +1,171 @@
+"""The runners of ``dse calibrate run``: one row each.
+
+From the rows follow what ``--runner`` offers and its help, which options go together, what runs,
+and the command that a report gives to measure a profile again. To add a runner, write a module in
+this folder with a function that takes a :class:`~.request.Request` and returns an Experiment, and
+add a row to :data:`RUNNERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dse.calibration.runners.started_rank import MPIRUN, SRUN, TORCHRUN
+from dse.errors import StudyError
+from dse.spelling import alternatives, meant
+
+if TYPE_CHECKING:
+    from dse.calibration.experiment import Experiment
+    from dse.calibration.profile import Profile
+    from dse.calibration.runners.request import Request
+    from dse.calibration.runners.started_rank import Started
+
+# Parts of a profile that a runner can measure.
+ALLREDUCE, SERVERS, COMPUTE = "allreduce", "parameter servers", "compute speed"
+
+# Options of the command that not every runner takes.
+NETWORK = ("--ranks", "--link", "--link-bandwidth")
+HOSTS = ("--hostfile", "--ranks-per-node")
+MPI = ("--mpi", "--interface")
+# What a launcher of ranks has decided before dse starts.
+DECIDED = frozenset((*HOSTS, *MPI))
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A way to measure, offered as ``--runner NAME``.
+
+    what: what it measures, over what; follows "measuring" in a sentence.
+    part: which part of a profile its measurements become: ALLREDUCE, SERVERS or COMPUTE.
+    options: those of the command that it takes, besides --budget, --name, --out and --runner.
+    function: 'module:function', called with a Request; returns an Experiment. Imported when it is
+    called, since it may need what is not installed; a module of this package begins with a dot.
+    transports: those that it measures; empty where none is involved.
+    launchers: those of :mod:`.started_rank` as whose ranks it can measure. rank_function: called
+    there by every rank, with the Request and the Started; returns the Experiment on rank 0, None
+    on the others.
+    """
+
+    name: str
+    what: str
+    part: str
+    options: tuple[str, ...]
+    function: str
+    transports: tuple[str, ...] = ()
+    launchers: tuple[str, ...] = ()
+    rank_function: str = ""
+
+    def measure(self, asked: Request) -> Experiment:
+        """Measure on this machine, or wherever the request says.
+
+        Raises StudyError for a request that cannot be right, MeasurementError where measuring
+        fails; no process survives either.
+        """
+        found: Experiment = _imported(self.function)(asked)
+        return found
+
+    def measure_as_rank(self, asked: Request, me: Started) -> Experiment | None:
+        """Measure as one of the ranks that a launcher started; every rank must call it alike.
+
+        The Experiment on rank 0, None on the others. Raises like :meth:`measure`.
+        """
+        found: Experiment | None = _imported(self.rank_function)(asked, me)
+        return found
+
+    def check_options(self, given: Iterable[str], launcher: str | None = None) -> None:
+        """StudyError for an option that does not apply to this runner, or under that launcher."""
+        for option in given:
+            if launcher is not None and option in DECIDED:
+                problem = f"{launcher} has chosen the hosts and the MPI already"
+                raise StudyError(option, 0, 0, problem, "leave it out")
+            if option not in self.options:
+                others = alternatives(one.name for one in RUNNERS if option in one.options)
+                problem = f"does not apply to --runner {self.name}"
+                raise StudyError(option, 0, 0, problem, f"leave it out, or give --runner {others}")
+
+
+RUNNERS: tuple[Runner, ...] = (
+    Runner(
+        "mpi", "allreduce over MPI", ALLREDUCE, (*NETWORK, *HOSTS, *MPI),
+        ".mpi:run", ("mpi",), (MPIRUN, SRUN), ".world:run_as_rank",
+    ),
+    Runner(
+        "torch", "allreduce over gloo or NCCL", ALLREDUCE, NETWORK,
+        ".torch_distributed:run", ("gloo", "nccl"), (TORCHRUN, SRUN, MPIRUN),
+        ".torch_distributed:run_as_rank",
+    ),
+    Runner(
+        "ray", "allreduce over gloo or NCCL among Ray actors", ALLREDUCE,
+        (*NETWORK, "--address"), ".ray_cluster:run", ("gloo", "nccl"),
+    ),
+    Runner(
+        "grpc", "parameter servers over gRPC", SERVERS, (*NETWORK, *HOSTS, "--servers"),
+        ".grpc_ps:run", ("grpc",),
+    ),
+    Runner(
+        "mpi-ps", "parameter servers over MPI", SERVERS, (*NETWORK, *HOSTS, *MPI, "--servers"),
+        ".mpi_ps:run", ("mpi",),
+    ),
+    Runner(
+        "compute", "compute speed by matrix products and training steps", COMPUTE, ("--device",),
+        ".compute_speed:run",
+    ),
+)  # fmt: skip
+
+
+def chosen(name: str | None, launcher: str | None = None) -> Runner:
+    """The runner of that name; None takes the first, or the first for ranks of that launcher.
+
+    StudyError for a name that is not known, or a runner that the launcher's ranks cannot be.
+    """
+    if name is None:
+        return next(one for one in RUNNERS if launcher is None or launcher in one.launchers)
+    names = [one.name for one in RUNNERS]
+    if name not in names:
+        remedy = meant(name, names, f"use {alternatives(names)}")
+        raise StudyError("--runner", 0, 0, f"'{name}' is not known", remedy)
+    found = RUNNERS[names.index(name)]
+    if launcher is not None and launcher not in found.launchers:
+        problem = f"'{name}' cannot measure with the ranks that {launcher} started"
+        able = alternatives(one.name for one in RUNNERS if launcher in one.launchers)
+        remedy = f"start it without {launcher}, or give --runner {able}"
+        raise StudyError("--runner", 0, 0, problem, remedy)
+    return found
+
+
+def help_text() -> str:
+    """What ``--runner`` offers."""
+    offered = "; ".join(f"{one.name}: {one.what}" for one in RUNNERS)
+    by = {launcher: chosen(None, launcher).name for launcher in (MPIRUN, SRUN, TORCHRUN)}
+    usual = RUNNERS[0].name
+    other = "".join(f"; under {who}: {name}" for who, name in by.items() if name != usual)
+    return f"{offered} [default: {usual}{other}]."
+
+
+def command_for(profile: Profile) -> str:
+    """The command that measures what a profile holds: 'dse calibrate run --runner grpc', say."""
+    for part, transport in _held(profile):
+        for one in RUNNERS:
+            if one.part == part and (not one.transports or transport in one.transports):
+                option = "" if one is RUNNERS[0] else f" --runner {one.name}"
+                return f"dse calibrate run{option}"
+    return "dse calibrate run"
+
+
+def _held(profile: Profile) -> Iterator[tuple[str, str]]:
+    """The parts of a profile, each with its transport; none is ''."""
+    if profile.measured_algorithms:
+        yield ALLREDUCE, profile.transport
+    for transport in profile.ps:
+        yield SERVERS, transport
+    if profile.compute:
+        yield COMPUTE, ""
+
+
+def _imported(function: str) -> Any:
+    """'module:function'; a module that begins with a dot is one of this package."""
+    module, _, name = function.partition(":")
+    return getattr(import_module(module, __package__), name)

@@ -1,0 +1,104 @@
+"""The table of runners: each row can be called, takes its own options, and is in the docs."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from dse.calibration.library_part import AUTO
+from dse.calibration.runners import registry
+from dse.calibration.runners.registry import RUNNERS, Runner, chosen, command_for, help_text
+from dse.calibration.runners.started_rank import MPIRUN, SRUN, TORCHRUN
+from dse.commands.calibrate.run import run as command
+from dse.errors import StudyError
+from tests.architecture.test_imports import HEAVY
+from tests.calibration import library_profiles, server_profiles
+
+DOCS = Path(__file__).parents[3] / "docs" / "calibration.md"
+LAUNCHERS = (MPIRUN, SRUN, TORCHRUN)
+EVERY = pytest.mark.parametrize("runner", RUNNERS, ids=lambda one: one.name)
+
+
+def parameters(function: str) -> list[str]:
+    """The names of the parameters of 'module:function', which must be annotated to be told."""
+    module, name = function.split(":")
+    found = getattr(import_module(module, registry.__package__), name)
+    return list(inspect.get_annotations(found))
+
+
+def test_names_are_given_once() -> None:
+    assert len({one.name for one in RUNNERS}) == len(RUNNERS)
+
+
+@EVERY
+def test_the_functions_of_a_row_have_the_one_signature(runner: Runner) -> None:
+    assert parameters(runner.function) == ["asked", "return"]
+    assert bool(runner.rank_function) == bool(runner.launchers)
+    if runner.rank_function:
+        assert parameters(runner.rank_function) == ["asked", "me", "return"]
+    assert set(runner.launchers) <= set(LAUNCHERS)
+
+
+@EVERY
+def test_the_options_of_a_row_are_options_of_the_command(runner: Runner) -> None:
+    known = {f"--{name.replace('_', '-')}" for name in inspect.signature(command).parameters}
+    assert set(runner.options) <= known
+    assert len(set(runner.options)) == len(runner.options)
+
+
+@EVERY
+def test_the_help_and_the_docs_name_every_runner(runner: Runner) -> None:
+    assert f"{runner.name}: {runner.what}" in help_text()
+    options = " ".join(f"`{option}`" for option in runner.options)
+    row = f"| `{runner.name}` | {runner.what} | {options} | {', '.join(runner.launchers)} |"
+    assert row.replace("|  |", "| |") in DOCS.read_text(encoding="utf-8").splitlines()
+
+
+def test_no_runner_is_imported_before_it_measures() -> None:
+    code = (
+        "import sys, dse.calibration.runners.registry as registry; registry.help_text()\n"
+        "registry.chosen('ray')\n"
+        "rooms = [m for m in sys.modules if m.startswith('dse.calibration.runners.')]\n"
+        f"print(sorted({HEAVY!r} & set(sys.modules)), sorted(rooms))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    ours = [f"dse.calibration.runners.{name}" for name in ("registry", "started_rank")]
+    assert done.stdout.strip() == f"[] {ours}"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "usual"), [(None, "mpi"), (MPIRUN, "mpi"), (SRUN, "mpi"), (TORCHRUN, "torch")]
+)
+def test_without_a_name_the_launcher_decides(launcher: str | None, usual: str) -> None:
+    assert chosen(None, launcher).name == usual
+
+
+@EVERY
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_runner_measures_as_ranks_or_says_which_do(runner: Runner, launcher: str) -> None:
+    if launcher in runner.launchers:
+        assert chosen(runner.name, launcher) is runner
+        return
+    with pytest.raises(StudyError, match=f"cannot measure with the ranks that {launcher} started"):
+        chosen(runner.name, launcher)
+
+
+def test_a_report_names_the_runner_that_measures_a_profile_again() -> None:
+    served = server_profiles.profile(ps={"mpi": server_profiles.part()}, transport="mpi")
+    assert command_for(served) == "dse calibrate run --runner mpi-ps"
+    theirs = library_profiles.theirs()
+    assert theirs.measured_algorithms == (AUTO,)
+    for transport, said in (
+        ("nccl", "dse calibrate run --runner torch"),
+        ("gloo", "dse calibrate run --runner torch"),
+        ("mpi", "dse calibrate run"),
+    ):
+        assert command_for(replace(theirs, transport=transport)) == said
