@@ -1,4 +1,4 @@
-"""``dse calibrate import``: others' logs as a measurement file."""
+"""``dse calibrate import``: a measurement file from benchmark logs."""
 
 from __future__ import annotations
 
@@ -9,33 +9,41 @@ import typer
 
 
 def import_logs(
-    files: Annotated[list[Path], typer.Argument(help="Logs of benchmarks, or tables.")],
+    files: Annotated[list[Path], typer.Argument(help="Benchmark logs, or tables of times.")],
     out: Annotated[Path, typer.Option(help="The measurement file to write.")],
-    ranks: Annotated[int | None, typer.Option(help="Ranks, where a log does not say.")] = None,
-    nodes: Annotated[int | None, typer.Option(help="Nodes, where a log does not say.")] = None,
+    ranks: Annotated[
+        int | None, typer.Option(help="Number of ranks, if a log does not state it.")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(help="Number of nodes, if a log does not state it.")
+    ] = None,
     select: Annotated[
-        str | None, typer.Option(help="Rows of a table: system=polaris,transport=ofi.")
+        str | None,
+        typer.Option(help="Which rows of a table to read, such as system=polaris,transport=ofi."),
     ] = None,
     system: Annotated[str | None, typer.Option(help="Name of the machine.")] = None,
     link: Annotated[
-        str | None, typer.Option(help="Name of the slowest link, such as ib-hdr.")
+        str | None, typer.Option(help="Name of the slowest link between ranks, such as ib-hdr.")
     ] = None,
     link_bandwidth: Annotated[
         str | None,
-        typer.Option(help="Speed of a node's link in one direction, such as '100 Gbps'."),
+        typer.Option(help="Network speed of each node in one direction, such as '100 Gbps'."),
     ] = None,
     collective: Annotated[
-        str | None, typer.Option(help="Collective, where a log does not name it.")
+        str | None, typer.Option(help="Collective operation, if a log does not name it.")
     ] = None,
     library: Annotated[
         str | None,
-        typer.Option(help="Library, such as openmpi-4.1.4, where a log does not name it."),
+        typer.Option(help="Library, such as openmpi-4.1.4, if a log does not name it."),
     ] = None,
     algorithm: Annotated[
-        str | None, typer.Option(help="Algorithm that was forced, where a log does not name it.")
+        str | None, typer.Option(help="Algorithm that was forced, if a log does not name it.")
     ] = None,
 ) -> None:
-    """Read output of nccl-tests, OSU, IMB, gloo, or a table of times, as a measurement file."""
+    """Convert benchmark logs to a measurement file.
+
+    Reads the output of nccl-tests, OSU, IMB and gloo, and tables of times.
+    """
     from dse import catalog
     from dse.calibration.importers.logs import import_to_file
 
