@@ -30,7 +30,7 @@ TRANSPORT = {"grpc": "grpc", "mpi-ps": "mpi"}
         (["--runner", "grpc", "--interface", "lo"], "--interface: is of the MPI runner"),
         (["--runner", "mpi", "--servers", "1"], "is of --runner grpc or mpi-ps, not of mpi"),
         (["--runner", "mpi", "--device", "cpu"], "is of --runner compute, not of mpi"),
-        (["--runner", "compute", "--device", "tpu"], "unknown device 'tpu'; use cpu or cuda"),
+        (["--runner", "compute", "--device", "tpu"], "'tpu' is no device; use cpu or cuda"),
         (["--runner", "compute", "--ranks", "2,3"], "nothing is sent by --runner compute"),
         (["--runner", "compute", "--link", "10gbe"], "--link: is of"),
         (["--runner", "mpi-ps", "--ranks", "2", "--servers", "1"], "too little to fit"),
