@@ -56,7 +56,7 @@ def main() -> None:
         source = found.source.partition("table: ")[2].rstrip(")")
         about = replace(found, samples=samples, date=f"read {READ}", source=f"published: {source}")
         if name.startswith(RECALLED):
-            told = f"a node's links together at {gbps:g} Gbps (recalled, not checked)"
+            told = f"the links of a node together carry {gbps:g} Gbps (recalled, not checked)"
             about = replace(about, assumed=(*about.assumed, told))
         profile = fit_experiments([about], name, rows_sha256(TABLE, select), TABLE.name)
         write_profile(profile, OUT / f"{name}.yaml")

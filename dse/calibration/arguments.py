@@ -1,4 +1,4 @@
-"""What the commands on profiles are asked: lists of sizes and counts, algorithms, layouts."""
+"""Arguments of the commands on profiles: lists of sizes and counts, algorithms, layouts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_BYTES = 2**60
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    """'4KiB,1MiB,4096' -> whole bytes; a plain number is bytes. StudyError for what is no size."""
+    """'4KiB,1MiB,4096' -> whole bytes; a plain number is in bytes. Raises StudyError otherwise."""
 
     def read(part: str) -> float:
         try:
@@ -37,12 +37,12 @@ def sizes(text: str) -> tuple[int, ...]:
 
 
 def counts(text: str, option: str) -> tuple[int, ...]:
-    """'8,128,1e6' -> whole numbers from 1 up. StudyError for what is none."""
+    """'8,128,1e6' -> whole numbers of at least 1. Raises StudyError otherwise."""
     return _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8,128")
 
 
 def count(text: str | None, option: str) -> int | None:
-    """One whole number from 1 up; None stays None."""
+    """One whole number of at least 1; None stays None."""
     if text is None:
         return None
     found = _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8")
@@ -52,7 +52,10 @@ def count(text: str | None, option: str) -> int | None:
 
 
 def named(given: str | None, known: Sequence[str], option: str) -> str | None:
-    """One of the ``known`` names; None stays None. StudyError, with what was meant, for another."""
+    """One of the ``known`` names; None stays None.
+
+    Raises StudyError, with a suggestion, for any other name.
+    """
     if given is None or given in known:
         return given
     remedy = meant(given, known, f"choose from {', '.join(known)}")
@@ -60,7 +63,7 @@ def named(given: str | None, known: Sequence[str], option: str) -> str | None:
 
 
 def link_speed(text: str | None) -> float | None:
-    """'25 Gbps' -> bytes per second; None stays None. StudyError for what is no speed."""
+    """'25 Gbps' -> bytes per second; None stays None. Raises StudyError otherwise."""
     if text is None:
         return None
     try:
@@ -75,7 +78,7 @@ def link_speed(text: str | None) -> float | None:
 
 
 def link_name(text: str | None) -> str | None:
-    """The name of a network; None stays None. StudyError for a speed, or what is no name."""
+    """The name of a network; None stays None. Raises StudyError for a speed or an unusable name."""
     if text is None:
         return None
     name = text.strip()
@@ -125,13 +128,13 @@ def _list(
         try:
             value = read(part.strip())
         except UnitError as cause:
-            problem = f"{cause.problem}" if part.strip() else f"'{text}' lacks a value"
+            problem = f"{cause.problem}" if part.strip() else f"a value is missing in '{text}'"
             remedy = f"write for example {example}"
             if problem.endswith("in bits"):
                 remedy = cause.remedy
             raise StudyError(option, 0, 0, problem, remedy) from None
         if value < 1 or value > most:
-            problem = f"'{part.strip()}' is not from 1 to {most:g}"
+            problem = f"'{part.strip()}' is not between 1 and {most:g}"
             raise StudyError(option, 0, 0, problem, f"write for example {example}")
         if value != round(value) and option != "--bytes":
             problem = f"'{part.strip()}' is not a whole number"
@@ -141,9 +144,9 @@ def _list(
 
 
 def algorithms(profile: Profile, given: str | None) -> tuple[str, ...]:
-    """The algorithms to predict: the one given, else 'auto' if measured, else every one measured.
+    """The algorithms to predict: the one given, else 'auto' if measured, else all those measured.
 
-    Raises StudyError for a name that is no algorithm, OutsideCalibration where none is measured.
+    Raises StudyError for an unknown algorithm, OutsideCalibration if none was measured.
     """
     if given is not None:
         named(given, tuple(dict.fromkeys((*ALGORITHMS, AUTO, *BY_NAME, PS))), "--algorithm")
@@ -151,27 +154,29 @@ def algorithms(profile: Profile, given: str | None) -> tuple[str, ...]:
     measured = profile.measured_algorithms
     found = (AUTO,) if AUTO in measured else tuple(a for a in measured if a in ALGORITHMS)
     if not found:
-        raise OutsideCalibration(f"profile {profile.name} holds no allreduce; give --algorithm")
+        problem = f"profile {profile.name} has no allreduce measurements"
+        raise OutsideCalibration(f"{problem}; give --algorithm")
     return found
 
 
 def server_algorithm(
     profile: Profile, algorithm: str | None, servers: Sequence[int] | None
 ) -> str | None:
-    """'ps' or 'ps-TRANSPORT' where that is what is asked; None where allreduce is.
+    """'ps' or 'ps-TRANSPORT' if parameter servers are asked for; None if allreduce is.
 
-    Raises StudyError for servers of another algorithm, OutsideCalibration where none was measured.
+    Raises StudyError if ``servers`` is given with another algorithm, OutsideCalibration if no
+    parameter servers were measured.
     """
     only = bool(profile.ps) and not profile.measured_algorithms
     name = PS if algorithm is None and (only or servers is not None) else algorithm
     if name is None or not (name == PS or name.startswith(f"{PS}-")):
         if servers is not None:
             raise StudyError(
-                "--servers", 0, 0, f"'{name}' has no servers", f"give --algorithm {PS}"
+                "--servers", 0, 0, f"'{name}' uses no servers", f"give --algorithm {PS}"
             )
         return None
     if profile.servers(name) is None:
         known = ", ".join([*profile.measured_algorithms, *(f"{PS}-{t}" for t in profile.ps)])
         problem = f"profile {profile.name} did not measure {name}"
-        raise OutsideCalibration(f"{problem}; it knows {known or 'no communication'}")
+        raise OutsideCalibration(f"{problem}; it measured {known or 'no communication'}")
     return name

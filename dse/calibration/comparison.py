@@ -1,4 +1,4 @@
-"""Which of two profiles is faster where, and by how much; says so where it cannot be told."""
+"""Which of two profiles is faster at which sizes, by how much, and where that is undecided."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 SIZE_RATIO = 4  # between the sizes that are compared unless some are given
 SAME = "A and B are the same profile"
-UNKNOWN = ""  # the faster one, where it cannot be told
-STEADY = 1.15  # ratios of a span within this factor of one another are said as one number
+UNKNOWN = ""  # the faster one, where that is undecided
+STEADY = 1.15  # ratios of a span within this factor of one another are printed as one number
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,10 @@ class Compared:
     """Two predictions of one layout and size.
 
     ratio: seconds of B over seconds of A, above 1 where A is faster; low, high: its 90 % interval,
-    the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w half
-    the logarithm of high over low of each; 1 of one profile with itself. faster: 'A', 'B', or ''
-    where the interval holds 1. outside_a, outside_b: what each has not measured, or ''.
+    with the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w
+    half the logarithm of high over low of each; 1 if a profile is compared with itself. faster:
+    'A', 'B', or '' if the interval includes 1. outside_a, outside_b: why the point lies outside
+    the measured range of each, or ''.
     """
 
     ranks: int
@@ -55,7 +56,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """names: of A and B, told apart. rows: by rank count, then size. same: both are one profile."""
+    """A comparison of two profiles.
+
+    names: of A and B, made distinct. rows: by rank count, then size. same: A and B are one profile.
+    """
 
     names: tuple[str, str]
     rows: tuple[Compared, ...]
@@ -82,16 +86,18 @@ def compare(
     message_bytes: Sequence[int] | None = None,
     algorithm: str | None = None,
 ) -> Comparison:
-    """Compare at ``ranks`` (default: those that both measured) and sizes (default: those both did).
+    """Compare at ``ranks`` and ``message_bytes`` (default of both: what both profiles measured).
 
-    Each predicts its own best: 'auto' where it measured that, else its fastest measured algorithm.
-    Counts that one cannot price are left out, with a warning. Raises StudyError where both have no
-    rank count or size in common and none is given, OutsideCalibration where no count is left.
+    Each profile predicts its best: 'auto' if it measured that, else its fastest measured algorithm.
+    Rank counts that one profile cannot price are left out, with a warning. Raises StudyError if
+    the profiles have no rank count or size in common and none is given, OutsideCalibration if no
+    rank count is left.
     """
     counts = ranks if ranks is not None else _common_ranks(a, b)
     sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
     if min(counts) < 2:
-        raise StudyError("--ranks", 0, 0, "one rank sends nothing", "compare at 2 ranks or more")
+        problem = "one rank exchanges no messages"
+        raise StudyError("--ranks", 0, 0, problem, "compare at 2 ranks or more")
     same = replace(a, name="") == replace(b, name="")
     rows, locals_of = list[Compared](), list[tuple[int, ...]]()
     refused = dict[int, OutsideCalibration]()
@@ -108,12 +114,12 @@ def compare(
         except OutsideCalibration as cause:
             refused[n] = cause
             continue
-        if same:  # what one has wrong the other has too
+        if same:  # both have the same errors
             mine, other = (mine[0], 0 * mine[1], mine[2]), (other[0], 0 * other[1], other[2])
         rows += _rows(a, b, n, (local[0], local[1]), sizes, mine, other)
     if not rows:
         raise next(iter(refused.values()))
-    left_out = tuple(f"{n:,} ranks left out: {cause}" for n, cause in refused.items())
+    left_out = tuple(f"{n:,} ranks are left out: {cause}" for n, cause in refused.items())
     names = (a.name, b.name) if a.name != b.name else (f"{a.name} (A)", f"{b.name} (B)")
     warnings = left_out + _warnings(a, b, names, counts, locals_of)
     return Comparison(names, tuple(rows), warnings, same)
@@ -141,7 +147,7 @@ def _common_sizes(a: Profile, b: Profile) -> tuple[int, ...]:
 
 
 def _measured_ranks_per_node(profile: Profile, ranks: int) -> int:
-    """Of the layout measured at that rank count, the fullest; the usual one else."""
+    """The most ranks per node measured at that rank count, or the usual number if none was."""
     found = [local_ranks(profile, point) for point in profile.points if point.ranks == ranks]
     return max(found, default=usual_ranks_per_node(profile, ranks))
 
@@ -149,7 +155,7 @@ def _measured_ranks_per_node(profile: Profile, ranks: int) -> int:
 def _best(
     profile: Profile, algorithm: str | None, n: int, g: int, sizes: Sequence[int]
 ) -> tuple[Array, Array, list[str]]:
-    """Seconds and half the logarithm of high over low, of the fastest algorithm: (sizes,) each."""
+    """Seconds, and half the logarithm of high over low, of the fastest algorithm: (sizes,) each."""
     names = algorithms(profile, algorithm)
     message = np.array(sizes, dtype=np.float64)
     found = [predict(profile, name, n, message, g)[:3] for name in names]
@@ -197,21 +203,21 @@ def _warnings(
     found = []
     if a.device != b.device:
         found.append(
-            f"different devices ({names[0]}: {a.device}, {names[1]}: {b.device}): what differs is "
-            "not the fabric alone"
+            f"the devices differ ({names[0]}: {a.device}, {names[1]}: {b.device}), so the fabric "
+            "is not the only difference"
         )
     differing = [(n, pair) for n, pair in zip(counts, locals_of, strict=True) if len(set(pair)) > 1]
     if differing:
         n, pair = differing[-1]
         found.append(
-            f"different ranks per node ({n:,} ranks: {pair[0]:,} and {pair[1]:,}): what differs is "
-            "not the fabric alone; give --ranks-per-node to compare the same layout"
+            f"the ranks per node differ (at {n:,} ranks: {pair[0]:,} and {pair[1]:,}), so the "
+            "fabric is not the only difference; give --ranks-per-node to compare equal layouts"
         )
     return tuple(found)
 
 
 def sentences(found: Comparison, rows: Sequence[Compared]) -> list[str]:
-    """'A faster by 3.8x from 1 MiB to 1 GiB', one per span of sizes with one answer."""
+    """'A is 3.8x as fast as B from 1 MiB to 1 GiB', one per span of sizes with one answer."""
     said = []
     spans = [list(group) for _, group in groupby(rows, key=lambda row: row.faster)]
     for at, span in enumerate(spans):
@@ -225,9 +231,10 @@ def sentences(found: Comparison, rows: Sequence[Compared]) -> list[str]:
         if found.same:
             said.append(f"the same {where}")
         elif faster == UNKNOWN:
-            said.append(f"cannot tell {where}")
+            said.append(f"undecided {where}")
         else:
-            said.append(f"{found.names['AB'.index(faster)]} faster by {_times(span)} {where}")
+            first, second = found.names if faster == "A" else reversed(found.names)
+            said.append(f"{first} is {_times(span)} as fast as {second} {where}")
     return said
 
 
@@ -241,7 +248,7 @@ def _times(rows: Sequence[Compared]) -> str:
 
 
 def summary(found: Comparison) -> str:
-    """The whole comparison in one sentence."""
+    """Summarise the comparison in one sentence."""
     if found.same:
         return f"{SAME}: neither is faster anywhere."
     rows, total = found.rows, len(found.rows)
@@ -250,16 +257,15 @@ def summary(found: Comparison) -> str:
         mine = [row for row in rows if row.faster == label]
         if mine:
             factors = [row.ratio if label == "A" else 1 / row.ratio for row in mine]
-            by = f"by {short(float(np.median(factors)))}x in the median"
-            parts.append(f"{name} is faster at {len(mine)} of {total} points, {by}")
+            median = f"{short(float(np.median(factors)))}x in the median"
+            parts.append(f"{name} is faster at {len(mine)} of {total} points ({median})")
     unsure = sum(row.faster == UNKNOWN for row in rows)
     if unsure:
-        parts.append(f"it cannot be told at {unsure} of {total} points (the 90 % intervals hold 1)")
+        parts.append(f"{unsure} of {total} points are undecided (the 90 % interval includes 1)")
     outside = sum(bool(row.outside_a or row.outside_b) for row in rows)
     if outside:
-        parts.append(f"{outside} lie outside of what was measured")
-    text = "; ".join(parts) + "."
-    return text if any(row.faster for row in rows) else text[:1].upper() + text[1:]
+        parts.append(f"{outside} of {total} points lie outside the measured range")
+    return "; ".join(parts) + "."
 
 
 def show_comparison(found: Comparison, out: Console) -> None:
@@ -286,7 +292,7 @@ def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
         "faster",
     ]
     cells = []
-    unknown = "the same" if found.same else "cannot tell"
+    unknown = "the same" if found.same else "undecided"
     for row in rows:
         mark = ["*" * bool(outside) for outside in (row.outside_a, row.outside_b)]
         faster = found.names["AB".index(row.faster)] if row.faster else unknown
@@ -296,5 +302,5 @@ def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
             f"{short(row.low)}x to {short(row.high)}x", faster,
         ))  # fmt: skip
     return console_table(
-        columns, cells, f"allreduce, {n:,} ranks, {local} per node; * not measured"
+        columns, cells, f"allreduce, {n:,} ranks, {local} per node; * outside the measured range"
     )

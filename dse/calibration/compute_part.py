@@ -1,4 +1,4 @@
-"""A profile's part for how fast a device computes: what large matrix products reach."""
+"""The compute speed in a profile: what large matrix products reach on a device."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ComputeFit:
 
     flop_per_s: the median over the large products: all with an eighth or more of the operations of
     the largest, whose cost is arithmetic. low, high: the slowest and the fastest of them. products:
-    how many. training_flop_per_s: of the fastest training step of a small network, where torch was;
-    it is bound by memory and launches, so it judges no large network.
+    how many. training_flop_per_s: of the fastest training step of a small network, if torch is
+    installed; bound by memory and kernel launches, so it says little about large networks.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -48,19 +48,20 @@ class ComputeFit:
 
 
 def compute_text(part: ComputeFit) -> str:
-    """In a line: what was reached, and over what."""
+    """One line: the speed reached, and on which products."""
     speeds = [short(value / GIGA) for value in (part.flop_per_s, part.low, part.high)]
     text = (
-        f"{part.device} computes {part.precision} products at {speeds[0]} GFLOP/s ({speeds[1]} to "
-        f"{speeds[2]} over the {part.products} largest; {part.library} {part.version})"
+        f"{part.device}: large {part.precision} matrix products reach {speeds[0]} GFLOP/s "
+        f"({speeds[1]} to {speeds[2]} over {part.products} products; {part.library} {part.version})"
     )
     if part.training_flop_per_s is None:
         return text
-    return f"{text}, training steps of small networks at {short(part.training_flop_per_s / GIGA)}"
+    training = short(part.training_flop_per_s / GIGA)
+    return f"{text}; training steps of small networks reach {training} GFLOP/s"
 
 
 def compute_parts(experiments: Sequence[Experiment]) -> tuple[ComputeFit, ...]:
-    """One part per device and precision of which there is a matrix product."""
+    """One part per device and precision for which a matrix product was measured."""
     groups: dict[tuple[str, str], list[ComputeSpeed]] = {}
     for speed in (s for e in experiments for s in e.compute):
         groups.setdefault((speed.device, speed.precision), []).append(speed)

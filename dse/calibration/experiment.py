@@ -1,4 +1,4 @@
-"""What was measured, on what: the records and the measurement file."""
+"""Measurements and the machine they were made on: the records and the measurement file."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ STRICT: Mapping[str, Any] = {"extra": "forbid"}
 
 @dataclass(frozen=True)
 class Measurement:
-    """One (collective, algorithm, ranks, bytes): seconds of the slowest rank over all repetitions.
+    """Seconds of one (collective, algorithm, ranks, bytes) on the slowest rank, over repetitions.
 
     run: which start of the ranks this was, from 1. algorithm: 'auto' where the library chose.
     link: the slowest tier between the ranks by name; link_bytes_per_s: its speed in one direction
     per node, where known. bytes: what every rank contributes (all_gather, reduce_scatter,
     alltoall: the size that the benchmark prints). min_s, p95_s, median_error_s (standard error of
-    the median): None where a log has one time only. verified: the sums were checked; False where a
-    log says they were not. servers, largest_shard_bytes: of a parameter server, whose ``ranks`` are
-    the workers.
+    the median): None if a log has a single time. verified: False if a log says that the sums were
+    wrong. servers, largest_shard_bytes: for parameter servers, where ``ranks`` are the workers.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -69,7 +68,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class LocalSpeed:
-    """What one rank does alone: reduce or copy ``bytes`` bytes."""
+    """Seconds in which one rank alone reduces or copies ``bytes`` bytes."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
@@ -122,7 +121,7 @@ class ComputeSpeed:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine without its name. cores: those that this process may use."""
+    """A machine, without its host name. cores: those that this process may use."""
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
@@ -136,12 +135,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A measurement file: one session of measuring, or what was read from others' logs.
+    """A measurement file: one measuring session, or what was read from benchmark logs.
 
-    machine: None where a log does not tell. background_cores: cores that other processes kept busy
-    meanwhile, on average. source: who measured, where it was published. dropped: rows of a log
+    machine: None if a log does not state it. background_cores: cores used by other processes
+    meanwhile, on average. source: who measured, and where it was published. dropped: rows of a log
     that could not be read. shared_cores: the nodes are emulated on one machine and share its cores.
-    assumed: what no log says and was taken instead. notes: what else a reader must know.
+    assumed: what was assumed because no log states it. notes: anything else a reader must know.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -167,7 +166,7 @@ class Experiment:
 
 
 def write_experiment(experiment: Experiment, path: str | Path) -> None:
-    """Write as JSON, one sample a line so that two files can be compared by eye."""
+    """Write as JSON, with one sample per line so that two files can be compared by eye."""
     record = asdict(experiment)
     lists = {key: record.pop(key) for key in ("local", "compute", "samples")}
     record = {"format": record.pop("format"), **record}
@@ -179,11 +178,11 @@ def write_experiment(experiment: Experiment, path: str | Path) -> None:
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Read a measurement file; StudyError says where it is wrong."""
+    """Read a measurement file. Raises StudyError with the place of the first error."""
     remedy = "measure again: dse calibrate run"
     found, source = read_checked(Experiment, path, FORMAT, remedy)
     if not (found.samples or found.compute):
-        raise source.error(("samples",), "samples: is empty, so nothing was measured", remedy)
+        raise source.error(("samples",), "samples: empty, nothing was measured", remedy)
     return found
 
 
@@ -200,7 +199,7 @@ def today() -> str:
 
 
 def this_machine() -> Machine:
-    """The machine this runs on, from /proc and /sys; what cannot be read is 'unknown' or 0."""
+    """This machine, from /proc and /sys; what cannot be read is 'unknown' or 0."""
     nics = []
     for card in sorted(Path("/sys/class/net").glob("*")):
         speed = _text(card / "speed", "")
@@ -218,7 +217,7 @@ def this_machine() -> Machine:
 
 
 def usable_cores() -> int:
-    """Cores this process may use: its affinity, or less where a container's CPU quota is."""
+    """Cores that this process may use: its affinity, or the container's CPU quota if smaller."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quota, _, period = _text(Path("/sys/fs/cgroup/cpu.max"), "max").partition(" ")
     if quota.isdigit() and period.isdigit():
@@ -227,7 +226,7 @@ def usable_cores() -> int:
 
 
 def busy_core_seconds() -> tuple[float, float]:
-    """Core seconds that all processes, and the finished children of this one, have used so far.
+    """Core seconds used so far by all processes, and by the finished children of this one.
 
     From the first line of /proc/stat (user, nice, system, idle, ...); zeros where there is none.
     """

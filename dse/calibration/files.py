@@ -1,4 +1,4 @@
-"""The file edge of calibration: checked reading, with the place of what is wrong, and writing."""
+"""Reading calibration files with checks that give the place of an error, and writing them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BEGINNING = 200  # characters that hold a file's format
 MEASUREMENTS, PROFILE = "dse-measurements", "dse-profile"
 # What to give instead of another file, by the family of the file that is wanted.
 GIVE = {
-    MEASUREMENTS: "give a measurement file; a log becomes one by: dse calibrate import",
-    PROFILE: "give a profile; measurements become one by: dse calibrate fit",
+    MEASUREMENTS: "give a measurement file; to make one from a log: dse calibrate import",
+    PROFILE: "give a profile; to make one from measurements: dse calibrate fit",
 }
 T = TypeVar("T")
 
@@ -26,8 +26,8 @@ T = TypeVar("T")
 def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> tuple[T, Source]:
     """The YAML or JSON file at ``path`` (JSON is YAML) as the dataclass ``kind``.
 
-    Raises StudyError unless it is a mapping whose ``format`` is ``wanted`` and every value fits;
-    ``remedy`` says where a right file comes from.
+    Raises StudyError unless it is a mapping whose ``format`` is ``wanted`` and every value is
+    valid; ``remedy`` says how to make a valid file.
     """
     family = wanted.split("/")[0]
     try:
@@ -48,14 +48,14 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
 
 
 def check_replaces(path: str | Path, family: str) -> None:
-    """Refuse to write over a file that is there and is of another ``family`` of formats."""
+    """Raise StudyError rather than overwrite a file of another ``family`` of formats."""
     try:
         with Path(path).open(encoding="utf-8") as stream:
             begun = stream.read(BEGINNING)
     except (OSError, UnicodeDecodeError) as cause:
         begun = "" if isinstance(cause, UnicodeDecodeError) else f"{family}/"  # said on writing
     if f"{family}/" not in begun and Path(path).stat().st_size:
-        problem = f"'{path}' is there and is another kind of file"
+        problem = f"'{path}' exists and is another kind of file"
         raise StudyError("--out", 0, 0, problem, "choose another name, or remove it")
 
 
@@ -84,7 +84,7 @@ def write_text(path: str | Path, text: str) -> None:
     target = Path(path).resolve()  # a link keeps leading there
     temporary = ""
     if target.exists() and not target.is_file():
-        raise OutputError(f"{path}: is no file; choose another --out")
+        raise OutputError(f"{path}: is not a regular file; choose another --out")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
@@ -115,5 +115,5 @@ def check_writable(folder: Path) -> None:
 
 
 def rounded(value: float, digits: int = 6) -> float:
-    """``value`` with ``digits`` significant digits: a file holds no more than was measured."""
+    """``value`` with ``digits`` significant digits: a file keeps no more than was measured."""
     return float(f"{value:.{digits}g}") if math.isfinite(value) else value

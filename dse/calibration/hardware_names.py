@@ -1,4 +1,4 @@
-"""Whether the names of devices and links in a log and in the catalogue speak of the same thing."""
+"""Whether names of devices and links in a log and in the catalogue mean the same thing."""
 
 from __future__ import annotations
 

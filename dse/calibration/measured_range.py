@@ -1,4 +1,4 @@
-"""What a profile has measured (layouts, sizes, links), and why a point lies outside of it."""
+"""The measured range of a profile (layouts, sizes, links), and why a point lies outside it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from dse.model.aggregation.algorithms import node_count
 
 
 def local_ranks(profile: Profile, point: Point) -> int:
-    """Ranks of a full node where a point was measured; all of them if there was one node only."""
+    """Ranks on a full node where a point was measured; all of them if there was only one node."""
     return point.ranks if profile.max_nodes <= 1 else min(point.ranks, point.ranks_per_node)
 
 
 def usual_ranks_per_node(profile: Profile, ranks: int) -> int:
-    """Where nothing is said: all ranks on one node, or as many as a full node had that was measured
-    beside others."""
+    """The default: all ranks on one node, or the most ranks per node of the multi-node runs."""
     if profile.max_nodes <= 1:
         return ranks
     local = [point.ranks_per_node for point in profile.points if point.ranks_per_node < point.ranks]
@@ -43,22 +42,22 @@ def measured_speeds(profile: Profile, algorithm: str) -> tuple[float, float] | N
 def speed_at(profile: Profile, algorithm: str, given: float | None) -> float | None:
     """Bytes/s at which a prediction holds: the one ``given``, else the fastest measured, if known.
 
-    Raises OutsideCalibration for one given where the measured speed is not known.
+    Raises OutsideCalibration if one is given and the measured speed is not known.
     """
     measured = measured_speeds(profile, algorithm)
     if given is not None and measured is None:
-        problem = f"profile {profile.name} does not know the speed of a link between nodes"
-        raise OutsideCalibration(f"{problem}, so it cannot tell what another changes")
+        problem = f"profile {profile.name} does not state the link speed that it was measured at"
+        raise OutsideCalibration(f"{problem}, so it cannot predict another; drop --link-bandwidth")
     return given if given is not None else measured and measured[1]
 
 
 def other_speed(profile: Profile, algorithm: str, speed: float | None) -> str:
-    """'a link of 25 Gbps; measured 100 Gbps' where such a link was not measured, else ''."""
+    """'a link of 25 Gbps (measured: 100 Gbps)' if such a link was not measured, else ''."""
     measured = measured_speeds(profile, algorithm)
     if speed is None or measured is None or measured[0] <= speed <= measured[1]:
         return ""
     ends = " to ".join(dict.fromkeys(gbps(end) for end in measured))
-    return f"a link of {gbps(speed)} Gbps; measured {ends} Gbps"
+    return f"a link of {gbps(speed)} Gbps (measured: {ends} Gbps)"
 
 
 def why_outside(
@@ -69,39 +68,40 @@ def why_outside(
     message_bytes: float,
     link_bytes_per_s: float | None = None,
 ) -> str:
-    """What of a point was not measured, and what was: '1,000 ranks; measured 2-8'.
+    """Which values of a point were not measured, and the measured range: '9 ranks (measured: 2-8)'.
 
-    link_bytes_per_s: of the link that the point takes between nodes; None: the one measured.
+    link_bytes_per_s: of the link between nodes at that point; None: the one measured.
     """
     reasons = []
     if not profile.ranks[0] <= ranks <= profile.ranks[1]:
-        reasons.append(f"{ranks:,} rank{'s' * (ranks != 1)}; measured {span_text(*profile.ranks)}")
+        many = f"{ranks:,} rank{'s' * (ranks != 1)}"
+        reasons.append(f"{many} (measured: {span_text(*profile.ranks)})")
     low, high = profile.message_bytes
     if not low <= message_bytes <= high:
         measured = f"{size_text(low)} to {size_text(high)}"
-        reasons.append(f"{size_text(message_bytes)}; measured {measured}")
+        reasons.append(f"{size_text(message_bytes)} (measured: {measured})")
     nodes = int(node_count(ranks, ranks_per_node))
     if nodes > profile.max_nodes:
-        reasons.append(f"{nodes:,} nodes; measured {span_text(1, profile.max_nodes)}")
+        reasons.append(f"{nodes:,} nodes (measured: {span_text(1, profile.max_nodes)})")
     if profile.auto is not None and algorithm == AUTO:
         least, most = profile.auto.ranks_per_node
         if not least <= ranks_per_node <= most:
             many = f"{ranks_per_node:,} rank{'s' * (ranks_per_node != 1)} per node"
-            reasons.append(f"{many}; measured {span_text(least, most)}")
+            reasons.append(f"{many} (measured: {span_text(least, most)})")
     if other := other_speed(profile, algorithm, link_bytes_per_s):
         reasons.append(other)
     if algorithm not in profile.measured_algorithms:
         measured = ", ".join(profile.measured_algorithms)
-        reasons.append(f"{algorithm} was not measured; its steps are priced as those of {measured}")
-    return ", and ".join(reasons) or "not measured like this"
+        reasons.append(f"{algorithm} (not measured; priced with the step costs of {measured})")
+    return ", ".join(reasons) or "this combination was not measured"
 
 
 def why_servers_outside(
     part: ServersFit, workers: int, servers: int, size: float, other: str
 ) -> str:
-    """The same for parameter servers; ``other``: what of its link was not measured, or ''."""
+    """The same for parameter servers; ``other``: that the link was not measured, or ''."""
     reasons = [
-        f"{count:,} {what}{'s' * (count != 1)}; measured {span_text(*limits)}"
+        f"{count:,} {what}{'s' * (count != 1)} (measured: {span_text(*limits)})"
         for what, count, limits in (
             ("worker", workers, part.workers),
             ("server", servers, part.servers),
@@ -110,5 +110,5 @@ def why_servers_outside(
     ]
     low, high = part.message_bytes
     if not low <= size <= high:
-        reasons.append(f"{size_text(size)}; measured {size_text(low)} to {size_text(high)}")
-    return ", and ".join([*reasons, other] if other else reasons)
+        reasons.append(f"{size_text(size)} (measured: {size_text(low)} to {size_text(high)})")
+    return ", ".join([*reasons, other] if other else reasons)

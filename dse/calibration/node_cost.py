@@ -1,4 +1,4 @@
-"""Seconds of an allreduce on one node by the cost of one step, where ranks may share its cores."""
+"""Seconds of an allreduce on one node from the cost of one step; ranks may share cores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dse.model.links import Exchange, StepCost, single_tier
 def contention(ranks: ArrayLike, cores: int) -> Array:
     """How many ranks share the busiest core, ``max(1, n / cores)``.
 
-    All that was measured is work of a processor (software, copies, reductions), so with more
-    ranks than cores it is done in turns: k times as long, with k the contention. On top, every
+    Everything measured is processor work (software, copies, reductions), so with more ranks than
+    cores the ranks take turns: k times as long, with k the contention. On top, every
     step waits until each of the k ranks of a core has been switched in while the others poll:
     k (k - 1) switches. Fitted step costs are for a rank with its own core (k = 1).
     """
@@ -31,7 +31,7 @@ def allreduce_s(
 
 
 def unit_costs(edges_bytes: Sequence[float]) -> StepCost:
-    """Every basis step cost at once, coefficients of shape (columns, 1).
+    """All basis step costs at once, coefficients of shape (columns, 1).
 
     Columns: latency, one slope per regime, one jump per edge: ``1 + (E + 1) + E``.
     """
@@ -56,7 +56,7 @@ def step_cost(coefficients: Array, edges_bytes: Sequence[float]) -> StepCost:
 
 
 def switches(contention_factor: ArrayLike) -> Array:
-    """Process switches a step waits for, ``k (k - 1)``; none where every rank has its core."""
+    """Process switches that a step waits for, ``k (k - 1)``; 0 if every rank has its own core."""
     factor = np.asarray(contention_factor, dtype=np.float64)
     return np.asarray(factor * (factor - 1.0))
 

@@ -1,4 +1,4 @@
-"""Sizes, times and counts as people read them."""
+"""Sizes, times and counts as text for people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def time_text(seconds: float) -> str:
 
 
 def short(value: float) -> str:
-    """Three significant digits, thousands parted, no exponent."""
+    """Three significant digits, with thousands separators and no exponent."""
     if value == 0:
         return "0"
     places = max(0, 2 - floor(log10(abs(value))))

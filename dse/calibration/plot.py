@@ -1,4 +1,4 @@
-"""Measured against predicted times of a profile: a plot in the terminal, or one in an HTML page."""
+"""Plots of a profile's measured and predicted times, in the terminal or in an HTML page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 @dataclass(frozen=True)
 class Curve:
-    """One layout of one algorithm: its measured points, ascending in size, and what is predicted.
+    """One layout of one algorithm: its measured points, by ascending size, and its prediction.
 
     sizes, seconds: the fit on a fine grid over the measured sizes, at_points at the points, without
     the anchors that would pull it onto them. low, high: 90 % interval of the prediction.
@@ -57,7 +57,7 @@ class Curve:
 
 
 def curves(profile: Profile) -> dict[str, list[Curve]]:
-    """Every measured layout by algorithm, as far as the model can predict the algorithm."""
+    """Every measured layout, by algorithm, of the algorithms that the model can predict."""
     found: dict[str, list[Curve]] = {}
     fit = _unanchored(profile)
     groups: dict[tuple[str, int, int], list[Point]] = {}
@@ -80,13 +80,13 @@ def curves(profile: Profile) -> dict[str, list[Curve]]:
 
 
 def _unanchored(profile: Profile) -> Profile:
-    """The profile without what pulls a prediction onto the points measured at its own layout."""
+    """The profile without the anchors that pull predictions onto the measured points."""
     auto = profile.auto
     return profile if auto is None else replace(profile, auto=replace(auto, anchors=()))
 
 
 def print_plot(profile: Profile, out: Console) -> None:
-    """One plot per algorithm: letters are measured, the line is the fit, without anchors."""
+    """Print one plot per algorithm: letters are measurements, the line is the unanchored fit."""
     for algorithm, mine in curves(profile).items():
         shown = _spread_out(mine)
         text = terminal_plot(algorithm, shown, min(WIDTH, out.width))
@@ -94,10 +94,11 @@ def print_plot(profile: Profile, out: Console) -> None:
         for mark, curve in zip(MARKS, shown, strict=False):
             errors = [abs(p / q.measured_s - 1) for p, q in zip(curve.at_points, curve.points,
                                                                 strict=True)]  # fmt: skip
-            out.print(f"  {mark}  {curve.label}: residual {percent(float(np.median(errors)))} in "
-                      f"the median, {percent(max(errors))} at most", highlight=False)  # fmt: skip
+            out.print(f"  {mark}  {curve.label}: median residual "
+                      f"{percent(float(np.median(errors)))}, largest {percent(max(errors))}",
+                      highlight=False)  # fmt: skip
         if len(mine) > len(shown):
-            out.print(f"  ({len(mine) - len(shown)} more layouts; --plot FILE.html shows all)")
+            out.print(f"  ({len(mine) - len(shown)} more layouts; --plot FILE.html shows them)")
 
 
 def _spread_out(mine: Sequence[Curve]) -> list[Curve]:
@@ -127,7 +128,7 @@ def terminal_plot(algorithm: str, shown: Sequence[Curve], width: int = WIDTH) ->
     figure.ruler("x").ticks(_logs([2.0**k for k in powers]), [size_text(2.0**k) for k in powers])
     decades = [10.0**k for k in range(floor(log10(min(seconds))), ceil(log10(max(seconds))) + 1)]
     figure.ruler("y").ticks(_logs(decades), [time_text(value) for value in decades])
-    figure.title(f"{algorithm}: time of an allreduce; letters measured, lines fitted")
+    figure.title(f"{algorithm}: allreduce time; letters: measured, lines: fitted")
     text = str(figure.build().string(colorless=True))
     figure.clear()
     return text
@@ -138,11 +139,11 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def write_plot(profile: Profile, path: Path) -> Path:
-    """Write an HTML page that needs no network; StudyError for another kind of file."""
+    """Write an HTML page that needs no network. Raises StudyError for another file type."""
     if path.suffix.lower() not in (".html", ".htm"):
         kind = path.suffix or "a file without a suffix"
-        problem = f"a plot is written as HTML, not as {kind}"
-        remedy = f"give {path.stem or 'plot'}.html; its camera button saves a picture"
+        problem = f"a plot can be written only as HTML, not as {kind}"
+        remedy = f"give {path.stem or 'plot'}.html; a button in the page saves a picture"
         raise StudyError(str(path), 0, 0, problem, remedy)
     figure = html_figure(profile)
     page = figure.to_html(include_plotlyjs=True, full_html=True, config={
@@ -159,7 +160,7 @@ def html_figure(profile: Profile) -> Any:
 
     found = curves(profile)
     if not found:
-        raise StudyError(profile.name, 0, 0, "holds no measured allreduce to plot")
+        raise StudyError(profile.name, 0, 0, "has no allreduce measurements to plot")
     columns = len(found)
     figure = make_subplots(
         rows=2, cols=columns, shared_xaxes=True, vertical_spacing=0.06,
@@ -178,19 +179,19 @@ def html_figure(profile: Profile) -> Any:
             figure.add_vrect(x0=low, x1=high, row=row, col=column, fillcolor="#eef3fa",
                              line_width=0, layer="below")  # fmt: skip
     figure.update_xaxes(type="log", gridcolor=GRID, ticks="outside", **_size_ticks(profile))
-    figure.update_xaxes(title="message", row=2)
+    figure.update_xaxes(title="message size", row=2)
     figure.update_yaxes(gridcolor=GRID, ticks="outside", zeroline=False)
     figure.update_yaxes(type="log", exponentformat="SI", ticksuffix="s", row=1)
     figure.update_yaxes(title="time, log scale", row=1, col=1)
     figure.update_yaxes(tickformat="+.0%", zeroline=True, zerolinecolor=INK, row=2)
-    figure.update_yaxes(title="fitted over measured", row=2, col=1)
+    figure.update_yaxes(title="relative error of the fit", row=2, col=1)
     n = profile.ranks
     figure.update_layout(
         template="none", paper_bgcolor="white", plot_bgcolor="white", height=760,
         font={"family": FONT, "size": 13, "color": INK}, hovermode="closest",
         legend={"orientation": "h", "y": -0.12},
         title=f"{profile.name}: measured (dots) and fitted (lines), {n[0]:,} to {n[1]:,} ranks; "
-        "crosses: predicted without that rank count or size",
+        "crosses: predicted by a fit without that rank count or size",
     )  # fmt: skip
     return figure
 

@@ -1,4 +1,4 @@
-"""Allreduce seconds by a profile, with their interval and whether such a point was measured."""
+"""Allreduce seconds predicted by a profile, their interval, and whether the point was measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dse.model.arrays import Array, ArrayLike, Mask
 
 
 class Prediction(NamedTuple):
-    """Seconds, the ends of their 90 % interval, whether the point is in the measured range."""
+    """Seconds, the ends of their 90 % interval, and whether the point is in the measured range."""
 
     seconds: Array
     low: Array
@@ -36,7 +36,7 @@ class Prediction(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """What is asked, all in one shape; doublings beyond the measured ranks, and beyond all else."""
+    """Points asked for, in one shape; doublings beyond the measured ranks, and beyond all else."""
 
     ranks: Array
     ranks_per_node: Array
@@ -59,18 +59,18 @@ def predict(
     link_bytes_per_s: ArrayLike | None = None,
     servers: ArrayLike = 1.0,
 ) -> Prediction:
-    """Allreduce seconds on the system that was measured, contention of its cores included.
+    """Allreduce seconds on the measured system, including contention for its cores.
 
-    ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (as measured, if only one
-    number was, else all on one node) and ``link_bytes_per_s`` (as measured unless given)
-    broadcast. 'auto' is what the library itself chooses; where that was not measured, each point
-    is that of the algorithm which the library's rules choose there (:func:`rules.rules_of`).
+    ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (default: as measured if only
+    one number was, else all on one node) and ``link_bytes_per_s`` (default: as measured)
+    broadcast. 'auto' is the library's own choice; if that was not measured, each point has the
+    time of the algorithm that the library's rules choose there (:func:`rules_of`).
 
-    The interval is ``t / x .. t x`` with ``ln x = 1.645 sd``; sd joins, in quadrature, that of the
-    bootstrap draws, where a fit has them, and the formula of :mod:`dse.calibration.spread`, by
-    which studies are priced, too. 'ps', or 'ps-grpc', is a push to and a pull from ``servers``
-    parameter servers by ``ranks`` workers, with equal shards.
-    Raises OutsideCalibration for an algorithm the model or the profile lacks.
+    The interval is ``t / x .. t x`` with ``ln x = 1.645 sd``; sd combines, in quadrature, the
+    spread of the bootstrap draws, if a fit has them, and the formula of
+    :mod:`dse.calibration.spread`, which studies use too. 'ps', or 'ps-grpc', is a push to and a
+    pull from ``servers`` parameter servers by ``ranks`` workers, with equal shards.
+    Raises OutsideCalibration for an algorithm that the model or the profile lacks.
     """
     part = profile.servers(algorithm)
     if part is not None:
@@ -84,10 +84,10 @@ def predict(
 
 
 def rules_of(profile: Profile, algorithm: str) -> Rules | None:
-    """What chooses where ``algorithm`` is 'auto', 'auto-openmpi' or 'auto-mpich'; else None.
+    """The selection rules for 'auto', 'auto-openmpi' or 'auto-mpich'; None for other algorithms.
 
-    'auto' has none where the profile measured the choice. NCCL's rules need the machine's links,
-    which a profile does not hold.
+    None too for 'auto' if the profile measured the library's choice, and for NCCL, whose rules
+    depend on the machine's links, which a profile does not hold.
     """
     if not MPI_RULES.keys() & set(_libraries(profile.transport)):
         return None
@@ -98,7 +98,7 @@ def rules_of(profile: Profile, algorithm: str) -> Rules | None:
 
 
 def _libraries(transport: str) -> tuple[str, ...]:
-    """Those that run over a transport; none are known of one that is not in the catalogue."""
+    """The libraries that run over a transport; empty if the transport is not in the catalogue."""
     known = transport in catalog.names("transports")
     return catalog.transport(transport).libraries if known else ()
 
@@ -137,20 +137,23 @@ def _of_choice(
         local = np.minimum(ranks, few if few == many else np.inf)
     measured = profile.link_bytes_per_s
     if link_bytes_per_s is not None and measured is None:
-        problem = f"profile {profile.name} does not know the speed of its link"
-        raise OutsideCalibration(f"{problem}, so it cannot tell another's")
+        problem = f"profile {profile.name} does not state its link speed"
+        raise OutsideCalibration(f"{problem}, so it cannot predict another link")
     speed = np.inf if measured is None else measured
     asked = speed if link_bytes_per_s is None else link_bytes_per_s
     at, in_range = _points(profile, ranks, message_bytes, local, asked)
     # How many times as fast as the one asked for is the measured link.
     slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
     cost = profile.auto.cost()
-    if not np.all(cost.priced(at.ranks, at.ranks_per_node)):
+    priced = cost.priced(at.ranks, at.ranks_per_node)
+    if not np.all(priced):
+        one = node_count(at.ranks, at.ranks_per_node) <= 1
+        where = "within one node" if np.any(one & ~priced) else "between nodes"
         layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in profile.auto.anchors})
         listed = ", ".join(f"{nodes:g} x {ranks:g}" for nodes, ranks in layouts)
         raise OutsideCalibration(
-            f"profile {profile.name} cannot price that layout: it was measured on {listed} "
-            "(nodes x ranks per node), which tells nothing of the other tier"
+            f"profile {profile.name} cannot price that layout: it was measured only on {listed} "
+            f"(nodes x ranks per node), so the cost {where} is unknown"
         )
     covered = profile.auto.covers(at.ranks, at.ranks_per_node)
     several = node_count(at.ranks, at.ranks_per_node) > 1
@@ -285,12 +288,12 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
     if not profile.fits:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was not measured with '{algorithm}' at that layout"
-        raise OutsideCalibration(f"{problem}; it knows {known}")
+        raise OutsideCalibration(f"{problem}; it measured {known or 'no allreduce'}")
     if algorithm not in ALGORITHMS:
-        raise OutsideCalibration(f"no allreduce algorithm '{algorithm}' is known")
+        raise OutsideCalibration(f"unknown allreduce algorithm '{algorithm}'")
     if np.any(node_count(at.ranks, at.ranks_per_node) > 1):
         problem = f"profile {profile.name} was measured on one node"
-        raise OutsideCalibration(f"{problem}, which tells nothing of the link between nodes")
+        raise OutsideCalibration(f"{problem}, so it cannot price a link between nodes")
     fit, gamma, cores = profile.fit(algorithm), profile.gamma_s_per_byte, profile.cores
     n, m = at.ranks, at.message_bytes
     seconds = on_cores_s(algorithm, n, m, cores, fit.step(), gamma, fit.switch_s)

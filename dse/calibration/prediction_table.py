@@ -1,4 +1,4 @@
-"""Predicted seconds of a profile at every combination asked for: records, and a table of them."""
+"""A profile's predicted seconds at every combination asked for, as records and as a table."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ def prediction_records(
     """One record per algorithm, rank count and size, in that order.
 
     Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
-    why_outside (empty inside), why (empty; where nothing can be predicted, the reason, and the
-    times are None), link_bytes_per_s (at which the prediction holds; None inside one node, or
-    where it is not known), rules and chosen (empty unless rules choose the algorithm: whose, and by
-    which it is priced). ``ranks_per_node`` None: see :func:`usual_ranks_per_node`; a node that is
-    not full counts the ranks it has. ``link_bytes_per_s`` None: the one measured.
-    Raises OutsideCalibration as :func:`predict` does where that holds for every record, and for a
-    link speed where the profile does not know its own.
+    why_outside (empty inside the measured range), why (the reason if nothing can be predicted and
+    the times are None, else empty), link_bytes_per_s (at which the prediction holds; None inside
+    one node, or if not known), rules and chosen (whose rules chose the algorithm, and the one they
+    chose; empty if it was given or measured). ``ranks_per_node`` None: see
+    :func:`usual_ranks_per_node`; a partly filled node counts the ranks it has.
+    ``link_bytes_per_s`` None: the one measured.
+    Raises OutsideCalibration as :func:`predict` does if no record can be predicted, and for a link
+    speed if the profile does not state its own.
     """
     records: list[Record] = []
     refused: list[OutsideCalibration] = []
@@ -80,7 +81,7 @@ def prediction_records(
 def _chosen(
     profile: Profile, algorithm: str, ranks: int, local: int, sizes: Array
 ) -> list[dict[str, str]]:
-    """Whose rules choose at every size, and the algorithm that they choose; empty where none do."""
+    """For each size, whose rules choose and the algorithm they choose; empty without rules."""
     rules = rules_of(profile, algorithm)
     if rules is None:
         return [{"rules": "", "chosen": ""} for _ in sizes]
@@ -107,12 +108,12 @@ def server_records(
     message_bytes: Sequence[int],
     link_bytes_per_s: float | None = None,
 ) -> list[Record]:
-    """One record per number of workers, of servers, and size; ``ranks`` are the workers.
+    """One record per number of workers, number of servers, and size; ``ranks`` are the workers.
 
     Keys: bytes, ranks, servers, seconds, low, high (90 % interval), in_range, algorithm,
-    why_outside (empty inside), link_bytes_per_s (at which it holds; None where not known).
-    ``link_bytes_per_s`` None: the fastest measured. Raises OutsideCalibration for one where the
-    profile does not know its own.
+    why_outside (empty inside), link_bytes_per_s (at which it holds; None if not known).
+    ``link_bytes_per_s`` None: the fastest measured. Raises OutsideCalibration if one is given and
+    the profile does not state its own.
     """
     speed = speed_at(profile, algorithm, link_bytes_per_s)
     other = other_speed(profile, algorithm, speed)
@@ -143,9 +144,9 @@ def server_records(
 
 
 def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
-    """The records with human units, one row each."""
+    """The records in readable units, one row each."""
     several = len({record["algorithm"] for record in records}) > 1
-    title = f"allreduce by {profile.name}, 90 % interval{title_of(records)}"
+    title = f"allreduce time predicted by {profile.name}, 90 % interval{title_of(records)}"
     ruled = next((record["rules"] for record in records if record["rules"]), "")
     columns = [
         *([Column("algorithm", whole=True)] if several else []),
@@ -167,19 +168,19 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
         columns,
         rows,
         title if several else f"{title}, {records[0]['algorithm']}",
-        f"which algorithm runs was not measured; chosen by {ruled}" if ruled else None,
+        f"the library's choice was not measured; chosen here by {ruled}" if ruled else None,
     )
 
 
 def _outside_column(records: Sequence[Record]) -> Column:
-    """Of why a record lies outside; without a heading where none does."""
+    """The column that says why a record lies outside; without a heading if none does."""
     outside = any(not record["in_range"] for record in records)
-    return Column("outside of what was measured" if outside else "", style="yellow")
+    return Column("outside the measured range" if outside else "", style="yellow")
 
 
 def server_table(profile: Profile, records: Sequence[Record]) -> Table:
-    """The records with human units, one row each."""
-    title = f"push and pull by {profile.name}, 90 % interval{title_of(records)}"
+    """The records in readable units, one row each."""
+    title = f"push and pull predicted by {profile.name}, 90 % interval{title_of(records)}"
     counts = numbers("workers", "servers", "bytes", "time", "low", "high", whole=True)
     rows = [
         (
@@ -196,11 +197,11 @@ def server_table(profile: Profile, records: Sequence[Record]) -> Table:
 
 
 def unpriced_reasons(records: Sequence[Record]) -> list[str]:
-    """Why some of the records have no time, each reason once."""
+    """The reasons why some records have no time, each once."""
     return list(dict.fromkeys(record["why"] for record in records if record["why"]))
 
 
 def title_of(records: Iterable[Mapping[str, Any]]) -> str:
-    """', links of 25 Gbps' for the title of a table of records; '' where no speed is known."""
+    """', links of 25 Gbps' for the title of a table of records; '' if no speed is known."""
     speeds = sorted({r["link_bytes_per_s"] for r in records if r["link_bytes_per_s"] is not None})
     return f", links of {' and '.join(gbps(speed) for speed in speeds)} Gbps" if speeds else ""

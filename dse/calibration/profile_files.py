@@ -1,4 +1,4 @@
-"""Where a profile lies: a path, or a name in one of the folders that hold profiles."""
+"""The file of a profile, given by its path or by its name in a folder of profiles."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LONGEST_NAME = 200
 
 
 def find_profile(given: str | Path, shipped: Path) -> Path:
-    """The file of a profile: ``given`` if it is a path, else NAME.yaml in ./calibrations or
+    """The file of a profile: ``given`` if it is a path, else NAME.yaml in ./calibrations or in
     ``shipped``, the folder of those that come with dse.
 
-    Raises StudyError that names the nearest profiles, and how one is made, where there is none.
+    Raises StudyError, with similar names and how to make a profile, if there is none.
     """
     name = str(given)
     if os.sep in name or name.endswith(SUFFIXES) or len(name) > LONGEST_NAME:
@@ -29,13 +29,13 @@ def find_profile(given: str | Path, shipped: Path) -> Path:
             return path
     known = sorted({path.stem for folder in (CALIBRATIONS, shipped) for path in profiles(folder)})
     near = meant(name, known)
-    remedy = f"measure it: dse calibrate run --name {name or 'this-machine'}"
+    remedy = f"measure one: dse calibrate run --name {name or 'this-machine'}"
     if near:
         remedy += f", or {near}"
     elif known:
         more = ", ..." if len(known) > MOST_NAMES else ""
         remedy += f", or use {', '.join(known[:MOST_NAMES])}{more}"
-    where = f"./{CALIBRATIONS} nor among those that come with dse"
+    where = f"./{CALIBRATIONS} or among those that come with dse"
     raise StudyError(name or "PROFILE", 0, 0, f"no calibration profile '{name}' in {where}", remedy)
 
 

@@ -1,4 +1,4 @@
-"""A profile for the eye (rich) and for programs (--json)."""
+"""A profile as text for people (rich) and as data for programs (--json)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ GIGA = 1e9
 MIB = 2.0**20
 BUSY_CORES = 0.1  # above, the reader is warned that the machine was not quiet
 PER_BYTE = "per byte"
+TEXTBOOK = "textbook: one latency and one bandwidth for all sizes; residual: on the fitted data"
 TIERS = (
     "inside a node",
     "between nodes",
 )  # as ``measured_library.terms``
 COSTS = ("latency", *(f"{who}, {what}" for who in ("worker", "server", "cores")
-                      for what in ("per call", "per byte", "per byte beyond")))  # fmt: skip
+                      for what in ("per call", "per byte", "extra per byte of large messages"))
+)  # fmt: skip
 
 
 def profile_data(profile: Profile) -> dict[str, Any]:
-    """The profile as plain values for --json: intervals instead of the draws behind them."""
+    """The profile as plain values for --json, with intervals instead of bootstrap draws."""
     record = asdict(profile)
     record["content_hash"] = profile.content_hash
     record["machine"] = dict(profile.machine)
@@ -59,17 +61,18 @@ def profile_data(profile: Profile) -> dict[str, Any]:
 
 
 def show_profile(profile: Profile, console: Console | None = None) -> None:
-    """Print machine, parameters, range, errors, and measured beside predicted times."""
+    """Print machine, parameters, valid range, errors, and measured beside predicted times."""
     from rich.console import Console as NewConsole
     from rich.markup import escape
 
     out = console or NewConsole()
-    out.print(f"[bold]{profile.name}[/]  {profile.library} {profile.version}, {profile.link}")
+    version = profile.version if profile.version != "unknown" else "(version unknown)"
+    out.print(f"[bold]{profile.name}[/]  {profile.library} {version}, {profile.link}")
     device = f" on {profile.device}" if profile.device != "cpu" else ""
     where = f"{profile.system or profile.name}{device}, {profile.transport}"
     out.print(f"{where}; {profile.source}, {profile.date}", markup=False, highlight=False)
     out.print(
-        f"fitted on measurements {profile.measurements_sha256[:12] or 'unknown'}, profile "
+        f"hash of the measurements {profile.measurements_sha256[:12] or 'unknown'}, of the profile "
         f"{profile.content_hash[:12]}", highlight=False
     )  # fmt: skip
     if profile.machine:
@@ -78,18 +81,19 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
     speeds = (("reduction", profile.gamma_s_per_byte), ("copy", profile.copy_s_per_byte))
     known = [f"{name} {1 / GIGA / value:.1f} GB/s" for name, value in speeds if value > 0]
     if known:
-        out.print(f"{', '.join(known)} of one rank")
+        out.print(f"one rank alone: {', '.join(known)}")
     if profile.link_bytes_per_s:
-        out.print(f"link of a node: {profile.link_bytes_per_s / GIGA:.3g} GB/s in one direction")
+        speed = f"{profile.link_bytes_per_s / GIGA:.3g} GB/s in one direction"
+        out.print(f"network speed of each node: {speed}")
     if profile.measured_algorithms:
         out.print(_range(profile))
-        out.print(f"host and wire: {profile.split} ({profile.split_reason})")
+        out.print(f"split of host and network time: {profile.split} ({profile.split_reason})")
     for assumed in profile.assumed:
         out.print(f"[yellow]assumed:[/] {escape(assumed)}", highlight=False)
     if profile.background_cores > BUSY_CORES:
         out.print(
-            f"[yellow]other processes kept {profile.background_cores:.1f} of {profile.cores} cores "
-            "busy while measuring: times are too long; measure again on a quiet machine[/]"
+            f"[yellow]other processes used {profile.background_cores:.1f} of {profile.cores} cores "
+            "while measuring, so the times are too long; measure again when nothing else runs[/]"
         )
     if profile.auto is not None:
         out.print(f"layouts measured: {library_range(profile.auto)}", highlight=False)
@@ -114,9 +118,9 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
 
 def _range(profile: Profile) -> str:
     n, m, s = profile.ranks, profile.message_bytes, profile.step_bytes
-    nodes = f"{profile.max_nodes:,} node{'s' * (profile.max_nodes > 1)}"
+    nodes = f"up to {profile.max_nodes:,} nodes" if profile.max_nodes > 1 else "1 node"
     return (
-        f"holds for {span_text(*n)} ranks on {nodes}, messages of "
+        f"valid for {span_text(*n)} ranks on {nodes}, messages of "
         f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
     )
 
@@ -147,7 +151,7 @@ def _parameters(profile: Profile) -> Table:
                 rows.append((shown, text, *(f"{x * MICRO:.2f}" for x in (value, a, b)), "us"))
             shown = ""
     columns: Columns = ("algorithm", "parameter", *numbers("value", "5 %", "95 %"), "unit")
-    title = "one step, per rank with its own core (90 % interval)"
+    title = "cost of one step for a rank with its own core (90 % interval)"
     return console_table(columns, rows, title)
 
 
@@ -173,26 +177,26 @@ def _errors(profile: Profile) -> Table:
         rows.append((f"{name} between nodes (rank count left out)", *map(percent, errors)))
     if profile.auto is not None:
         rows.append(library_errors(profile.auto))
-    errors_of = numbers("median", "p90", "textbook median", "textbook p90", "fit itself")
-    title = "absolute relative error on what was left out of the fit"
-    return console_table((Column("algorithm"), *errors_of), rows, title)
+    errors_of = numbers("median", "p90", "textbook median", "textbook p90", "residual")
+    title = "absolute relative error on measurements left out of the fit"
+    return console_table((Column("algorithm"), *errors_of), rows, title, TEXTBOOK)
 
 
 def _points(profile: Profile, algorithm: str) -> Table:
-    """Measured and predicted microseconds; the prediction never saw that group of measurements."""
+    """Measured and predicted microseconds; each prediction is by a fit without that group."""
     mine = [point for point in profile.points if point.algorithm == algorithm]
     cells = {(point.bytes, point.ranks, local_ranks(profile, point)): point for point in mine}
     layouts = sorted({(ranks, local) for _, ranks, local in cells})
     by_size = algorithm == AUTO and profile.auto is not None and profile.auto.held_out == "sizes"
     unseen = "those sizes" if by_size else "that rank count"
     headings = [
-        f"{ranks:,}{f' / {local:,}' if local < ranks else ''} ranks" for ranks, local in layouts
+        f"{ranks:,} ranks{f', {local:,}/node' if local < ranks else ''}" for ranks, local in layouts
     ]
     rows = [
         (size_text(size), *(_cell(cells.get((size, *layout))) for layout in layouts))
         for size in sorted({point.bytes for point in mine})
     ]
-    title = f"{algorithm}: measured | predicted without {unseen}, us"
+    title = f"{algorithm}, in us: measured | predicted by a fit without {unseen}"
     return console_table(numbers("bytes", *headings), rows, title)
 
 
@@ -204,19 +208,20 @@ def _cell(point: Point | None) -> str:
 
 
 def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
-    """What is not free, with names, 90 % intervals and units.
+    """The costs that are not zero, with names, 90 % intervals and units.
 
-    What a byte costs is given for each range of sizes: the sum of the coefficients that count there
-    (see ``measured_library.terms``), with the sums of their ends, which is at most the interval.
+    The cost of a byte is given for each range of sizes: the sum of the coefficients that count
+    there (see ``measured_library.terms``). Its ends are the sums of their ends, so its interval is
+    at most as wide as printed.
     """
     edges = [size_text(edge) for edge in fit.edges_bytes]
-    more = [f"from {edge}" for edge in edges]
+    above = [f"from {edge}" for edge in edges]
     values = np.array([fit.coefficients, fit.low, fit.high])
     calls, rest = np.split(values, [1 + len(edges)], axis=1)
-    rows = list(zip(["per call", *(f"more per call {at}" for at in more)], calls.T, strict=True))
+    rows = list(zip(["per call", *(f"extra per call {at}" for at in above)], calls.T, strict=True))
     for tier, part in zip(TIERS, np.split(rest, 2, axis=1), strict=True):
         hops, each = np.split(part, [1 + len(edges)], axis=1)
-        names = [f"per hop {tier}", *(f"more per hop {tier} {at}" for at in more)]
+        names = [f"per hop {tier}", *(f"extra per hop {tier} {at}" for at in above)]
         rows += zip(names, hops.T, strict=True)
         rows += [(f"{PER_BYTE} {tier}{span}", price) for span, price in _per_range(edges, each)]
     return [
@@ -228,10 +233,10 @@ def library_data(fit: LibraryFit) -> list[dict[str, Any]]:
 
 
 def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
-    """(' from 64 KiB to 1 MiB', price, low and high of a byte there) for each range of sizes.
+    """(' from 64 KiB to 1 MiB', cost of a byte there, its low and high) for each range of sizes.
 
-    each: (3, ranges), coefficients that count up to an edge each, the last without end. Neighbours
-    of one price are one range.
+    each: (3, ranges), coefficients that each count up to an edge, the last for all sizes.
+    Neighbouring ranges with the same cost are joined.
     """
     prices = np.cumsum(each[:, ::-1], axis=1)[:, ::-1].T
     starts = [0, *(at for at in range(1, len(prices)) if np.any(prices[at] != prices[at - 1]))]
@@ -245,7 +250,7 @@ def _per_range(edges: Sequence[str], each: Array) -> list[tuple[str, Array]]:
 
 def library_parameters(fit: LibraryFit) -> Table:
     """The same as a table, in us and us/MiB."""
-    return _costs("what the library's own choice costs", library_data(fit))
+    return _costs("cost of the library's own choice", library_data(fit))
 
 
 def _costs(what: str, costs: Iterable[Mapping[str, Any]]) -> Table:
@@ -261,7 +266,7 @@ def _costs(what: str, costs: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
-    """What a message between nodes costs host and wire, per algorithm."""
+    """The cost of a message between nodes, on the hosts and on the network, per algorithm."""
     rows = []
     for name, fit in network.items():
         shown, latency = name, f"{short(MICRO * fit.latency_s)} us"
@@ -275,25 +280,25 @@ def network_parameters(network: Mapping[str, NetworkFit]) -> Table:
             shown = latency = ""
     columns: Columns = (
         "algorithm",
-        *numbers("latency", "from", "host", "jump", "wire per byte", "wait"),
+        *numbers("latency", "from size", "host", "jump", "wire per byte", "wait"),
     )
-    return console_table(columns, rows, "one message between nodes, fitted per algorithm")
+    return console_table(columns, rows, "cost of one message between nodes")
 
 
 def composition_text(fit: LibraryFit) -> str:
-    """How the library is taken to compose an allreduce, in a line."""
+    """One line: how the library is assumed to compose an allreduce."""
     parts: list[str] = [fit.family]
     parts.append(f"pipelined from {size_text(fit.chunk_bytes)}")
     if fit.family == "nccl":
         parts.append(f"ring between nodes from {size_text(fit.ring_from_bytes)}")
         parts.append(
-            f"flows of a node slow one another as (n/2)^{fit.sharing:g}"
+            f"flows in a node slow each other down as (n/2)^{fit.sharing:g}"
             if fit.sharing
-            else "flows of a node do not slow one another"
+            else "flows in a node do not slow each other down"
         )
-        parts.append("the switch adds (NVLS)" if fit.nvls else "no adding in the switch")
+        parts.append("sums in the switch (NVLS)" if fit.nvls else "no sums in the switch")
     if fit.rails > 1:
-        parts.append(f"ranks share the bytes among {fit.rails:g} network cards of a node")
+        parts.append(f"bytes split over {fit.rails:g} network cards per node")
     return ", ".join(parts)
 
 
@@ -306,16 +311,16 @@ def library_range(fit: LibraryFit) -> str:
 
 
 def library_errors(fit: LibraryFit) -> tuple[str, ...]:
-    """A row of the table of errors: median and p90 held out, the textbook's, and the fit's own."""
+    """A row of the table of errors: held-out median and p90, the textbook's, and the residual."""
     label = "auto (rank count left out)" if fit.held_out == "ranks" else "auto (sizes left out)"
     errors = (fit.error, fit.error_p90, fit.textbook_error, fit.textbook_error_p90, fit.residual)
     return label, *(percent(error) for error in errors)
 
 
 def servers_text(transport: str, part: ServersFit) -> str:
-    """In a line: what was measured, over what, on which cores."""
+    """One line: what was measured, over which link, on which cores."""
     where = (
-        "a machine for each process"
+        "one machine per process"
         if part.cores is None
         else f"all processes on {part.cores:g} cores"
     )
@@ -330,7 +335,7 @@ def servers_text(transport: str, part: ServersFit) -> str:
 
 
 def cost_rows(part: ServersFit) -> list[dict[str, Any]]:
-    """The costs that are not zero in every draw, with names, 90 % intervals and units."""
+    """The costs that are not zero in all draws, with names, 90 % intervals and units."""
     low, high = np.quantile(np.array(part.draws), [0.05, 0.95], axis=0)
     return [
         {"name": name, "value": value, "low": float(a), "high": float(b),
@@ -342,21 +347,22 @@ def cost_rows(part: ServersFit) -> list[dict[str, Any]]:
 
 def cost_table(transport: str, part: ServersFit) -> Table:
     """The same as a table, in us and us/MiB."""
-    return _costs(f"what a push and a pull over {transport} cost", cost_rows(part))
+    return _costs(f"cost of a push and a pull over {transport}", cost_rows(part))
 
 
 def errors_text(part: ServersFit) -> str:
-    """In a line: how far off on what was left out, beside the textbook, and the fit itself."""
+    """One line: the error on numbers left out of the fit, the textbook's, and the residual."""
     errors = (part.error, part.error_p90, part.textbook_error, part.textbook_error_p90)
     median, p90, plain, plain_p90 = map(percent, errors)
     return (
-        f"workers and servers left out: off by {median} in the median, {p90} at the 90th "
-        f"percentile; textbook {plain} and {plain_p90}; the fit itself {percent(part.residual)}"
+        f"error on numbers of workers and servers left out of the fit: median {median}, 90th "
+        f"percentile {p90}; textbook model {plain} and {plain_p90}; residual of the fit "
+        f"{percent(part.residual)}"
     )
 
 
 def point_table(transport: str, part: ServersFit) -> Table:
-    """Measured beside predicted times of the points that a fit had not seen."""
+    """Measured times beside those predicted by a fit without these points."""
     layouts = sorted({(p.workers, p.servers, p.link_bytes_per_s or 0.0) for p in part.points})
     several = len({speed for *_, speed in layouts}) > 1
     headings = [f"{m} x {p}{f' {gbps(at)} Gbps' if several else ''}" for m, p, at in layouts]
@@ -370,6 +376,6 @@ def point_table(transport: str, part: ServersFit) -> Table:
             f"{p.measured_s * MICRO:.4g} | {p.held_out_s * MICRO:.4g}" if p else "" for p in found
         )
         rows.append((size_text(size), *times))
-    title = f"ps-{transport}: measured | predicted without them, us"
-    caption = "columns are workers x servers"
+    title = f"ps-{transport}, in us: measured | predicted by a fit without these points"
+    caption = "columns: workers x servers"
     return console_table(numbers("bytes", *headings), rows, title, caption)

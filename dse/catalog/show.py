@@ -82,7 +82,7 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("NVLink", "base.nvlink"),
         ("step", "step.median"),
         ("PS/Worker jobs", "classes.ps-worker.job_share"),
-        ("its weights", "classes.ps-worker.mean_shares.weights"),
+        ("their weights", "classes.ps-worker.mean_shares.weights"),
     ),
     "prices": (
         ("host", "host"),
@@ -133,7 +133,7 @@ def render_kinds(console: Console) -> None:
     """Print the kinds of entries."""
     rows = [(row["kind"], str(row["entries"])) for row in kinds_data()]
     console.print(console_table(("kind", "entries"), rows, framed=False))
-    console.print("dse catalog KIND lists one kind, dse catalog KIND NAME shows an entry")
+    console.print("dse catalog KIND lists one kind; dse catalog KIND NAME shows one entry")
 
 
 def render_kind(console: Console, kind: str) -> None:

@@ -11,11 +11,13 @@ from dse.commands.terminal import console, print_json
 
 
 def catalog(
-    kind: Annotated[str | None, typer.Argument(help="accelerators, fabrics, nodes ...")] = None,
-    name: Annotated[str | None, typer.Argument(help="One entry.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="Kind of entry: accelerators, fabrics, nodes, ...")
+    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of one entry.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what is known, with units and sources."""
+    """Show the catalogue: hardware, workloads and prices, with units and sources."""
     from dse.catalog import show
 
     if json:

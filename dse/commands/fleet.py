@@ -29,7 +29,7 @@ def fleet(
     ] = False,
     json: Json = False,
 ) -> None:
-    """A fleet of jobs: where its time goes, what upgrades and other architectures gain."""
+    """Analyse a fleet of jobs: its time, and gains from upgrades and other architectures."""
     run_fleet(study, out, facts, json, command_line())
 
 
@@ -96,7 +96,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     )
     if earlier is not None:
         print(
-            "The report that was there is of another study, version or population; it is kept in "
+            "The earlier report there was of another study, version or population; it is kept in "
             f"{earlier}."
         )
     print(f"Report: {page}")

@@ -33,9 +33,9 @@ def advise(
     problem = load(study)
     used = problem.study.transports
     if profile.transport not in used:
-        over = ", ".join(used) or "nothing but approaches"
+        over = ", ".join(used) or "approaches only"
         what = f"{study} aggregates over {over}, not over {profile.transport}"
-        raise StudyError(profile.name, 0, 0, what, "give a profile of one of these transports")
+        raise StudyError(profile.name, 0, 0, what, "give a profile of a transport of the study")
     wanted = messages_of(problem, profile.transport, profile)
     return suggest(profile, wanted, budget_s, max_ranks, max_nodes, max_ranks_per_node)
 

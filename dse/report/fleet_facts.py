@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument, PaperFact
 
 ROLES = {
-    "identity": "Facts marked identity are exact consequences of the equations on the paper's "
-    "hardware: that they agree is no evidence.",
-    "fitted": "Those marked fitted set the model or the populations that ship, or follow from what "
-    "did: that they agree is no evidence either.",
-    "assumed": "Those marked assumed turn on recalled values: they neither agree nor fail.",
-    "": "These jobs are not the paper's population on its hardware: of the facts without a role no "
-    "agreement is expected.",
+    "identity": "Facts marked identity follow exactly from the equations on the paper's hardware, "
+    "so their agreement is no evidence.",
+    "fitted": "Facts marked fitted were used to set the model or the populations that come with "
+    "dse, or follow from those that were, so their agreement is no evidence either.",
+    "assumed": "Facts marked assumed depend on recalled values and count neither as agreement nor "
+    "as failure.",
+    "": "These jobs are not the paper's population on its hardware, so facts without a role are "
+    "not expected to agree.",
 }
 AGREES = {True: "yes", False: "NO", None: ""}
 
@@ -73,14 +74,15 @@ def model_notes(document: FleetDocument) -> list[str]:
     far = [row.outside for row in document.models if row.outside is not None]
     if not far:
         return [
-            "Costs of gRPC and NCCL are the catalogue's, most of them recalled; calibration: in "
-            "the study takes measured ones."
+            "The costs of gRPC and NCCL come from the catalogue, most of them recalled. To use "
+            "measured costs, name profiles under calibration: in the study."
         ]
     return [
-        "Costs are the catalogue's, most of them recalled, but for what the rows say was measured.",
+        "Costs come from the catalogue, most of them recalled, except in the rows that say "
+        "measured.",
         *measured_notes(document),
-        f"In the rows that say measured {' and '.join(dict.fromkeys(map(percent, far)))} of the "
-        "jobs are outside of what was measured.",
+        f"In those rows {' and '.join(dict.fromkeys(map(percent, far)))} of the jobs lie outside "
+        "the measured range.",
     ]
 
 
@@ -90,16 +92,15 @@ def measured_notes(document: FleetDocument) -> list[str]:
     for row in document.profiles:
         if row.device is None:
             notes.append(
-                f"{row.part} is what {row.profile} measured, a machine for every process; "
-                "outside of its range is another number of workers or servers, another size, "
-                "another or an unknown speed of the link, or that processes shared a machine."
+                f"{row.part}: measured by {row.profile}, with one machine per process. Outside its "
+                "range are other numbers of workers or servers, other sizes, another or an unknown "
+                "link speed, and processes that shared a machine."
             )
         else:
             notes.append(
-                f"{row.part} is what {row.profile} measured of {row.device} and the links "
-                "among them, whatever GPU and NVLink the study has; outside of its range is "
-                "another number of GPUs, another size, and a time that the study's NVLink could "
-                "not reach."
+                f"{row.part}: measured by {row.profile} on {row.device} and the links between "
+                "them, whatever GPU and NVLink the study has. Outside its range are other numbers "
+                "of GPUs, other sizes, and times that the study's NVLink could not reach."
             )
     return notes
 
@@ -110,16 +111,16 @@ def fact_notes(document: FleetDocument) -> list[str]:
     notes = [sentence for role, sentence in ROLES.items() if role in roles]
     if roles and document.hardware.gpu_memory_bytes is not None:
         notes.append(
-            "Facts and models leave memory aside, as the paper does: a job that cannot move since "
-            "its state does not fit counts here as if it could."
+            "Facts and models ignore memory, as the paper does: a job that cannot move because its "
+            "state does not fit counts here as if it could."
         )
     return notes
 
 
 def fact_lines(document: FleetDocument) -> Iterator[str]:
     """Both tables, aligned."""
-    yield "What the Alibaba-PAI paper published, and this population"
-    heads = ("fact", "published", "here", "agrees from", "role", "ok")
+    yield "What the Alibaba-PAI paper published, compared with this population"
+    heads = ("fact", "published", "here", "agrees within", "role", "agrees")
     yield from aligned([heads, *(row[:6] for row in fact_rows(document))])
     yield from fact_notes(document)
     rows = assumption_rows(document)
@@ -130,7 +131,7 @@ def fact_lines(document: FleetDocument) -> Iterator[str]:
     rows = model_rows(document)
     if rows:
         yield ""
-        yield "The same PS/Worker jobs by dse's own model, one effect after the other"
+        yield "The same PS/Worker jobs in dse's own model, adding one effect at a time"
         titles = ("model", "communication", "to 100 Gbps", "gain from AllReduce-Local")
         yield from aligned([titles, *rows])
         yield from model_notes(document)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument, PortWorth
 
 OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Computing",
-             "Communication", "Of it not hidden")  # fmt: skip
+             "Communication", "Communication not hidden")  # fmt: skip
 UNCHECKED = ("unverified", "unknown")
 NONE = "–"
 
@@ -93,7 +93,7 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     out = [
         (f"Largest part of the time: {first}", percent(share),
          "of the job's time" if fleet_words.single(document) else
-         f"by {document.population.counted_by}; of the mean job {percent(of_job[first])}"),
+         f"by {document.population.counted_by}; {percent(of_job[first])} for the mean job"),
     ]  # fmt: skip
     best = fleet_words.best_upgrade(document)
     if best is not None:
@@ -241,7 +241,7 @@ def hardware_rows(document: FleetDocument) -> list[tuple[str, str]]:
         ("GPU memory", f"{own.memory_bytes_per_s / 1e12:g} TB/s"
          + ("" if memory is None else f", {memory / 1e9:g} GB")),
         ("PCIe", f"{own.pcie_bytes_per_s / 1e9:g} GB/s"
-         + (", for input shared in servers with NVLink" if own.shared_pcie else "")),
+         + (", shared for input in servers with NVLink" if own.shared_pcie else "")),
         ("Ethernet", f"{own.ethernet_bytes_per_s * 8 / 1e9:g} Gbps for every cNode"),
         ("NVLink", f"{own.nvlink_bytes_per_s / 1e9:g} GB/s"),
         ("GPUs in a server", f"{own.gpus_per_server:g}"),
@@ -256,7 +256,7 @@ def _measured_rows(document: FleetDocument) -> list[tuple[str, str]]:
     """What profiles have measured, or that nothing here rests on them."""
     rows = []
     for row in document.profiles:
-        off = f"off by {percent(row.error)} on what was left out"
+        off = f"error of {percent(row.error)} on measurements left out of the fit"
         text = f"{row.part} by {row.profile} ({row.library}, {row.date}, {off})"
         rows.append(("Measured", text))
     if rows and not fleet_words.rests_on_profiles(document):
@@ -269,15 +269,18 @@ def own_notes(document: FleetDocument) -> list[str]:
     if not document.named:
         return []
     notes = [
-        "Gradients are taken to be half of what a step exchanges, parameter servers to be as many "
-        "as the workers, and an AllReduce of a job that fits into one server to stay there."
+        "Assumed: gradients are half of what a step exchanges, there are as many parameter servers "
+        "as workers, and the AllReduce of a job that fits into one server stays within it."
     ]
     mine = [job.name for job in document.named if job.own_model.measured]
     if not mine:
-        return [*notes, "Costs of gRPC and NCCL are the catalogue's, most of them recalled."]
+        return [
+            *notes,
+            "The costs of gRPC and NCCL come from the catalogue, most of them recalled.",
+        ]
     far = [job.name for job in document.named if job.own_model.outside]
-    notes.append(f"By measured costs: {', '.join(mine)}; the others by the catalogue's.")
+    notes.append(f"Priced with measured costs: {', '.join(mine)}; the others with the catalogue's.")
     notes += fleet_facts.measured_notes(document)
     if far:
-        notes.append(f"Outside of what was measured: {', '.join(far)}.")
+        notes.append(f"Outside the measured range: {', '.join(far)}.")
     return notes

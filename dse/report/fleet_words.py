@@ -22,9 +22,9 @@ PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
-UNUSED = ("the profiles are not used here: they matter with --facts, and for named jobs that "
-          "aggregate by parameter servers or by NCCL in one server")  # fmt: skip
-FEW = 100  # jobs; of fewer it is said how many, not which percentage
+UNUSED = ("the calibration profiles are not used here; they matter only with --facts, and for "
+          "named jobs that use parameter servers, or NCCL within one server")  # fmt: skip
+FEW = 100  # jobs; below, a number of jobs is printed instead of a percentage
 WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
         "gpu_hours": "by GPU-hours"}  # fmt: skip
 
@@ -75,14 +75,14 @@ def answer_lines(document: FleetDocument) -> list[str]:
     if best is not None:
         lines.append(_of_upgrade(document, best))
     elif document.upgrades:
-        lines.append("No upgrade of one resource lets the fleet do noticeably more.")
+        lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
     lines += [_of_port(row) for row in document.ports[:1]]
     lines += _of_money(document, best)
     return lines
 
 
 def _of_time(document: FleetDocument) -> str:
-    """Every part of the time once, the largest first, with what it is of the mean job's."""
+    """Every part of the fleet's time once, the largest first, with its share of the mean job's."""
     levels, alone = document.all_jobs.levels, single(document)
     means, of_job = levels.cnode.mean, parts(levels.job.mean)
     whose = "the job's" if alone else "the fleet's"
@@ -122,19 +122,19 @@ def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
 
 def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     ways = row.speedup[document.whole]
-    text = f"Of the upgrades of a single resource, {row.name} gains most: "
+    text = f"The best upgrade of a single resource is {row.name}: "
     if single(document):
         text += f"the job runs {times(ways.mean_of_ratios)} as fast."
     else:
         text += (
-            f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours; the mean "
+            f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours, and the mean "
             f"job runs {times(ways.mean_of_ratios)} as fast."
         )
     most = max(document.upgrades, key=lambda other: _gained(document, other))
     if _gained(document, most) > ways.gpu_hours:
         resources = len(most.changes)
         text += (
-            f" {most.name} (a change of {resources} resources) gains more: "
+            f" Upgrading {resources} resources together ({most.name}) gains more: "
             f"{times(_gained(document, most))}."
         )
     return text
@@ -153,20 +153,20 @@ def some(share: float, number: int) -> str:
 def _of_port(row: Port) -> str:
     source, target, number = CLASSES[row.source], CLASSES[row.target], row.jobs
     if row.cannot == 1:
-        none = f"no job of {count(number)} can move: their state does not fit in memory"
+        where = f"from {source} to {target}"
         if number == 1:
-            none = "the job cannot move: its state does not fit in memory"
-        return f"From {source} to {target} {none}."
+            return f"The job cannot move {where}: its state does not fit in memory."
+        return f"None of {count(number)} jobs can move {where}: their state does not fit in memory."
     more, per_cnode, cannot = (
         some(share, number) for share in (row.gain_throughput, row.gain_per_cnode, row.cannot)
     )
-    train, do = ("trains" if more == "1" else "train"), ("does" if per_cnode == "1" else "do")
+    train, do = (f"train{'s' * (share == '1')}" for share in (more, per_cnode))
     text = (
-        f"Moved from {source} to {target}, {more} of {many(number, 'job')} {train} more samples "
-        f"per second, and {per_cnode} {do} so per cNode"
+        f"After moving from {source} to {target}, {more} of {many(number, 'job')} {train} more "
+        f"samples per second, and {per_cnode} {do} more per cNode"
     )
     if row.cannot:
-        text += f"; {cannot} cannot move, since their state does not fit in memory"
+        text += f"; {cannot} cannot move, because their state does not fit in memory"
     return f"{text}."
 
 
@@ -175,8 +175,8 @@ def cluster_note(document: FleetDocument) -> str:
     if not any(row.target == "allreduce-cluster" for row in document.ports):
         return ""
     return (
-        "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server, PEARL "
-        "is not: by this rule alone do jobs take longer as AllReduce-Cluster than as PEARL."
+        "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server, and "
+        "PEARL is not. This rule alone makes jobs take longer as AllReduce-Cluster than as PEARL."
     )
 
 
@@ -200,16 +200,17 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
         yield f"{around}no upgrade whose price is known saves more than it costs."
         return
     text = (
-        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year; "
-        f"it pays for itself up to {shown(row.worth_usd_per_gpu, 'USD')} a GPU"
+        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year. "
+        f"It pays for itself at a price of up to {shown(row.worth_usd_per_gpu, 'USD')} per GPU"
     )
     if row.capital_usd is not None and row.payback_years is not None:
         text += (
-            f", costs {shown(row.capital_usd / money.gpus, 'USD')} a GPU, and is paid back "
+            f"; it costs {shown(row.capital_usd / money.gpus, 'USD')} per GPU and is paid back "
             f"in {row.payback_years:.1f} years"
         )
     if len(priced) > 1:
         text += (
-            f"; of the {len(priced)} upgrades with a known price it saves most after its own cost"
+            f". Of the {len(priced)} upgrades with a known price it saves the most after its own "
+            "cost"
         )
     yield f"{text}."

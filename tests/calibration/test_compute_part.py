@@ -54,7 +54,10 @@ def test_every_precision_has_its_own_and_steps_alone_have_none() -> None:
         {"fp32": 12e12, "bf16": 150e12}
     )
     assert compute_parts([experiment(STEP)]) == ()
-    with pytest.raises(MeasurementError, match="holds nothing verified; a profile is fitted on"):
+    with pytest.raises(
+        MeasurementError,
+        match="no measurement that a profile can be fitted on, only nothing verified",
+    ):
         fit_experiments([experiment(STEP)], "x")
 
 
@@ -68,7 +71,7 @@ def test_a_profile_of_compute_alone_survives_its_files(tmp_path: Path) -> None:
     assert read_profile(path) == made
     shown = StringIO()
     show_profile(made, Console(width=200, file=shown))
-    assert "NVIDIA A100 computes fp32 products at 12,000 GFLOP/s" in shown.getvalue()
+    assert "NVIDIA A100: large fp32 matrix products reach 12,000 GFLOP/s" in shown.getvalue()
 
 
 def test_it_joins_a_profile_of_allreduce() -> None:
@@ -82,7 +85,7 @@ def test_it_joins_a_profile_of_allreduce() -> None:
 def test_a_file_without_any_measurement_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     write_experiment(experiment(), path)
-    with pytest.raises(StudyError, match="samples: is empty"):
+    with pytest.raises(StudyError, match="samples: empty, nothing was measured"):
         read_experiment(path)
 
 

@@ -16,7 +16,7 @@ from tests.calibration.test_profile_tables import text_of
 def test_the_terminal_plot_shows_every_algorithm_and_its_residuals(profile: Profile) -> None:
     text = text_of(print_plot, profile)
     for algorithm in synthetic.ALGORITHMS:
-        assert f"{algorithm}: time of an allreduce" in text
+        assert f"{algorithm}: allreduce time" in text
     assert text.count("residual") == 4 * len(synthetic.ALGORITHMS)
     assert "\x1b" not in text
     assert "MiB" in text
@@ -44,7 +44,7 @@ def test_curves_pass_through_what_was_planted() -> None:
 
 def test_the_page_is_written_whole_and_needs_no_network(profile: Profile, tmp_path: Path) -> None:
     page = write_plot(profile, tmp_path / "plots" / "p.html").read_text(encoding="utf-8")
-    assert "fitted over measured" in page
+    assert "relative error of the fit" in page
     assert "recursive-doubling" in page
     assert 'src="http' not in page
     assert [path.name for path in (tmp_path / "plots").iterdir()] == ["p.html"]

@@ -52,7 +52,7 @@ def test_records_and_table_say_what_is_chosen(forced: Profile) -> None:
     assert "chosen" in [str(column.header) for column in table.columns]
     assert "not measured" in str(table.caption)
     (beyond,) = prediction_records(forced, ("auto",), (64,), None, (2**17,))
-    assert beyond["why_outside"] == "64 ranks; measured 2-8"
+    assert beyond["why_outside"] == "64 ranks (measured: 2-8)"
     (named,) = prediction_records(forced, ("ring",), (8,), None, (64,))
     assert (named["chosen"], named["rules"]) == ("", "")
     assert prediction_table(forced, [named]).caption is None
@@ -80,7 +80,7 @@ def test_between_nodes_the_algorithm_chosen_must_be_measured() -> None:
     lab = replace(library_profiles.between_nodes(), transport="mpi", library="openmpi")
     alike = predict(lab, "auto", 2, np.array([32768.0, 65536.0]))  # a ring, and a segmented one
     assert np.array_equal(alike.seconds, predict(lab, "ring", 2, [32768.0, 65536.0]).seconds)
-    with pytest.raises(OutsideCalibration, match=r"'halving-doubling'.*knows ring"):
+    with pytest.raises(OutsideCalibration, match=r"'halving-doubling'.*it measured ring"):
         predict(lab, "auto", 8, 2.0**20)
 
 

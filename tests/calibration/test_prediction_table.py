@@ -50,17 +50,17 @@ def test_corners_are_finite_and_flagged_with_a_reason(ranks: int, size: int) -> 
 
 def test_reasons_say_which_range_and_how_far() -> None:
     (found,) = records((1000,), (2**40,))
-    assert found["why_outside"].startswith("1,000 ranks; measured 8-32, and 1 TiB; measured 1 KiB")
-    assert "250 nodes; measured 1-8" in found["why_outside"]
+    assert found["why_outside"].startswith("1,000 ranks (measured: 8-32), 1 TiB (measured: 1 KiB")
+    assert "250 nodes (measured: 1-8)" in found["why_outside"]
     (crowded,) = records((32,), (2**20,), 16)
-    assert crowded["why_outside"] == "16 ranks per node; measured 4"
+    assert crowded["why_outside"] == "16 ranks per node (measured: 4)"
 
 
 def test_the_table_shows_them_with_units() -> None:
     table = prediction_table(FABRIC, records((8, 1000), (2**20,)))
     assert table.row_count == 2
     headers = [str(column.header) for column in table.columns]
-    assert headers[-1] == "outside of what was measured"
+    assert headers[-1] == "outside the measured range"
     assert "1 MiB" in list(table.columns[2].cells)
 
 
@@ -94,7 +94,7 @@ def test_another_link_speed_is_priced_and_said() -> None:
         assert [record["seconds"] for record in found] == pytest.approx(expected)
         assert {record["link_bytes_per_s"] for record in found} == {speed}
         assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
-        told = "" if speed == 12.5e9 else "a link of 25 Gbps; measured 100 Gbps"
+        told = "" if speed == 12.5e9 else "a link of 25 Gbps (measured: 100 Gbps)"
         assert {record["why_outside"] for record in found} == {told}
     slow, usual = (prediction_records(known, ("auto",), (32,), 4, sizes, given)[1]["seconds"]
                    for given in (3.125e9, None))  # fmt: skip
@@ -106,12 +106,12 @@ def test_another_link_speed_is_priced_and_said() -> None:
 
 def test_another_link_speed_is_refused_where_the_own_is_not_known() -> None:
     assert "links" not in str(prediction_table(FABRIC, records((32,), (2**20,))).title)
-    with pytest.raises(OutsideCalibration, match="fabric does not know the speed of a link"):
+    with pytest.raises(OutsideCalibration, match="fabric does not state the link speed"):
         prediction_records(FABRIC, ("auto",), (32,), 4, (2**20,), 3.125e9)
     lab = between_nodes()
     (forced,) = prediction_records(lab, ("ring",), (4,), 1, (2**24,), 5e9)
     assert forced["seconds"] == float(predict(lab, "ring", 4, 2**24, 1, 5e9).seconds)
-    assert forced["why_outside"] == "a link of 40 Gbps; measured 80 Gbps"
+    assert forced["why_outside"] == "a link of 40 Gbps (measured: 80 Gbps)"
     unknown = {"ring": replace(lab.network["ring"], link_bytes_per_s=(0.0, 0.0))}
-    with pytest.raises(OutsideCalibration, match="does not know the speed"):
+    with pytest.raises(OutsideCalibration, match="does not state the link speed"):
         prediction_records(replace(lab, network=unknown), ("ring",), (4,), 1, (2**24,), 5e9)

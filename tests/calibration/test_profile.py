@@ -84,7 +84,9 @@ def test_outside_the_range_is_flagged_and_wider(profile: Profile) -> None:
 
 
 def test_one_node_tells_nothing_of_several(profile: Profile) -> None:
-    with pytest.raises(OutsideCalibration, match="measured on one node, which tells nothing"):
+    with pytest.raises(
+        OutsideCalibration, match="measured on one node, so it cannot price a link between nodes"
+    ):
         predict(profile, "ring", [4, 16], 2.0**20, 4)
     assert predict(profile, "ring", 1000, 2.0**20).seconds > 0  # all on one node, and flagged
 
@@ -167,7 +169,7 @@ def test_two_files_of_one_machine_are_more_runs(measurements_file: Path, tmp_pat
 def test_too_little_to_fit(tmp_path: Path) -> None:
     path = tmp_path / "few.json"
     write_experiment(synthetic.experiment(ranks=(2,)), path)
-    with pytest.raises(MeasurementError, match="two rank counts"):
+    with pytest.raises(MeasurementError, match="two or more rank counts"):
         fit_measurements([path])
 
 
@@ -192,7 +194,7 @@ def test_show_prints_what_a_reader_needs(profile: Profile) -> None:
         "latency",
         "textbook",
         "ring",
-        "quiet",
+        "measure again when nothing else runs",
         "any",
     ):
         assert wanted in text

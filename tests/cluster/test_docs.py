@@ -112,8 +112,8 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert exhaustive.CHUNK_POINTS == 2**21
     assert "A unit of work is 2^21 points" in TEXT
     assert (Lots.LOT_S, Lots.LOT_S_PER_CPU) == (0.25, 0.005)
-    assert "a quarter of a\nsecond (on a cluster of more than 50 CPUs 5 ms for each" in TEXT
+    assert "a quarter of a\nsecond (with more than 50 CPUs, 5 ms for each CPU" in TEXT
     assert RayExecutor.IN_FLIGHT_PER_CPU == 2
-    assert "Two lots a CPU are under way" in TEXT
+    assert "Each CPU has two lots under way" in TEXT
     assert RayExecutor.ATTEMPTS == 5
     assert "| a unit of work, five times |" in TEXT

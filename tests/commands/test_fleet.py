@@ -114,7 +114,7 @@ def test_the_report_of_the_same_study_on_other_jobs_or_prices_is_kept(
     assert text != (tmp_path / changed).read_text()
     (tmp_path / changed).write_text(text)
     other = dse("fleet", "study.yaml", cwd=tmp_path)
-    said = "is of another study, version or population; it is kept in reports/small.1"
+    said = "was of another study, version or population; it is kept in reports/small.1"
     assert said in other.stdout
     assert (folder / "small.1" / "fleet.json").read_bytes() == before
     hashes = [json.loads((folder / name / "fleet.json").read_text())["hashes"]

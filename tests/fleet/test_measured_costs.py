@@ -232,11 +232,11 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
     )  # fmt: skip
     assert (job.own_model.measured, job.own_model.outside) == (True, False)
     text = fleet_page.render_markdown(found)
-    assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, off by 11 % on what was left" in text
-    assert "By measured costs: job3, job4, job5; the others by the catalogue's." in text
-    assert "Outside of what was measured: job3, job4, job5." in text
-    assert "NCCL in one server is what h100-node measured of h100" in text
-    assert "are the catalogue's" in fleet_page.render_markdown(bare)
+    assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, error of 11 % on measurements" in text
+    assert "Priced with measured costs: job3, job4, job5; the others with the catalogue's." in text
+    assert "Outside the measured range: job3, job4, job5." in text
+    assert "NCCL in one server: measured by h100-node on h100" in text
+    assert "come from the catalogue" in fleet_page.render_markdown(bare)
 
 
 def test_it_is_said_where_no_number_rests_on_the_profiles(tmp_path: Path) -> None:
@@ -253,11 +253,13 @@ def test_notes_say_which_costs_the_rows_have(grpc: Profile, tmp_path: Path) -> N
     row = ModelRow(model="m", communication=0.5, speedup=1.2, gain=0.4, outside=None)
     assert model_notes(bare) == []
     (note,) = model_notes(replace(bare, models=(row,)))
-    assert note.endswith("calibration: in the study takes measured ones.")
+    assert note.endswith("To use measured costs, name profiles under calibration: in the study.")
     rows = (row, replace(row, outside=0.25), replace(row, outside=0.5))
     known = replace(bare, models=rows, profiles=tuple(measured([grpc, NODE]).described()))
     said = model_notes(known)
-    assert said[1].startswith("ps-grpc is what lab-grpc measured, a machine for every process")
-    assert said[2].startswith("NCCL in one server is what h100-node measured of h100_sxm")
-    assert said[3].startswith("In the rows that say measured 25 % and 50 % of the jobs are outs")
+    assert said[1].startswith("ps-grpc: measured by lab-grpc, with one machine per process")
+    assert said[2].startswith("NCCL in one server: measured by h100-node on h100_sxm")
+    assert said[3].startswith(
+        "In those rows 25 % and 50 % of the jobs lie outside the measured range"
+    )
     assert said[3] in list(fact_lines(known))

@@ -81,7 +81,8 @@ def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
 def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None:
     fact = PaperFact("p", "the share", 0.6, 0.9, 0.55, 0.65, "assumed", "abstract", "", ok=None)
     found = document(tmp_path, facts=(fact,), assumptions=())
-    note = "Those marked assumed turn on recalled values: they neither agree nor fail."
+    note = "Facts marked assumed depend on recalled values and count neither as agreement nor as "
+    note += "failure."
     page, text = Page(fleet_page.render_page(found)), fleet_page.render_markdown(found)
     assert "! disagrees" not in page.text
     assert note in page.text
@@ -132,7 +133,7 @@ def test_single_jobs_are_told_by_both_models(tmp_path: Path) -> None:
     assert own.step_s == pytest.approx(whole)
     (row,) = (row for row in fleet_page.own_rows(found) if row[0] == "served")
     assert len(row) == len(fleet_page.OWN_HEADS)
-    assert "Of it not hidden" in Page(fleet_page.render_page(found)).text
+    assert "Communication not hidden" in Page(fleet_page.render_page(found)).text
 
 
 def test_no_chart_of_ports_that_nobody_gains_by(tmp_path: Path) -> None:
@@ -144,8 +145,8 @@ def test_no_chart_of_ports_that_nobody_gains_by(tmp_path: Path) -> None:
     assert "ports-chart" not in html
     assert "ports-figure" not in html
     assert "ports" in Page(html).sections
-    said = "From PS/Worker to AllReduce-Local no job of 2 can move: their state does not fit in "
-    assert f"{said}memory." in fleet_words.answer_lines(found)
+    said = "None of 2 jobs can move from PS/Worker to AllReduce-Local: their state does not fit"
+    assert f"{said} in memory." in fleet_words.answer_lines(found)
 
 
 def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
@@ -216,5 +217,7 @@ def test_facts_say_that_they_leave_memory_aside(
     bare = replace(bare, hardware=replace(bare.hardware, gpu_memory_bytes=memory))
     said = fact_notes(replace(bare, facts=(fact,)))
     assert len(said) == notes
-    assert said[-1].startswith("Facts and models leave memory aside") == (memory is not None)
+    assert said[-1].startswith("Facts and models ignore memory, as the paper does") == (
+        memory is not None
+    )
     assert fact_notes(bare) == []

@@ -133,15 +133,17 @@ def test_one_of_a_thing_is_not_said_as_several(tmp_path: Path, table: str) -> No
 def test_of_few_jobs_it_is_said_how_many_gain(tmp_path: Path) -> None:
     said = fleet_words.answer_lines(document(tmp_path, table=FIVE))[2]
     assert said == (
-        "Moved from PS/Worker to AllReduce-Local, 1 of 4 jobs trains more samples per second, and "
-        "2 do so per cNode."
+        "After moving from PS/Worker to AllReduce-Local, 1 of 4 jobs trains more samples per "
+        "second, and 2 train more per cNode."
     )
     one = fleet_words.answer_lines(document(tmp_path, table=ONE))[2]
-    assert "1 of 1 job trains more samples per second, and 1 does so per cNode." in one
+    assert "1 of 1 job trains more samples per second, and 1 trains more per cNode." in one
     found = document(tmp_path, table=FIVE)
     row = replace(found.ports[0], jobs=290_000, gain_throughput=0.63, gain_per_cnode=0.87)
     many = fleet_words.answer_lines(replace(found, ports=(row,)))[2]
-    assert "63 % of 290,000 jobs train more samples per second, and 87 % do so per cNode." in many
+    assert (
+        "63 % of 290,000 jobs train more samples per second, and 87 % train more per cNode." in many
+    )
 
 
 @pytest.mark.slow

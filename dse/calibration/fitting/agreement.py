@@ -41,8 +41,8 @@ def check_agreement(samples: Sequence[Measurement], where: str, published: bool)
 
 
 def _refused(where: str, what: str, ratio: float) -> str:
-    problem = f"{where}: runs of {what} contradict each other, by a factor of {ratio:.1f}"
-    return f"{problem} at most sizes; leave one file out, or measure again"
+    problem = f"{where}: at most sizes, runs of {what} differ by a factor of {ratio:.1f}"
+    return f"{problem}; leave one file out, or measure again"
 
 
 def _key(s: Measurement) -> tuple[object, ...]:

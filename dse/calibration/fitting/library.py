@@ -275,14 +275,15 @@ def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFi
     sizes = np.unique(typical.message_bytes).size
     if sizes < LEAST_SIZES:
         raise MeasurementError(
-            f"{sizes} message size{'s' * (sizes != 1)}: what depends on the size cannot be told; "
-            f"measure {LEAST_SIZES} or more, from a few bytes to the largest gradient"
+            f"{sizes} message size{'s' * (sizes != 1)}: too few to fit how the time depends on the "
+            f"size; measure {LEAST_SIZES} or more, from a few bytes to the largest gradient"
         )
     speeds = np.unique([s.link_bytes_per_s for s in samples if s.nodes > 1 and s.link_bytes_per_s])
     if speeds.size > 1:
         listed = " and ".join(f"{8e-9 * speed:g}" for speed in speeds)
         raise MeasurementError(
-            f"a library's own choice measured on links of {listed} Gbps; fit each alone"
+            f"the library's own choice was measured on links of different speeds, {listed} Gbps; "
+            "fit each separately"
         )
     family: Literal["mpi", "nccl"] = "nccl" if samples[0].transport == "nccl" else "mpi"
     nvls = family == "nccl" and adds_in_switch([sample.device for sample in samples])

@@ -144,7 +144,8 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
     enough = by_ranks or given.inside is not None
     if not enough or np.unique(typical.message_bytes).size < 3:
         raise MeasurementError(
-            f"{typical.algorithm[0]} between nodes: needs two rank counts and three sizes or more"
+            f"{typical.algorithm[0]} between nodes: too few measurements; measure at two or more "
+            "rank counts and three or more sizes"
         )
     edges = choose_edges(typical, given)
     slopes = len(edges) + 1

@@ -1,4 +1,4 @@
-"""From measurement files to a profile: fits every algorithm and the pool, and states the range."""
+"""From measurement files to a profile: fits each algorithm and all of them, states the range."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from dse.model.arrays import Array
 
 NO_TRANSPORT = "none"  # of a profile that holds no communication
 NOTHING_SENT = "nothing was sent"
-SERVERS_ON_ONE_LINK = "measured on one link or none; its wire is priced by the link's speed"
-SERVERS_ON_SEVERAL_LINKS = "measured at two or more speeds of the link"
-SPLIT_REASON = "measured on one link ({}), so all of it is taken as the host's part"
-ONE_LINK_REASON = "measured on one link only: its wire cannot be told from the host's part"
-TWO_LINKS_REASON = "measured at two or more speeds of the link between nodes"
+SERVERS_ON_ONE_LINK = "measured on at most one link; network time follows from the link's speed"
+SERVERS_ON_SEVERAL_LINKS = "measured at two or more link speeds"
+SPLIT_REASON = "measured on one link ({}), so all of the time is attributed to the hosts"
+ONE_LINK_REASON = "measured on one link only, so host and network time cannot be separated"
+TWO_LINKS_REASON = "measured at two or more link speeds between nodes"
 
 
 def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
@@ -71,8 +71,9 @@ def fit_experiments(
     ps, compute = server_parts(experiments), compute_parts(experiments)
     if not (samples or ps or compute):
         found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
-        fitted = "allreduce, parameter servers and matrix products"
-        raise MeasurementError(f"{where}: holds {found}; a profile is fitted on {fitted}")
+        fitted = "allreduce, parameter servers or matrix products"
+        problem = f"{where}: no measurement that a profile can be fitted on, only {found}"
+        raise MeasurementError(f"{problem}; give measurements of {fitted}")
     _check_one_system(experiments, samples)
     published = all(e.machine is None for e in experiments)
     servers = [s for s in every if s.servers and s.verified]
@@ -122,7 +123,8 @@ def _check_one_system(experiments: Sequence[Experiment], samples: Sequence[Measu
             listed = " and ".join(
                 sorted(" ".join(str(part) for part in kind if part) for kind in kinds)
             )
-            raise MeasurementError(f"measurements of different {what}: {listed}; fit each alone")
+            problem = f"the measurements are from different {what}: {listed}"
+            raise MeasurementError(f"{problem}; fit each separately")
 
 
 def _profile(
@@ -154,7 +156,8 @@ def _profile(
     if not used:
         found = ", ".join(sorted({s.algorithm for s in samples}))
         known = ", ".join((AUTO, *ALGORITHMS))
-        raise MeasurementError(f"fitted are {known}; these are {found}")
+        problem = f"the measured algorithms cannot be fitted: {found}"
+        raise MeasurementError(f"{problem}; measure one of {known}")
     rows = rows_of(used, cores)
     steps = step_bytes(rows)
     links = {s.link_bytes_per_s for s in used if s.nodes > 1}
@@ -197,7 +200,7 @@ def _named_fits(rows: Rows, gamma: float) -> tuple[dict[str, Fit], list[Point]]:
         fits[algorithm] = _fit_record(fitted, gamma)
         points += _points(algorithm, fitted.rows, fitted.held_out)
     if not fits:
-        needs = "no algorithm was measured with two rank counts and three sizes or more"
+        needs = "no algorithm was measured at two or more rank counts and three or more sizes"
         raise MeasurementError(f"{needs}; give more logs, or measure with a larger --budget")
     several = np.unique(rows.algorithm).size > 1
     pooled = fit_step(rows, gamma, group="algorithm" if several else "ranks")

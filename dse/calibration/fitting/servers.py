@@ -129,7 +129,7 @@ def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
     rows = ps_rows(samples)
     kinds = counts_of(rows)
     if not kinds:
-        raise MeasurementError("a fit needs two numbers of workers or servers at least")
+        raise MeasurementError("too few measurements; measure two numbers of workers or servers")
 
     def whole(train: PsRows, test: PsRows) -> Array:
         edge = choose_edge(train, cores)
@@ -221,11 +221,13 @@ def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
     libraries = sorted({f"{s.library} {s.version}" for s in samples})
     if len(libraries) > 1:
         listed = " and ".join(libraries)
-        raise MeasurementError(f"parameter servers of different libraries: {listed}; fit each")
+        problem = f"the parameter servers are of different libraries: {listed}"
+        raise MeasurementError(f"{problem}; fit each separately")
     places = {_cores(e, own) for e, own in zip(experiments, mine, strict=True) if own}
     if len(places) > 1:
-        problem = "parameter servers on one machine and on machines of their own"
-        raise MeasurementError(f"{problem}, or on different cores; fit each alone")
+        problem = "some parameter servers shared a machine or its cores, and others did not, or "
+        problem += "shared another number of cores"
+        raise MeasurementError(f"{problem}; fit each separately")
     cores = places.pop()
     fitted = fit_ps(samples, np.inf if cores is None else cores)
     rows, held_out = fitted.rows, fitted.held_out_s
@@ -260,7 +262,8 @@ def _cores(experiment: Experiment, samples: Sequence[Measurement]) -> float | No
     if max(s.nodes for s in samples) > 1 and not experiment.shared_cores:
         return None
     if experiment.machine is None:
-        raise MeasurementError("parameter servers on one machine whose cores are not known")
+        problem = "the parameter servers shared one machine, but its number of cores is not known"
+        raise MeasurementError(f"{problem}; measure again: dse calibrate run --runner grpc")
     return float(experiment.machine.cores)
 
 

@@ -15,18 +15,19 @@ COLLECTIVES = tuple(sorted({
     *nccl_tests.COLLECTIVES.values(), *imb.COLLECTIVES.values(), *osu.COLLECTIVES.values(),
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
-KNOWN = "nccl-tests (also -J), OSU, IMB, gloo benchmark, tables with the columns " + ", ".join(
-    csv_table.REQUIRED
+KNOWN = (
+    "output of nccl-tests (also -J), OSU, IMB or gloo, or a table with the columns "
+    + ", ".join(csv_table.REQUIRED)
 )
 
 
 def read_log(
     path: str, collective: str | None = None, select: Mapping[str, Sequence[str]] | None = None
 ) -> Log:
-    """One file, its format recognised from what is in it.
+    """Read one file, whose format is recognised from its content.
 
     collective: for a log that does not name it. select: column -> wanted values, of a table.
-    Raises StudyError for what is none of the formats, MeasurementError for a run that failed.
+    Raises StudyError if the format is not recognised, MeasurementError for a run that failed.
     """
     text = read_text(path)
     if csv_table.looks_so(text):
@@ -37,10 +38,15 @@ def read_log(
         log = _read_output(text, path, collective)
     if not log.tables:
         said = failure_in(clean_lines(text))
-        what = f"the log says: {said}" if said else "it may have been stopped"
-        broken = f", {log.dropped} broken" if log.dropped else ""
-        raise MeasurementError(f"{path}: {log.format} without any result{broken}; {what}")
+        what = f"it reports: {said}" if said else "the run may have been stopped"
+        broken = f", {_rows(log.dropped)} damaged" if log.dropped else ""
+        problem = f"has no usable result (read as {log.format}{broken})"
+        raise MeasurementError(f"{path}: {problem}; {what}")
     return log
+
+
+def _rows(count: int) -> str:
+    return f"{count} row is" if count == 1 else f"{count} rows are"
 
 
 def _read_output(text: str, path: str, collective: str | None) -> Log:
@@ -55,9 +61,9 @@ def _read_output(text: str, path: str, collective: str | None) -> Log:
             return log
     if "dse-measurements/" in text[:200]:
         raise StudyError(
-            path, 0, 0, "is a measurement file already", "give it to 'dse calibrate fit'"
+            path, 0, 0, "is already a measurement file", "give it to 'dse calibrate fit'"
         )
     said = failure_in(lines)
     if said:
-        raise MeasurementError(f"{path}: no result of a benchmark in it; it says: {said}")
-    raise StudyError(path, 0, 0, "is no benchmark output that is known", f"give {KNOWN}")
+        raise MeasurementError(f"{path}: contains no benchmark result; it reports: {said}")
+    raise StudyError(path, 0, 0, "is not a known benchmark output", f"give {KNOWN}")

@@ -1,4 +1,4 @@
-"""What the command that started a benchmark tells, where a log shows it."""
+"""Facts from the command that started a benchmark, if a log shows it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _OPENMPI_ALGORITHMS = {
 
 @dataclass(frozen=True)
 class Launch:
-    """ranks, nodes: None where the command does not tell."""
+    """Facts from a launch command. ranks, nodes: None if the command does not state them."""
 
     ranks: int | None = None
     nodes: int | None = None
@@ -49,7 +49,7 @@ class Launch:
 
 
 def launch_of(line: str) -> Launch | None:
-    """The launch of an MPI benchmark that this line of a log shows; None where it shows none."""
+    """The launch of an MPI benchmark shown by this line of a log; None if it shows none."""
     if not _BENCHMARK.search(line):
         return None
     library, version = mpi_library(line)

@@ -35,8 +35,8 @@ def looks_so(text: str) -> bool:
 def parse(text: str, file: str, select: Mapping[str, Sequence[str]]) -> Log:
     """The rows that have one of the wanted values in every selected column.
 
-    Raises StudyError for a column or a value that is not there and for rows whose nodes and ranks
-    per node do not give their ranks.
+    Raises StudyError for a missing column or value, and for rows whose nodes and ranks per node
+    contradict their ranks.
     """
     header, records = _records(text, file)
     chosen = _selected(header, records, file, select)
@@ -95,12 +95,13 @@ def _selected(
         for value in wanted:
             if value not in everywhere:
                 problem = f"--select: no row has {column}={value}"
-                raise StudyError(file, 0, 0, problem, f"{column} is {_list(everywhere)}")
+                raise StudyError(file, 0, 0, problem, f"choose from {_list(everywhere)}")
         kept = [(n, record) for n, record in chosen if record[column] in wanted]
         if not kept:
             left = sorted({record[column] for _, record in chosen}, key=_natural)
-            problem = f"--select: no row has {column}={' or '.join(wanted)} and the values before"
-            raise StudyError(file, 0, 0, problem, f"with those, {column} is {_list(left)}")
+            before = f"{column}={' or '.join(wanted)} together with the columns selected before it"
+            problem = f"--select: no row has {before}"
+            raise StudyError(file, 0, 0, problem, f"choose {column} from {_list(left)}")
         chosen = kept
     return chosen + broken
 
@@ -122,11 +123,11 @@ def _table(key: Group, rows: Sequence[Row], file: str) -> Table:
     ranks, nodes, per_node = (int(value) for value in key[5:])
     line = rows[0].line
     if not (nodes - 1) * per_node < ranks <= nodes * per_node:
-        problem = f"{nodes} nodes x {per_node} ranks_per_node contradict {ranks} ranks"
+        problem = f"{nodes} nodes x {per_node} ranks_per_node contradicts {ranks} ranks"
         raise StudyError(file, line, 1, problem, "correct the table")
     transport = next((t for mark, t in _TRANSPORTS if mark in library.lower()), None)
     if transport is None:
-        problem = f"the library '{library}' is neither NCCL nor MPI nor gloo"
+        problem = f"the library '{library}' is not NCCL, MPI or gloo"
         raise StudyError(file, line, 1, problem, "write for example nccl-2.18 or spectrum-mpi")
     versioned = _LIBRARY.fullmatch(library)
     return Table(

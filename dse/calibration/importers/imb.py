@@ -91,7 +91,7 @@ def parse(lines: Sequence[Line]) -> Log | None:
         if collective and part.rows:
             tables.append(_table(part, collective, launch, types))
         elif not collective:
-            notes.append(f"'{part.name}' is no collective that is known: left out")
+            notes.append(f"'{part.name}' is not a known collective and is left out")
     dropped = sum(part.dropped for part in found)
     return Log(FORMAT, tuple(tables), dropped, tuple(dict.fromkeys(notes)), date=date)
 

@@ -1,4 +1,4 @@
-"""From others' logs to a measurement file: recognised, placed on ranks and nodes, summarised."""
+"""From benchmark logs to a measurement file: recognised, placed on ranks and nodes, summarised."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def import_logs(
     """Benchmark logs as one measurement file, with a line of ``notes`` for every file.
 
     select: rows of tables, as 'system=polaris,transport=ofi' or a mapping of column to value or
-    values; a column given twice takes rows with either value. A rank count is inferred only where
-    the log proves it. Of the same configuration and size each further time is a further run.
-    link_bandwidth: of a node to others in one direction, as '100 Gbps'.
-    Raises StudyError for what cannot be read or told, MeasurementError for a run that failed.
+    values; a column given twice takes rows with either value. A rank count is inferred only if
+    the log proves it. Repeated times of the same configuration and size count as further runs.
+    link_bandwidth: network speed of each node in one direction, as '100 Gbps'.
+    Raises StudyError for a file that cannot be read or lacks a needed fact, MeasurementError for a
+    run that failed.
     """
     if not paths:
         raise StudyError("FILE", 0, 0, "no log is given", "give one or more")
@@ -55,7 +56,7 @@ def import_logs(
     )  # fmt: skip
     for option, count in (("--ranks", ranks), ("--nodes", nodes)):
         if count is not None and count < 1:
-            raise StudyError(option, 0, 0, f"{count} is no count", "give 1 or more")
+            raise StudyError(option, 0, 0, f"must be at least 1, not {count}", "give 1 or more")
     wanted = _selection(select)
     samples: list[Measurement] = []
     notes: list[str] = []
@@ -63,7 +64,7 @@ def import_logs(
     seen: Counter[tuple[object, ...]] = Counter()
     logs = [(str(path), read_log(str(path), collective, wanted)) for path in paths]
     if wanted and not any(log.format == "table" for _, log in logs):
-        problem = f"is for tables; {logs[0][0]} is {logs[0][1].format}"
+        problem = f"applies to tables only, and {logs[0][0]} is {logs[0][1].format} output"
         raise StudyError("--select", 0, 0, problem, "leave it out")
     for path, log in logs:
         tables = placed(log.tables, path, told)
@@ -162,7 +163,7 @@ def _source(name: str, log: Log) -> str:
 
 
 def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Told) -> list[str]:
-    """What was read from one file, and what the user says in vain."""
+    """What was read from one file, and which options of the user were not used."""
     libraries = dict.fromkeys(
         " ".join(word for word in (t.library, t.version) if word != UNKNOWN) for t in log.tables
     )
@@ -175,37 +176,37 @@ def _notes(name: str, log: Log, placed: Sequence[tuple[Table, Place]], told: Tol
         if table.fitting_ranks:
             first, last = table.fitting_ranks
             if not first <= place.ranks <= last:
-                fit = f"busbw/algbw fit {span(table.fitting_ranks)} ranks, not {place.ranks}"
-                doubts[f"{table.collective}: {fit}"] = None
+                fit = f"suggests {span(table.fitting_ranks)} ranks, not {place.ranks}"
+                doubts[f"{table.collective}: the ratio busbw/algbw {fit}"] = None
         if told.algorithm and table.algorithm not in (AUTO, told.algorithm):
-            doubts[f"--algorithm {told.algorithm} is not used: the log says {table.algorithm}"] = (
-                None
-            )
+            unused = f"--algorithm {told.algorithm} is not used"
+            doubts[f"{unused}: the log states {table.algorithm}"] = None
     if told.collective and all(t.collective != told.collective for t, _ in placed):
         read = ", ".join(dict.fromkeys(table.collective for table, _ in placed))
         doubts[f"--collective {told.collective} is not used: the log names {read}"] = None
     kept = "; ".join(f"{where}: {counted(count, 'row')}" for where, count in rows.items())
-    found = [f"{name}: {log.format}, {named}; {kept}; {counted(log.dropped, 'row')} dropped"]
+    dropped = counted(log.dropped, "damaged row")
+    found = [f"{name}: {log.format}, {named}; {kept}; {dropped} dropped"]
     wrong = sum(not row.verified for table in log.tables for row in table.rows)
     if wrong:
         found.append(f"{name}: {counted(wrong, 'row')} with wrong sums (verified: false)")
-    found += [f"{text}, --nodes N corrects it" for text in _assumed(name, placed)]
+    found += [f"{text}; give --nodes N if that is wrong" for text in _assumed(name, placed)]
     return found + [f"{name}: {note}" for note in (*doubts, *log.notes)]
 
 
 def _assumed(name: str, placed: Sequence[tuple[Table, Place]]) -> list[str]:
-    """What one file does not tell and was taken instead."""
+    """What was assumed because one file does not state it."""
     known = all(place.known for _, place in placed)
-    return [] if known else [f"{name} does not say on how many nodes; 1 is assumed"]
+    return [] if known else [f"{name} does not state the number of nodes, so 1 is assumed"]
 
 
 def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
-    """What is known of the link between nodes. StudyError for the speed of a link that none is."""
+    """Notes on the link between nodes. Raises StudyError if a speed is given but there is none."""
     between = [s for s in samples if s.nodes > 1]
     if told.link_bytes_per_s and not between:
-        problem = "is of the link between nodes, and all ranks are on one"
+        problem = "applies to links between nodes, and all ranks are on one node"
         raise StudyError("--link-bandwidth", 0, 0, problem, "give --nodes N, or leave it out")
     if any(s.link_bytes_per_s is None for s in between):
-        return ["the speed of the link between nodes is not told, so no other network can be "
-                "judged by it; --link-bandwidth '100 Gbps' says it"]  # fmt: skip
+        return ["the speed of the link between nodes is not known, so the profile cannot predict "
+                "other networks; give it as --link-bandwidth '100 Gbps'"]  # fmt: skip
     return []

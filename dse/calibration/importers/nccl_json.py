@@ -27,13 +27,13 @@ def looks_so(text: str) -> bool:
 
 
 def parse(text: str, file: str, collective: str | None = None) -> Log:
-    """The log. Raises StudyError where it is not complete or does not name its collective."""
+    """The log. Raises StudyError if it is incomplete or does not name its collective."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as cause:
         line = getattr(cause, "lineno", 0)
         raise StudyError(
-            file, line, 1 if line else 0, "the JSON is broken or ends too early",
+            file, line, 1 if line else 0, "the JSON is damaged or incomplete",
             "give the standard output of the same run",
         ) from None  # fmt: skip
     config = _mapping(data.get("config"))

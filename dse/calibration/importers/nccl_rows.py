@@ -1,4 +1,4 @@
-"""One row of nccl-tests, and what a set of rows gives away about what ran.
+"""One row of nccl-tests, and what a set of rows reveals about the run.
 
 Every layout is: size, count, type, then redop and root or neither, then for out-of-place and
 in-place each time (us), algbw, busbw (GB/s) and the number of wrong values (before 2.13 the largest
@@ -130,7 +130,7 @@ def _wrong(token: str) -> float:
 
 
 def collective_of(rows: Sequence[NcclRow], redop_column: bool | None) -> str | None:
-    """What must have run, from the columns alone; None where several would print the same.
+    """The collective that must have run, from the columns alone; None if several print the same.
 
     redop_column: whether the header names one (old layouts leave it out for all_gather but keep it,
     empty, for alltoall); None where there is no header.

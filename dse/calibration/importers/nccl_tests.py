@@ -1,4 +1,4 @@
-"""nccl-tests and rccl-tests: what they print, through any launcher, whole or in excerpts."""
+"""Output of nccl-tests and rccl-tests, from any launcher, complete or in excerpts."""
 
 from __future__ import annotations
 
@@ -86,8 +86,9 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
         name = _name(section.program) or collective_of(used, section.redop_column)
         name = name or (named.copy().pop() if len(named) == 1 else collective)
         if name is None:
-            problem = "the rows could be of several collectives and the log does not name it"
-            raise StudyError(file, used[0].line, 1, problem, "give --collective all_gather or such")
+            problem = "the log does not name the collective, and its rows fit several"
+            remedy = "give it, for example as --collective all_gather"
+            raise StudyError(file, used[0].line, 1, problem, remedy)
         tables.append(_table(section, name, used, debug))
         if section.unchecked:
             notes.append(f"{name}: the sums were not checked (validation: 0)")
@@ -96,7 +97,7 @@ def parse(lines: Sequence[Line], file: str, collective: str | None = None) -> Lo
 
 @dataclass(frozen=True)
 class _Debug:
-    """What NCCL_DEBUG=INFO tells: version, network, a forced algorithm, ranks and nodes."""
+    """Facts that NCCL_DEBUG=INFO prints: version, network, a forced algorithm, ranks and nodes."""
 
     version: str = UNKNOWN
     network: str = ""

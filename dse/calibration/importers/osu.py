@@ -77,7 +77,7 @@ def parse(lines: Sequence[Line]) -> Log | None:
     if not found and not left_out:
         return None
     tables = tuple(_table(section) for section in found if section.rows)
-    notes = tuple(f"'{title}' gives no latency per size: left out" for title in left_out)
+    notes = tuple(f"'{title}' has no latency per size and is left out" for title in left_out)
     return Log(FORMAT, tables, sum(s.dropped for s in found), notes)
 
 

@@ -1,4 +1,4 @@
-"""On how many ranks and nodes a table was measured: by the log, else by what the user says."""
+"""The ranks and nodes that a table was measured on: from the log, else from the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLAIN_DIFFERENCE = 0.02
 
 @dataclass(frozen=True)
 class Told:
-    """What the user adds to a log. None: the log must say it, or does not matter.
+    """What the user adds to a log. None: the log must state it, or it does not matter.
 
     collective, library ('openmpi-4.1.4'), algorithm: for logs that do not name them.
     link_bytes_per_s: of the link between nodes, in one direction per node.
@@ -32,7 +32,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table was measured. known: whether the log or the user says the nodes."""
+    """Where a table was measured. known: whether the log or the user states the nodes."""
 
     ranks: int
     nodes: int
@@ -41,7 +41,7 @@ class Place:
 
 
 def placed(tables: Sequence[Table], path: str, told: Told) -> list[tuple[Table, Place]]:
-    """Every table with its ranks and nodes; what the user tells must not contradict the log."""
+    """Every table with its ranks and nodes; raises StudyError if the user contradicts the log."""
     groups = [t for t in tables if t.collective not in PAIRS] or list(tables)
     counts = {count: evidence for table in groups for count, evidence in table.ranks.items()}
     _agree("--ranks", "ranks", told.ranks, counts, path)
@@ -52,7 +52,9 @@ def placed(tables: Sequence[Table], path: str, told: Told) -> list[tuple[Table, 
 
 def _agree(option: str, what: str, told: int | None, counts: Mapping[int, str], path: str) -> None:
     if told is not None and counts and told not in counts:
-        said = " and ".join(f"{count} {what} by {how}" for count, how in sorted(counts.items()))
+        said = " and ".join(
+            f"{count} {what} according to {how}" for count, how in sorted(counts.items())
+        )
         problem = f"{option} {told} contradicts the log: {said}"
         raise StudyError(path, 0, 0, problem, f"leave {option} out")
 
@@ -65,11 +67,11 @@ def _place(table: Table, path: str, told: Told) -> Place:
     elif told.ranks is not None:
         ranks = told.ranks
     elif counts:
-        said = " and ".join(f"{count} ranks by {table.ranks[count]}" for count in counts)
+        said = " and ".join(f"{count} ranks according to {table.ranks[count]}" for count in counts)
         problem = f"the log contradicts itself: {said}"
         raise StudyError(path, table.line, 1, problem, "give --ranks N")
     else:
-        problem = f"{table.collective}: the log does not say how many ranks took part"
+        problem = f"{table.collective}: the log does not state the number of ranks"
         problem += "".join(f"; {hint}" for hint in _hints(table))
         raise StudyError(path, table.line, 1, problem, "give --ranks N")
     if ranks < table.least_ranks:
@@ -81,26 +83,26 @@ def _place(table: Table, path: str, told: Told) -> Place:
     nodes = table.nodes or told.nodes
     nodes = min(nodes, ranks) if nodes and pair else nodes
     if nodes and nodes > ranks:
-        problem = f"{nodes} nodes for {ranks} ranks"
+        problem = f"there are more nodes ({nodes}) than ranks ({ranks})"
         raise StudyError(path, table.line, 1, problem, "correct --nodes or --ranks")
     even = -(-ranks // (nodes or 1))
     return Place(ranks, nodes or 1, table.ranks_per_node or even, nodes is not None)
 
 
 def _far(ranks: int, fitting: tuple[int, int]) -> bool:
-    """Whether (n-1)/n of the count told is plainly not what the bandwidths show."""
+    """Whether (n-1)/n of the count given clearly differs from what the bandwidths show."""
     shares = [(count - 1) / count for count in (ranks, *fitting)]
     outside = max(shares[1] - shares[0], shares[0] - shares[2])
     return outside > PLAIN_DIFFERENCE * shares[1]
 
 
 def _hints(table: Table) -> list[str]:
-    """What a log gives away about the rank count without proving it."""
+    """What a log suggests about the rank count without proving it."""
     found = []
     if table.least_ranks > 1:
-        found.append(f"rank {table.least_ranks - 1} is listed, so at least {table.least_ranks}")
+        found.append(f"it lists rank {table.least_ranks - 1}, so at least {table.least_ranks}")
     if table.fitting_ranks:
-        found.append(f"busbw/algbw fit {span(table.fitting_ranks)}")
+        found.append(f"its ratio busbw/algbw suggests {span(table.fitting_ranks)}")
     return found
 
 

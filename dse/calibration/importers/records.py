@@ -1,4 +1,4 @@
-"""What an importer gives: the tables of a log, before the user's own knowledge is added."""
+"""The result of an importer: the tables of a log, before facts from the user are added."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Row:
 class Table:
     """One benchmark over several sizes.
 
-    ranks: every count the log supports, with where it says so: empty where it is silent, two where
-    it contradicts itself. least_ranks: what it cannot be less than. fitting_ranks: first and last
-    count that its bandwidths allow, too weak to be taken but good enough to doubt another. nodes,
-    ranks_per_node: None where the log does not tell. link: the network it names, or ''.
+    ranks: every rank count that the log supports, with its evidence; empty if it gives none, two
+    if it contradicts itself. least_ranks: a lower bound. fitting_ranks: first and last count that
+    its bandwidths allow, too weak to be used but good enough to doubt another. nodes,
+    ranks_per_node: None if the log does not state them. link: the network it names, or ''.
     """
 
     collective: str
@@ -57,7 +57,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Log:
-    """One file. dropped: rows that are there but broken. date: when it was measured, or ''."""
+    """One file. dropped: number of damaged rows. date: when it was measured, or ''."""
 
     format: str
     tables: tuple[Table, ...]

@@ -1,4 +1,4 @@
-"""Reading a log: lines without what launchers, terminals and mail programs put around them."""
+"""The lines of a log without the marks that launchers, terminals and mail programs add."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Line(NamedTuple):
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a log; bytes that are no text become replacement characters.
+    """The text of a log; invalid bytes become replacement characters.
 
-    Raises StudyError for what is no file, cannot be read, is empty or is too large.
+    Raises StudyError for a folder, and for a file that cannot be read, is empty or is too large.
     """
     file = Path(path)
     try:
@@ -49,7 +49,7 @@ def read_text(path: str | Path) -> str:
             raise StudyError(str(path), 0, 0, "is a folder", "give the logs in it")
         if file.stat().st_size > MAX_LOG_BYTES:
             limit = f"{MAX_LOG_BYTES // 10**6} MB"
-            raise StudyError(str(path), 0, 0, f"is larger than {limit}", "cut it into pieces")
+            raise StudyError(str(path), 0, 0, f"is larger than {limit}", "split it")
         text = file.read_bytes().decode("utf-8-sig", errors="replace")
     except (OSError, ValueError) as cause:
         reason = getattr(cause, "strerror", None) or str(cause)

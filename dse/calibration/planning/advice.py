@@ -1,8 +1,8 @@
-"""Which runs would narrow a profile's intervals the most where a study needs them.
+"""The runs that would narrow a profile's intervals the most where a study needs them.
 
-Runs are chosen one by one, each the one that takes most off the sum of half widths per second it
-costs, counting only what lies above the target at points inside the measured range. What a run
-tells of other points: :mod:`dse.calibration.planning.covariance`.
+Runs are chosen one by one. Each is the run that reduces the sum of half widths the most per second
+of its cost; at points inside the measured range only the part above the target counts. What a run
+reveals about other points is modelled in :mod:`dse.calibration.planning.covariance`.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ LEAST_MEAN = 0.0005  # of a relative half width, in the mean of all points; the 
 
 
 class Stopped(Enum):
-    """Why no further run is suggested."""
+    """The reason why no further run is suggested."""
 
-    ENOUGH = "every point is measured well enough"
-    BUDGET = "what is left of the budget pays for no further run that narrows them"
-    LITTLE = "no further run within reach narrows them noticeably"
-    MANY = f"{MOST_RUNS} runs are the most that are suggested at once"
+    ENOUGH = "no point needs a further run"
+    BUDGET = "the rest of the budget is too short for another useful run"
+    LITTLE = "no other possible run would narrow the intervals noticeably"
+    MANY = f"at most {MOST_RUNS} runs are suggested at once"
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,11 @@ class Advice:
 
 @dataclass
 class _Range:
-    """What is measured, runs chosen so far included. otherwise: demanded points that lie in the
-    range of a profile that has measured every size, rank count and number of nodes."""
+    """The measured range, including the runs chosen so far.
+
+    otherwise: demanded points that would be in range if every size, rank count and number of nodes
+    had been measured.
+    """
 
     ranks: tuple[int, int]
     message_bytes: tuple[float, float]
@@ -147,13 +150,13 @@ def suggest(
 
     ``max_ranks``, ``max_nodes`` and ``max_ranks_per_node`` bound what can be run, by default as
     :func:`capacity_of` says. Points that the profile cannot price are left out and counted.
-    Raises MeasurementError where nothing is demanded, or nothing that can be priced.
+    Raises MeasurementError if no point is demanded, or none that can be priced.
     """
     asked = as_measured(profile, demand)
     if not asked.size:
         raise MeasurementError(
-            "the study has no allreduce among several ranks that this profile could measure; "
-            "nothing to measure"
+            "there is nothing to measure: the study has no allreduce between several ranks over "
+            "this profile's transport"
         )
     priced, why = priced_by(profile, asked)
     demand = asked.take(priced)
@@ -230,7 +233,7 @@ def cost_of(profile: Profile, points: Points) -> Array:
 
 
 def _otherwise_inside(profile: Profile, points: Points) -> Mask:
-    """Whether each point lies in the range but for its ranks, nodes and size."""
+    """Whether each point would be in range if its ranks, nodes and size were left aside."""
     endless = replace(profile, ranks=(1, 2**62), message_bytes=(1e-9, 1e30), max_nodes=2**62)
     inside = np.zeros(points.size, dtype=bool)
     for name in sorted(set(points.algorithm.tolist())):
@@ -250,7 +253,7 @@ def _greedy(
 ) -> tuple[list[Run], Array, Stopped]:
     """Choose runs one by one; ``measured`` is widened by each.
 
-    Returns them, the covariance of the demanded points that they leave, and why there are no more.
+    Returns the runs, the remaining covariance of the demanded points, and why there are no more.
     """
     runs: list[Run] = []
     stopped = Stopped.LITTLE
@@ -296,12 +299,15 @@ def _greedy(
 
 
 def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console) -> None:
-    """Print what is known, what to run next, and what that would give."""
-    how = f"{advice.good_now} of {advice.demanded} points that the study needs are measured to "
-    out.print(f"{how}{percent(TARGET)} or better; the median is {percent(advice.width_now)}, "
-              f"the worst {percent(advice.worst_now)}", highlight=False)  # fmt: skip
+    """Print what is known, which runs to make next, and what they would achieve."""
+    out.print(
+        f"{advice.good_now} of the {advice.demanded} points that the study needs are inside the "
+        f"measured range and known to within {percent(TARGET)}; the half width of the 90 % "
+        f"intervals is {percent(advice.width_now)} in the median, {percent(advice.worst_now)} at "
+        "most", highlight=False
+    )  # fmt: skip
     if advice.enough:
-        out.print("Enough is measured: every point lies inside the range.")
+        out.print("Nothing more needs to be measured.")
         return
     if advice.runs:
         columns: Columns = (
@@ -313,14 +319,14 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
              time_text(run.cost_s), percent(run.narrows / advice.demanded))
             for run in advice.runs
         ]  # fmt: skip
-        out.print(console_table(columns, rows, f"next runs of {profile.name}, best first"))
+        out.print(console_table(columns, rows, f"next runs for {profile.name}, best first"))
         out.print(
-            f"In {time_text(advice.cost_s)} they would give {advice.good_then} of "
-            f"{advice.demanded} points to {percent(TARGET)} or better; median "
-            f"{percent(advice.width_then)}, worst {percent(advice.worst_then)}", highlight=False
+            f"With these runs {advice.good_then} of the {advice.demanded} points would be known "
+            f"to within {percent(TARGET)}; half width {percent(advice.width_then)} in the median, "
+            f"{percent(advice.worst_then)} at most", highlight=False
         )  # fmt: skip
         spent = f"{time_text(advice.cost_s)} of the {time_text(budget_s)} allowed"
-        out.print(f"They end after {spent}: {advice.stopped.value}", highlight=False)
+        out.print(f"They take {spent}: {advice.stopped.value}", highlight=False)
     else:
         out.print(f"No run is suggested: {advice.stopped.value}", highlight=False)
     for note in notes(advice):
@@ -328,33 +334,33 @@ def show_advice(profile: Profile, advice: Advice, budget_s: float, out: Console)
 
 
 def notes(advice: Advice) -> list[str]:
-    """What no run within reach can change."""
+    """What none of the possible runs can change."""
     found = []
     if advice.unpriced:
         many = f"{advice.unpriced} more point{'s' * (advice.unpriced > 1)} of the study"
         found.append(
-            f"{many} cannot be priced, so that no run is judged by them: {advice.why_unpriced}. "
-            "Measure one such layout first"
+            f"{many} cannot be priced and are left out of this plan: {advice.why_unpriced}. "
+            "Measure such a layout first"
         )
     if advice.beyond:
         most = advice.reach
         nodes = f"{most.nodes:,} node{'s' * (most.nodes > 1)}"
-        local = f"{most.ranks_per_node:,} rank{'s' * (most.ranks_per_node > 1)} on a node"
+        local = f"{most.ranks_per_node:,} rank{'s' * (most.ranks_per_node > 1)} per node"
         found.append(
             f"{advice.beyond} points need more than {most.ranks:,} ranks, {nodes} or {local}: "
-            "runs nearer narrow them, none measures them; "
-            "--max-ranks, --max-nodes and --max-ranks-per-node say what can be run"
+            "smaller runs can narrow their intervals but not measure them; set "
+            "--max-ranks, --max-nodes and --max-ranks-per-node to what you can run"
         )
     if advice.unreachable:
         found.append(
-            f"{', '.join(advice.unreachable)}: never measured, predicted from the steps of the "
-            "others; no run is suggested for them"
+            f"no runs are suggested for {', '.join(advice.unreachable)}: not measured, predicted "
+            "from the step costs of other algorithms"
         )
     return found
 
 
 def advice_data(advice: Advice) -> dict[str, Any]:
-    """Plain values for --json."""
+    """The advice as plain values for --json."""
     return {
         **asdict(advice),
         "stopped": advice.stopped.value,

@@ -1,4 +1,4 @@
-"""What can be run on the machine that a profile was measured on, and the runs to choose from."""
+"""The largest runs possible on the machine of a profile, and the runs to choose from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CPU = "cpu"
 
 @dataclass(frozen=True)
 class Capacity:
-    """The most ranks, nodes and ranks of one node that can be run."""
+    """The largest possible numbers of ranks, nodes and ranks on one node."""
 
     ranks: int
     nodes: int
@@ -44,8 +44,8 @@ def capacity_of(
     nodes: int | None = None,
     ranks_per_node: int | None = None,
 ) -> Capacity:
-    """What is given; else RANKS_MORE times the ranks measured, as many nodes as were measured, and
-    on each the most ranks that were measured on one, or its cores where they compute."""
+    """The capacity given; by default RANKS_MORE times the measured ranks, the measured number of
+    nodes, and on each node the most ranks measured on one, or its cores if ranks run on CPUs."""
     auto, network = profile.auto, profile.network.values()
     local = [1, *(local_ranks(profile, point) for point in profile.points)]
     local += [auto.ranks_per_node[1]] if auto else []
@@ -59,8 +59,8 @@ def capacity_of(
 
 
 def candidates_of(profile: Profile, demand: Points, capacity: Capacity) -> Points:
-    """What could be run: demanded layouts, those too large cut to what there is, at powers of two
-    that span the demanded sizes."""
+    """The possible runs: demanded layouts, cut down to the capacity, at powers of two that span the
+    demanded sizes."""
     rows: dict[tuple[str, int, int, int], None] = {}
     for name in sorted(set(demand.algorithm.tolist()) & set(profile.measured_algorithms)):
         mine = demand.take(demand.algorithm == name)

@@ -1,8 +1,8 @@
-"""How sure a profile's predictions are, jointly: what one more measurement would tell of others.
+"""The joint uncertainty of a profile's predictions: what one more measurement reveals elsewhere.
 
 The logarithm of a predicted time is taken as Gaussian. Its covariance between two points x and y of
-the same algorithm has two parts, what the bootstrap draws of the coefficients say and what the
-model may have wrong there, which is alike for points that lie near each other::
+the same algorithm has two parts, that of the bootstrap draws of the coefficients and that of the
+model's own error, which is similar at points that lie near each other::
 
     C(x, y) = cov_draws(ln T(x), ln T(y)) + sd(x) sd(y) exp(-d(x, y))
     d = |lg n_x/n_y| / RANK_OCTAVES + |lg m_x/m_y| / SIZE_OCTAVES
@@ -65,7 +65,7 @@ def predicted(profile: Profile, algorithm: str, points: Points) -> Prediction:
 
 
 def priced_by(profile: Profile, points: Points) -> tuple[Mask, str]:
-    """Which points the profile can price, (points,), and why the first of the others cannot be."""
+    """Which points the profile can price, (points,), and why not the first of the others."""
     priced, why = np.ones(points.size, dtype=bool), ""
     layouts = list(zip(points.algorithm.tolist(), points.ranks, points.ranks_per_node, strict=True))
     for layout in dict.fromkeys(layouts):

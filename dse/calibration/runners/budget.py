@@ -114,7 +114,7 @@ def run_costs() -> Costs[tuple[int, ...]]:
 
 
 def run_text(runs: int) -> Callable[[int, tuple[int, ...]], str]:
-    """What is said before each of ``runs`` such runs."""
+    """The text printed before each of ``runs`` such runs."""
     return lambda run, counts: f"{', '.join(map(str, counts))} ranks, run {run} of {runs}"
 
 
@@ -131,7 +131,7 @@ def server_budget(
     costs: Costs[Servers] = Costs(lambda turn: 1.0 + sum(turn) / cores, sum, least_slowness=0.3)
     once = sum(map(costs.start_s, turns))
     if not once <= LEAST_SHARE * budget_s < math.inf:
-        problem = f"{budget_s:g} s do not hold {len(turns)} starts of the processes"
+        problem = f"{budget_s:g} s is too short to start the processes {len(turns)} times"
         needed = math.ceil(once / LEAST_SHARE)
         raise MeasurementError(f"{problem}; give --budget {needed} or more")
     passes = _passes(budget_s, once)
@@ -140,7 +140,7 @@ def server_budget(
         passes,
         budget_s,
         costs,
-        lambda run, turn: f"{turn[0]} workers, {turn[1]} servers, run {run} of {passes}",
+        lambda run, turn: f"workers: {turn[0]}, servers: {turn[1]}, run {run} of {passes}",
         progress,
     )
 
@@ -163,7 +163,7 @@ def affordable_counts(
         counts.remove(max(ranks for ranks in counts if odd != [ranks]))
     if starts() > LEAST_SHARE * budget_s:
         needed = starts() / LEAST_SHARE
-        problem = f"{budget_s:g} s do not hold the starts of {len(counts)} rank counts"
+        problem = f"{budget_s:g} s is too short to start ranks for {len(counts)} rank counts"
         raise MeasurementError(f"{problem}; give --budget {math.ceil(needed)} or more")
     return tuple(counts), _passes(budget_s, starts())
 
@@ -181,7 +181,9 @@ def affordable_groups(
         counts.pop()
     if spare_s < LEAST_GROUP_S * len(counts):
         needed = math.ceil(start_s + LEAST_GROUP_S * len(counts))
-        problem = f"{budget_s:g} s are too few to start torch and measure {len(counts)} rank counts"
+        problem = (
+            f"{budget_s:g} s is too short to start torch and measure {len(counts)} rank counts"
+        )
         raise MeasurementError(f"{problem}; give --budget {needed} or more")
     return counts, min(max(1, int(spare_s / (GROUP_S * len(counts)))), MAX_PASSES)
 

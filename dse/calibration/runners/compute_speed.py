@@ -49,7 +49,7 @@ def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment
 def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
     """What the worker printed."""
     if device not in ("cpu", "cuda"):
-        raise MeasurementError(f"'{device}' is no device; use cpu or cuda")
+        raise MeasurementError(f"unknown device '{device}'; use cpu or cuda")
     if not 0 < budget_s < math.inf:
         raise MeasurementError("the budget must be positive; write for example 20 s")
     return _run({"device": device, "seconds": budget_s, "local_seconds": LOCAL_SHARE * budget_s})

@@ -79,7 +79,7 @@ def read_hosts(
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as cause:
-        why = cause.strerror if isinstance(cause, OSError) else "is not a text"
+        why = cause.strerror if isinstance(cause, OSError) else "is not a text file"
         raise StudyError(str(path), 0, 0, f"cannot be read: {why}", EXAMPLE) from None
     slots: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
@@ -94,7 +94,7 @@ def read_hosts(
         raise StudyError("--ranks-per-node", 0, 0, problem, "give 1 or more")
     small = min(hosts, key=lambda host: host.slots)
     if ranks_per_node is None and small.slots < max(slots.values()):
-        problem = f"the hosts have different slots ({small.name} has {small.slots})"
+        problem = f"the hosts have different numbers of slots ({small.name} has {small.slots})"
         raise StudyError(str(path), 0, 0, problem, "give --ranks-per-node")
     each = ranks_per_node or small.slots
     if each > small.slots:
@@ -111,7 +111,8 @@ def check_reachable(hosts: Hosts, environment: Mapping[str, str] | None = None) 
     agent = _agent(os.environ if environment is None else environment)
     others = [host.name for host in hosts.hosts if host.name not in _here()]
     if others and shutil.which(agent[0]) is None:
-        raise MeasurementError(f"{agent[0]} was not found, which must start ranks on {others[0]}")
+        problem = f"{agent[0]}, which starts ranks on {others[0]}, was not found"
+        raise MeasurementError(f"{problem}; install it, or put it on the PATH")
     with ThreadPoolExecutor(max_workers=32) as pool:
         said = list(pool.map(lambda name: _why_not(agent, name), others))
     failed = [f"{name} ({why})" for name, why in zip(others, said, strict=True) if why]
@@ -168,7 +169,7 @@ def _slots(path: str, number: int, line: str, name: str, words: list[str]) -> in
         if key not in ("slots", "max_slots", "max-slots"):
             raise StudyError(path, number, column, f"'{word}' is not known", EXAMPLE)
         if not value.isascii() or not value.isdigit() or int(value) < 1:
-            problem = f"'{word}': the slots must be a number from 1"
+            problem = f"'{word}': the number of slots must be 1 or more"
             raise StudyError(path, number, column, problem, EXAMPLE)
         count = int(value) if key == "slots" else count
     return count

@@ -131,8 +131,9 @@ def _library_of(path: str) -> str:
         return OPENMPI
     if "HYDRA" in said and "Intel" not in said:
         return MPICH
-    first = (said.strip().splitlines() or ["says nothing"])[0]
-    raise MeasurementError(f"{path}: is neither Open MPI's nor MPICH's ({first})")
+    first = (said.strip().splitlines() or ["nothing"])[0]
+    problem = f"{path}: belongs to neither Open MPI nor MPICH (--version prints: {first})"
+    raise MeasurementError(f"{problem}; {_install()}")
 
 
 def _install(library: str = OPENMPI) -> str:

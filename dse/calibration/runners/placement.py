@@ -31,7 +31,7 @@ class Placement:
         """The nodes that ``ranks`` fill; MeasurementError if there are fewer."""
         count = math.ceil(ranks / self.on_each(ranks))
         if self.nodes is not None and count > self.nodes:
-            room = f"{self.nodes} nodes of {self.ranks_per_node} ranks"
+            room = f"{self.nodes} node{'s' * (self.nodes != 1)} of {self.ranks_per_node} ranks"
             raise MeasurementError(f"{ranks} ranks do not fit on {room}; give fewer --ranks")
         return count
 

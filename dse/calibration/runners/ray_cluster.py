@@ -78,7 +78,8 @@ def measure_ray(
         there = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         used = nodes or len(there)
         if used > len(there):
-            raise MeasurementError(f"the Ray cluster has {len(there)} nodes, not {used}")
+            count = f"{len(there)} node{'s' * (len(there) != 1)}"
+            raise MeasurementError(f"the Ray cluster has only {count}, and {used} are needed")
         each = ranks_per_node or -(-max(counts) // used)
         place = Placement(each, used, link or ("network" if used > 1 else None), link_bytes_per_s)
         used = place.nodes_of(max(counts))

@@ -156,8 +156,8 @@ def ranks_from_environment(environment: Mapping[str, str] | None = None) -> Laun
         return None
     if not env.get("MASTER_ADDR") or port is None:
         raise MeasurementError(
-            f"this is rank {rank} of {ranks}, but where is rank 0? Set MASTER_ADDR to its host, "
-            "MASTER_PORT to a free port there"
+            f"this is rank {rank} of {ranks}, and the address of rank 0 is not known; set "
+            "MASTER_ADDR to its host and MASTER_PORT to a free port there"
         )
     local = number(LOCAL_RANKS, ranks) or ranks
     local_rank = number(LOCAL_RANK, rank % local) or 0
@@ -182,7 +182,8 @@ def measure_as_rank(
     began = time.monotonic()
     me = ranks_from_environment()
     if me is None:
-        raise MeasurementError("no launcher started this; start it with torchrun or srun")
+        problem = "this process was not started by a launcher"
+        raise MeasurementError(f"{problem}; start it with torchrun or srun")
     need_torch()
     from dse.calibration.runners import timing, torch_worker
 

@@ -33,7 +33,7 @@ class Fleet:
 
     def __post_init__(self) -> None:
         if self.device not in ("auto", "cpu", "cuda"):
-            raise MeasurementError(f"'{self.device}' is no device; use auto, cpu or cuda")
+            raise MeasurementError(f"unknown device '{self.device}'; use auto, cpu or cuda")
 
     def task(
         self, plan: MeasurePlan, counts: Sequence[int], runs: int, seconds: float, cores: int

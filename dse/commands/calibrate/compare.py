@@ -1,4 +1,4 @@
-"""``dse calibrate compare``: which of two profiles is faster where."""
+"""``dse calibrate compare``: which of two profiles is faster at which sizes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,26 @@ from dse.commands.terminal import console, print_json
 
 def compare(
     a: Annotated[str, typer.Argument(help=PROFILE)],
-    b: Annotated[str, typer.Argument(help="Another.")],
+    b: Annotated[str, typer.Argument(help="The profile to compare it with, given likewise.")],
     ranks: Annotated[
-        str | None, typer.Option(help="Rank counts [default: those that both measured].")
+        str | None,
+        typer.Option(
+            help="Rank counts to compare at, such as 8,128 [default: those that both measured]."
+        ),
     ] = None,
     ranks_per_node: RanksPerNode = None,
     bytes: Annotated[
-        str | None, typer.Option("--bytes", help="Sizes [default: those that both measured].")
+        str | None,
+        typer.Option(
+            "--bytes",
+            help="Message sizes to compare at, such as 4KiB,1GiB [default: the range that both "
+            "measured].",
+        ),
     ] = None,
     algorithm: Algorithm = None,
     json: Json = False,
 ) -> None:
-    """Say which of two profiles is faster where, and by how much."""
+    """Compare two profiles: which is faster at which sizes, and by how much."""
     from dse.calibration import arguments
     from dse.calibration import comparison as comparing
 

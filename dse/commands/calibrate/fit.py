@@ -1,4 +1,4 @@
-"""``dse calibrate fit``: measurement files as one profile."""
+"""``dse calibrate fit``: one profile from one or more measurement files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dse.errors import StudyError
 
 
 def fit(
-    measurements: Annotated[list[Path], typer.Argument(help="Measurement files.")],
+    measurements: Annotated[list[Path], typer.Argument(help="Measurement files to fit together.")],
     out: Annotated[Path, typer.Option(help="The profile to write.")],
 ) -> None:
     """Fit a profile to measurements made earlier."""
@@ -29,6 +29,7 @@ def fit(
     for assumed in profile.assumed:
         print(f"assumed: {assumed}")
     for algorithm in profile.measured_algorithms:
-        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on what was left out")
+        print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on measurements left "
+              "out of the fit")  # fmt: skip
     print_other_parts(profile)
     print(f"wrote {out}")

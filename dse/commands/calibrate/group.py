@@ -13,7 +13,7 @@ from dse.commands.calibrate.show import show
 from dse.commands.calibrate.suggest import suggest
 
 calibrate = typer.Typer(
-    help="Measure allreduce, fit what one message costs, and predict with it.",
+    help="Measure communication and compute speed, fit a profile, and predict with it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

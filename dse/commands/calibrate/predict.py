@@ -1,4 +1,4 @@
-"""``dse calibrate predict``: seconds that a profile predicts."""
+"""``dse calibrate predict``: communication times predicted by a profile."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dse.errors import StudyError
 
 def predict(
     profile: Annotated[str, typer.Argument(help=PROFILE)],
-    ranks: Annotated[str, typer.Option(help="Rank counts: 8,128.")],
-    bytes: Annotated[str, typer.Option("--bytes", help="Sizes: 4KiB,1MiB,1GiB.")],
+    ranks: Annotated[str, typer.Option(help="Rank counts, such as 8,128.")],
+    bytes: Annotated[str, typer.Option("--bytes", help="Message sizes, such as 4KiB,1MiB,1GiB.")],
     ranks_per_node: RanksPerNode = None,
     algorithm: Algorithm = None,
     servers: Annotated[
@@ -26,11 +26,17 @@ def predict(
     ] = None,
     link_bandwidth: Annotated[
         str | None,
-        typer.Option(help="Speed of a node's link, such as '25 Gbps' [default: as measured]."),
+        typer.Option(
+            help="Network speed of each node in one direction, such as '25 Gbps' [default: as "
+            "measured]."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Predict seconds of allreduce, or of parameter servers, and say what was not measured."""
+    """Predict communication times, and mark those outside the measured range.
+
+    Predicts an allreduce, or a push and pull with parameter servers.
+    """
     from dse.calibration import arguments
     from dse.calibration.prediction_table import (
         prediction_records,

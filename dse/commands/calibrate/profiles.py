@@ -1,4 +1,4 @@
-"""A profile as a user names one, and the options of the commands that predict with it."""
+"""A profile as the user names it, and the options of the commands that predict with it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import typer
 if TYPE_CHECKING:
     from dse.calibration import Profile
 
-RanksPerNode = Annotated[str | None, typer.Option(help="Ranks on a full node.")]
-Algorithm = Annotated[
-    str | None, typer.Option(help="ring, tree, ..., auto [default: what was measured].")
+RanksPerNode = Annotated[
+    str | None, typer.Option(help="Ranks on each full node [default: as measured].")
 ]
-PROFILE = "A profile: a path, a name in ./calibrations, or one that comes with dse."
+Algorithm = Annotated[
+    str | None,
+    typer.Option(
+        help="ring, tree, ..., or auto for the library's own choice [default: what was measured]."
+    ),
+]
+PROFILE = "A profile: its path, or its name in ./calibrations or among those that come with dse."
 
 
 def named_profile(given: str) -> Profile:
@@ -26,10 +31,10 @@ def named_profile(given: str) -> Profile:
 
 
 def print_other_parts(profile: Profile) -> None:
-    """What a profile holds besides allreduce."""
+    """Print what a profile holds besides allreduce."""
     for transport, part in profile.ps.items():
-        print(f"  ps-{transport}: median error {part.error:.0%} on workers and servers it was not "
-              "fitted on")  # fmt: skip
+        print(f"  ps-{transport}: median error {part.error:.0%} on numbers of workers and servers "
+              "left out of the fit")  # fmt: skip
     for speed in profile.compute:
         print(f"  {speed.device} {speed.precision}: {speed.flop_per_s / 1e9:,.1f} GFLOP/s in large "
               "matrix products")  # fmt: skip

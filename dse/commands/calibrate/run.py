@@ -1,4 +1,4 @@
-"""``dse calibrate run``: from ranks that run to a profile."""
+"""``dse calibrate run``: measure with real ranks, and fit a profile."""
 
 from __future__ import annotations
 
@@ -18,28 +18,36 @@ if TYPE_CHECKING:
     from dse.calibration.runners.request import Request
 
 INTERRUPTED = 130
-BUSY_CORES = 0.1  # kept by others while measuring: times come out too long
+BUSY_CORES = 0.1  # used by other processes while measuring: times come out too long
 
 
 def run(
-    out: Annotated[Path, typer.Option(help="Folder for both files.")] = Path("calibrations"),
+    out: Annotated[Path, typer.Option(help="Folder for the measurements and the profile.")] = Path(
+        "calibrations"
+    ),
     name: Annotated[str, typer.Option(help="Name of the profile.")] = "this-machine",
-    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    budget: Annotated[float, typer.Option(help="Measuring time in seconds.")] = 60.0,
     ranks: Annotated[
         str | None,
         typer.Option(
             help="Rank counts to measure, such as 2,3,4,8 [default: what the hosts allow]."
         ),
     ] = None,
-    mpi: Annotated[str | None, typer.Option(help="openmpi, mpich, or an mpiexec's path.")] = None,
+    mpi: Annotated[
+        str | None, typer.Option(help="openmpi, mpich, or the path of an mpiexec.")
+    ] = None,
     hostfile: Annotated[
-        Path | None, typer.Option(help="File of hosts, in lines such as 'node1 slots=4'.")
+        Path | None, typer.Option(help="File with one host a line, such as 'node1 slots=4'.")
     ] = None,
     ranks_per_node: Annotated[
-        int | None, typer.Option(help="Ranks on every host of the file.")
+        int | None, typer.Option(help="Ranks to start on each host of the file.")
     ] = None,
-    interface: Annotated[str | None, typer.Option(help="Network interface of the hosts.")] = None,
-    link: Annotated[str | None, typer.Option(help="Name of the network between hosts.")] = None,
+    interface: Annotated[
+        str | None, typer.Option(help="Network interface to use on the hosts, such as eth1.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(help="Name of the network between the hosts, such as 25gbe.")
+    ] = None,
     link_bandwidth: Annotated[
         str | None,
         typer.Option(help="Speed of that network per host, in one direction, such as '25 Gbps'."),
@@ -47,14 +55,18 @@ def run(
     runner: Annotated[str | None, typer.Option(help=registry.help_text())] = None,
     address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
     servers: Annotated[
-        str | None, typer.Option(help="Numbers of parameter servers: 1,2; --ranks are the workers.")
+        str | None,
+        typer.Option(
+            help="Numbers of parameter servers, such as 1,2; --ranks then gives the numbers of "
+            "workers."
+        ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="Device to measure: cpu or cuda.")] = None,
 ) -> None:
     """Measure allreduce, parameter servers or compute speed, and fit a profile.
 
-    On this machine; on the hosts of --hostfile; or, under mpirun, srun or torchrun, among the ranks
-    that those started.
+    Measures on this machine, on the hosts of --hostfile or, when started by mpirun, srun or
+    torchrun, with the ranks that these started.
     """
     from dse.calibration import arguments
     from dse.calibration.runners.request import Request
@@ -86,11 +98,11 @@ def run(
 def _say_begun(runner: Runner, asked: Request, out: Path, me: Started | None) -> None:
     """What is replaced, what is measured, and where."""
     if (out / f"{asked.name}.yaml").exists():
-        print(f"replaces {out / asked.name}.yaml; give --name to keep it")
+        print(f"{out / asked.name}.yaml will be replaced; to keep it, choose another --name")
     where = asked.where
     at = "this machine"
     if me is not None:
-        at = f"the {me.ranks} ranks of {me.by}"
+        at = f"the {me.ranks} ranks that {me.by} started"
     elif where.hosts is not None:
         at = f"{len(where.hosts.hosts)} hosts"
     elif where.address is not None:
@@ -103,7 +115,11 @@ def _counts(ranks: str | None) -> tuple[int, ...] | None:
         return None if ranks is None else tuple(int(text) for text in ranks.split(","))
     except ValueError:
         raise StudyError(
-            "--ranks", 0, 0, f"'{ranks}' is not a list of counts", "write for example --ranks 2,3,4"
+            "--ranks",
+            0,
+            0,
+            f"'{ranks}' is not a list of rank counts",
+            "write for example --ranks 2,3,4",
         ) from None
 
 
@@ -117,9 +133,9 @@ def _say_calibrated(measured: Path, profile: Path) -> None:
     found = read_profile(profile)
     for algorithm in found.measured_algorithms:
         print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
-              "it was not fitted on")  # fmt: skip
+              "left out of the fit")  # fmt: skip
     print_other_parts(found)
     if found.background_cores > BUSY_CORES:
-        print(f"  this machine was busy: other processes kept {found.background_cores:.1f} of its "
-              f"{found.cores} cores; measure again when it is quiet")  # fmt: skip
+        print(f"  this machine was busy: other processes used {found.background_cores:.1f} of its "
+              f"{found.cores} cores; measure again when nothing else runs")  # fmt: skip
     print(f"wrote {measured}\nwrote {profile}")

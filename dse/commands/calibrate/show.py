@@ -1,4 +1,4 @@
-"""``dse calibrate show``: what a profile says of itself."""
+"""``dse calibrate show``: the contents of a profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def show(
         Path | None, typer.Argument(help="With --plot: the .html file to write.")
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Plot measured and predicted times, here or to FILE.")
+        bool,
+        typer.Option("--plot", help="Plot measured and predicted times, here or in FILE."),
     ] = False,
     json: Json = False,
 ) -> None:
@@ -28,7 +29,7 @@ def show(
     from dse.calibration.plot import print_plot, write_plot
 
     if file is not None and not plot:
-        raise StudyError(str(file), 0, 0, "a file is written by --plot", "add --plot")
+        raise StudyError(str(file), 0, 0, "only --plot writes a file", "add --plot")
     found = named_profile(profile)
     if file is not None:
         print(f"wrote {write_plot(found, file)}")

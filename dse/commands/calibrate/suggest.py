@@ -13,23 +13,28 @@ from dse.commands.terminal import console, print_json
 
 def suggest(
     profile: Annotated[str, typer.Argument(help=PROFILE)],
-    study: Annotated[str, typer.Option(help="The study whose intervals should become narrower.")],
-    budget: Annotated[float, typer.Option(help="Seconds to measure.")] = 60.0,
+    study: Annotated[str, typer.Option(help="The study whose intervals should be narrowed.")],
+    budget: Annotated[
+        float, typer.Option(help="Seconds that the suggested runs may take together.")
+    ] = 60.0,
     max_ranks: Annotated[
         str | None,
-        typer.Option(help="Most ranks that can be run [default: twice the most measured]."),
+        typer.Option(help="Largest possible number of ranks [default: twice the most measured]."),
     ] = None,
     max_nodes: Annotated[
         str | None,
-        typer.Option(help="Most nodes that can be used [default: as many as were measured]."),
+        typer.Option(help="Largest possible number of nodes [default: the most measured]."),
     ] = None,
     max_ranks_per_node: Annotated[
         str | None,
-        typer.Option(help="Most ranks on one node [default: as many as were measured on one]."),
+        typer.Option(
+            help="Largest possible number of ranks on one node [default: the most measured; on "
+            "CPUs, the number of cores if that is larger]."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Name the next runs that would narrow the intervals of a study the most."""
+    """Suggest the next runs, those that narrow a study's intervals the most."""
     from dse.calibration import arguments
     from dse.calibration.planning.advice import advice_data, show_advice
     from dse.pricing.messages import advise

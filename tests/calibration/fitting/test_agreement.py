@@ -36,9 +36,7 @@ def test_two_sessions_that_contradict_each_other_are_refused() -> None:
     other = replace(
         session(), samples=tuple(replace(s, median_s=9 * s.median_s) for s in session().samples)
     )
-    with pytest.raises(
-        MeasurementError, match=r"contradict each other, by a factor of 9.*one file"
-    ):
+    with pytest.raises(MeasurementError, match=r"differ by a factor of 9.*one file"):
         fit_experiments([session(), other], "here")
 
 
@@ -49,7 +47,9 @@ def test_an_algorithm_that_had_too_little_time_is_left_to_the_pool() -> None:
     assert "ring" not in profile.fits
     assert profile.fits
     only = [s for s in few if s.algorithm == "ring"]
-    with pytest.raises(MeasurementError, match="no algorithm was measured with two rank counts"):
+    with pytest.raises(
+        MeasurementError, match="no algorithm was measured at two or more rank counts"
+    ):
         fit_experiments([replace(every, samples=tuple(only))], "here")
 
 

@@ -63,14 +63,16 @@ def test_another_links_speed_slows_the_bytes(profile: Profile) -> None:
 
 def test_where_the_links_speed_is_not_known_no_other_can_be_asked_for() -> None:
     blind = fit(measured(COST, [(16, 8)]))
-    with pytest.raises(OutsideCalibration, match="does not know the speed of its link"):
+    with pytest.raises(OutsideCalibration, match="does not state its link speed"):
         predict(blind, "auto", 16, 2.0**20, 8, 1e9)
 
 
 def test_a_choice_on_two_links_is_two_profiles() -> None:
     samples = measured(COST, [(16, 8)])
     two = [replace(s, link_bytes_per_s=speed) for speed in (5e9, 1.25e9) for s in samples]
-    with pytest.raises(MeasurementError, match=r"links of 10 and 40 Gbps; fit each alone"):
+    with pytest.raises(
+        MeasurementError, match=r"links of different speeds, 10 and 40 Gbps; fit each separately"
+    ):
         fit(two)
 
 

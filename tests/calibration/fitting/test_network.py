@@ -91,7 +91,10 @@ def test_the_profile_survives_its_file(profile: Profile, tmp_path) -> None:  # t
 
 
 def test_one_rank_count_is_too_little() -> None:
-    with pytest.raises(MeasurementError, match="between nodes: needs two rank counts"):
+    with pytest.raises(
+        MeasurementError,
+        match="between nodes: too few measurements; measure at two or more rank counts",
+    ):
         fit(measured((4,), (SLOW, FAST)))
 
 

@@ -53,5 +53,5 @@ def test_broken_rows(tmp_path: Path) -> None:
 def test_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="give --ranks N"):
         read(tmp_path, s.GLOO_2018.replace("processes=4, ", ""))
-    with pytest.raises(MeasurementError, match="gloo benchmark without any result"):
+    with pytest.raises(MeasurementError, match=r"no usable result \(read as gloo benchmark"):
         read(tmp_path, s.GLOO_HEAD)

@@ -70,7 +70,7 @@ def test_what_is_missing_is_asked_for(tmp_path: Path) -> None:
         read(tmp_path, changed(lambda data: data["config"].pop("devices")))
     with pytest.raises(StudyError, match="give --collective"):
         read(tmp_path, changed(lambda data: data.pop("args")))
-    with pytest.raises(MeasurementError, match="nccl-tests JSON without any result"):
+    with pytest.raises(MeasurementError, match=r"no usable result \(read as nccl-tests JSON"):
         read(tmp_path, changed(lambda data: data["results"].clear()))
-    with pytest.raises(StudyError, match=r"run.log:\d+:1: the JSON is broken or ends too early"):
+    with pytest.raises(StudyError, match=r"run.log:\d+:1: the JSON is damaged or incomplete"):
         read(tmp_path, s.nccl_json()[:-40])

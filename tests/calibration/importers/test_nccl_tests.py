@@ -126,7 +126,7 @@ def test_broken_rows_are_dropped_and_counted(tmp_path: Path) -> None:
     found = read(tmp_path, s.nccl([rows[0], short, rows[2], wrong_time]))
     assert [x.bytes for x in found.samples] == [s.SIZES[0], s.SIZES[2]]
     assert found.dropped == 2
-    assert "2 rows dropped" in found.notes[0]
+    assert "2 damaged rows dropped" in found.notes[0]
     assert garbled not in rows
 
 
@@ -158,13 +158,13 @@ def test_ranks_from_the_bandwidths(tmp_path: Path) -> None:
 
 
 def test_one_large_row_proves_no_rank_count(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="busbw/algbw fit 16; give --ranks N"):
+    with pytest.raises(StudyError, match="busbw/algbw suggests 16; give --ranks N"):
         read(tmp_path, "\n".join([s.COLUMNS, s.nccl_rows(16)[-1]]))
 
 
 def test_elided_rank_lines(tmp_path: Path) -> None:
     text = "\n".join([s.rank_lines(72, 18)[-1], s.COLUMNS, *s.nccl_rows(72)])
-    with pytest.raises(StudyError, match="rank 71 is listed, so at least 72"):
+    with pytest.raises(StudyError, match="it lists rank 71, so at least 72"):
         read(tmp_path, text)
     with pytest.raises(StudyError, match="--ranks 36 contradicts the log, which lists rank 71"):
         read(tmp_path, text, ranks=36)
@@ -172,12 +172,15 @@ def test_elided_rank_lines(tmp_path: Path) -> None:
 
 
 def test_two_rank_counts_that_contradict_each_other(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="--ranks 16 contradicts the log: 8 ranks by"):
+    with pytest.raises(StudyError, match="--ranks 16 contradicts the log: 8 ranks according to"):
         read(tmp_path, s.nccl(), ranks=16)
     with pytest.raises(StudyError, match="--nodes 4 contradicts the log: 2 nodes"):
         read(tmp_path, s.nccl(), nodes=4)
     mixed = s.nccl(s.nccl_rows(16), ranks=8)
-    with pytest.raises(StudyError, match="8 ranks by its Rank lines and 16 ranks by busbw/algbw"):
+    with pytest.raises(
+        StudyError,
+        match="8 ranks according to its Rank lines and 16 ranks according to busbw/algbw",
+    ):
         read(tmp_path, mixed)
     assert {x.ranks for x in read(tmp_path, mixed, ranks=16).samples} == {16}
 
@@ -192,7 +195,10 @@ def test_ranks_in_groups(tmp_path: Path) -> None:
 
 def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
     rows = s.nccl_rows(8, "all_gather", "none -1", ("N/A", "N/A"))
-    with pytest.raises(StudyError, match=r"several collectives.*give --collective"):
+    with pytest.raises(
+        StudyError,
+        match=r"does not name the collective, and its rows fit several; give it.*--collective",
+    ):
         read(tmp_path, s.nccl(rows))
     assert {x.collective for x in read(tmp_path, s.nccl(rows), collective="alltoall").samples} == {
         "alltoall"
@@ -204,10 +210,13 @@ def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (s.nccl([]), "nccl-tests without any result"),
-        (s.nccl([]) + "host0: Test NCCL failure common.cu:958\n", "says: host0: Test NCCL failure"),
-        ("start failed on node7: NIC alloc failed\n", "says: start failed on node7"),
-        (s.nccl([row[:60] for row in s.nccl_rows()]), "4 broken"),
+        (s.nccl([]), r"no usable result \(read as nccl-tests"),
+        (
+            s.nccl([]) + "host0: Test NCCL failure common.cu:958\n",
+            "it reports: host0: Test NCCL failure",
+        ),
+        ("start failed on node7: NIC alloc failed\n", "it reports: start failed on node7"),
+        (s.nccl([row[:60] for row in s.nccl_rows()]), "4 rows are damaged"),
     ],
 )
 def test_a_failed_run(tmp_path: Path, text: str, said: str) -> None:

@@ -103,7 +103,7 @@ def test_an_allreduce_log(case: tuple[Any, ...]) -> None:
     assert {s.ranks for s in samples} == {ranks}
     assert {s.nodes for s in samples} == {nodes or 1}
     assert {s.ranks_per_node for s in samples} == {ranks // (nodes or 1)}
-    assert any("does not say on how many nodes" in note for note in found.notes) == (not nodes)
+    assert any("does not state the number of nodes" in note for note in found.notes) == (not nodes)
     assert {s.verified for s in samples} == {True}
     assert {s.dtype for s in samples} == {"int32" if name.startswith("osu_oci") else "float32"}
     assert {s.device for s in samples} == {device}
@@ -234,7 +234,9 @@ def test_a_rank_count_that_the_bandwidths_deny() -> None:
     """The file's name says 64, its five rows fit 96 only."""
     found = import_logs([log("nccl_coreweave_h100_64g_sharp.log")], ranks=64, nodes=8)
     assert any("fit 96 ranks, not 64" in note for note in found.notes)
-    with pytest.raises(StudyError, match="--ranks 8 contradicts the log: busbw/algbw fit 96"):
+    with pytest.raises(
+        StudyError, match="--ranks 8 contradicts the log: its ratio busbw/algbw suggests 96"
+    ):
         import_logs([log("nccl_coreweave_h100_64g_sharp.log")], ranks=8)
 
 

@@ -78,7 +78,7 @@ def test_what_cannot_be_run_is_said() -> None:
     assert found.reach == Capacity(64, 8, 4)
     assert all(run.ranks <= 32 for run in found.runs)  # on 8 nodes of 4
     data = json.loads(json.dumps(advice_data(found)))
-    assert "64 ranks, 8 nodes or 4 ranks on a node" in data["notes"][0]
+    assert "64 ranks, 8 nodes or 4 ranks per node" in data["notes"][0]
 
 
 def test_no_run_puts_more_ranks_on_a_node_than_were_measured_there() -> None:
@@ -110,7 +110,8 @@ def test_why_no_further_run_is_suggested() -> None:
     assert len(set(away.runs)) == len(away.runs)
     places = [(run.ranks, run.ranks_per_node, run.bytes) for run in away.runs]
     assert len(set(places)) == len(places)  # nothing twice
-    assert advice_data(away)["stopped"] == "no further run within reach narrows them noticeably"
+    little = "no other possible run would narrow the intervals noticeably"
+    assert advice_data(away)["stopped"] == little
 
 
 def test_an_algorithm_never_measured_gets_no_run(profile: Profile) -> None:

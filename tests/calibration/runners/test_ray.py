@@ -67,9 +67,9 @@ def test_an_actor_that_dies_is_an_error_and_none_is_left(ray: Any) -> None:
 
 def test_more_than_the_cluster_has_is_refused(ray: Any) -> None:
     assert ray.is_initialized()
-    with pytest.raises(MeasurementError, match="has 1 nodes, not 2"):
+    with pytest.raises(MeasurementError, match="has only 1 node, and 2 are needed"):
         measure_ray(PLAN, 60.0, nodes=2)
-    with pytest.raises(MeasurementError, match="do not fit on 1 nodes"):
+    with pytest.raises(MeasurementError, match="do not fit on 1 node"):
         measure_ray(PLAN, 60.0, nodes=1, ranks_per_node=2)
 
 

@@ -106,7 +106,7 @@ def test_what_the_launcher_said(environment: Mapping[str, str], expected: object
 
 
 def test_a_rank_that_does_not_know_where_rank_0_is_says_what_to_set() -> None:
-    with pytest.raises(MeasurementError, match="Set MASTER_ADDR"):
+    with pytest.raises(MeasurementError, match="set MASTER_ADDR"):
         ranks_from_environment({"SLURM_PROCID": "1", "SLURM_NTASKS": "2"})
 
 

@@ -50,15 +50,15 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
     assert [row["in_range"] for row in found] == [True, True, False, False, False, False]
     assert all(row["low"] < row["seconds"] < row["high"] for row in found)
     text = command.dse(*ask, cwd=folder).stdout
-    assert "128 ranks; measured 8-32" in text
-    assert "1 GiB; measured 1 KiB to 256 MiB" in text
+    assert "128 ranks (measured: 8-32)" in text
+    assert "1 GiB (measured: 1 KiB to 256 MiB)" in text
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("predict", "fast", "--ranks", "0", "--bytes", "1"), "--ranks: '0' is not from 1"),
-        (("predict", "fast", "--ranks", "2", "--bytes=-1"), "--bytes: '-1' is not from 1"),
+        (("predict", "fast", "--ranks", "0", "--bytes", "1"), "--ranks: '0' is not between 1"),
+        (("predict", "fast", "--ranks", "2", "--bytes=-1"), "--bytes: '-1' is not between 1"),
         (("predict", "fast", "--ranks", "2", "--bytes", "1", "--algorithm", "tre"), "mean tree"),
         (
             ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "9"),
@@ -66,11 +66,11 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         ),
         (
             ("predict", "fast", "--ranks", "8", "--bytes", "1", "--link-bandwidth", "25 Gbps"),
-            "does not know the speed of a link",
+            "does not state the link speed",
         ),
         (("predict", "fasst", "--ranks", "2", "--bytes", "1"), "did you mean fast"),
         (("predict", "study.yaml", "--ranks", "2", "--bytes", "1"), "has no 'format"),
-        (("compare", "fast", "slow", "--ranks", "1"), "one rank sends nothing"),
+        (("compare", "fast", "slow", "--ranks", "1"), "one rank exchanges no messages"),
         (("suggest", "fast", "--study", "study.yaml", "--budget", "0"), "must be positive"),
         (("suggest", "fast", "--study", "nope.yaml"), "no such file"),
         (("predict", "fast", "--ranks", "8", "--bytes", "1Mib"), "in bits; write 1 MiB"),
@@ -81,11 +81,11 @@ def test_predict_gives_json_and_a_table(folder: Path) -> None:
         (("import", "a.log", "--out", "study.yaml"), "is another kind of file"),
         (("fit", "m.json", "./m.json", "--out", "b.yaml"), "m.json: is given twice"),
         (("fit", "m.json", "--out", "study.yaml"), "is another kind of file"),
-        (("fit", "a.log", "--out", "b.yaml"), "a log becomes one by: dse calibrate import"),
+        (("fit", "a.log", "--out", "b.yaml"), "to make one from a log: dse calibrate import"),
         (("run", "--link", "100 Gbps"), "--link-bandwidth '100 Gbps', and --link a name"),
         (("show", "fst"), "did you mean fast?"),
         (("show", "fast", "plot.html"), "add --plot"),
-        (("show", "fast", "--plot", "plot.svg"), "written as HTML"),
+        (("show", "fast", "--plot", "plot.svg"), "written only as HTML"),
     ],
 )
 def test_bad_input_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -159,7 +159,7 @@ def test_suggest_names_runs_for_a_study(folder: Path) -> None:
     assert all(run["ranks_per_node"] <= 4 for run in found["runs"])
     assert found["stopped"] in command.dse(*ask, cwd=folder).stdout
     assert found["width_then"] < found["width_now"]
-    assert "next runs of fast" in command.dse(*ask, cwd=folder).stdout
+    assert "next runs for fast" in command.dse(*ask, cwd=folder).stdout
 
 
 def test_suggest_refuses_a_profile_of_another_transport(folder: Path) -> None:
@@ -172,7 +172,7 @@ def test_suggest_refuses_a_profile_of_another_transport(folder: Path) -> None:
 def test_show_plots_here_and_to_a_file(folder: Path) -> None:
     done = command.dse("calibrate", "show", "fast", "--plot", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "auto: time of an allreduce" in done.stdout
+    assert "auto: allreduce time" in done.stdout
     done = command.dse("calibrate", "show", "fast", "--plot", "plot.html", cwd=folder)
     assert done.stdout == "wrote plot.html\n"
     assert (folder / "plot.html").stat().st_size > 1_000_000

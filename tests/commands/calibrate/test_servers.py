@@ -75,7 +75,7 @@ def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
     inside, outside = json.loads(told.stdout)
     assert 0 < inside["low"] < inside["seconds"] < inside["high"]
     assert (inside["in_range"], outside["in_range"]) == (True, False)
-    assert outside["why_outside"] == "8 workers; measured 1-2"
+    assert outside["why_outside"] == "8 workers (measured: 1-2)"
     shown = command.dse("calibrate", "show", "servers", cwd=tmp_path)
     assert f"parameter servers over {over}" in shown.stdout
 
@@ -108,10 +108,10 @@ def test_compute_speed_is_measured_and_kept(tmp_path: Path) -> None:
     assert (part.device, part.precision) == ("cpu", "fp32")
     assert 0 < part.low <= part.flop_per_s <= part.high
     shown = command.dse("calibrate", "show", "speed", cwd=tmp_path)
-    assert "cpu computes fp32 products at" in shown.stdout
+    assert "cpu: large fp32 matrix products reach" in shown.stdout
     asked = ["--ranks", "2", "--bytes", "1MiB"]
     nothing = command.dse("calibrate", "predict", "speed", *asked, cwd=tmp_path)
-    assert "holds no allreduce" in command.refused(nothing, nothing.returncode)
+    assert "has no allreduce measurements" in command.refused(nothing, nothing.returncode)
 
 
 @pytest.mark.slow
