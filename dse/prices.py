@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isnan
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
+from dse.model.arrays import distinct
 from dse.pricing import constraints
 from dse.pricing.load import known_names
 from dse.pricing.point_arrays import Coordinate
@@ -25,7 +28,6 @@ INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", 
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
 _SHOWN = 10  # rows of a table in a notebook
-_WIDEST = 1 << 20  # whole numbers within such a span are told apart by a table
 
 
 class Prices(dict[str, Column]):
@@ -196,29 +198,14 @@ def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordin
     if isinstance(column, str) or not hasattr(column, "__len__"):
         return Coordinate((axis_value(problem, name, column),), np.zeros(count, dtype=np.int64))
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-        distinct, at = _numbers(column)
+        found, at = distinct(column)
+        values = tuple(found.tolist())
     else:
-        texts = column.tolist() if isinstance(column, np.ndarray) else list(column)
-        places = {value: at for at, value in enumerate(dict.fromkeys(texts))}
-        distinct = tuple(places)
+        texts = column.tolist() if isinstance(column, np.ndarray) else column
+        places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
         at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
-    return Coordinate(tuple(axis_value(problem, name, value) for value in distinct), at)
-
-
-def _numbers(column: Column) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Distinct numbers of a column and positions in them."""
-    if column.dtype.kind in "iu" and column.size:
-        low = int(column.min())
-        span = int(column.max()) - low + 1
-        if span <= _WIDEST:
-            there = np.zeros(span, dtype=bool)
-            there[column - low] = True
-            distinct = np.flatnonzero(there)
-            place = np.zeros(span, dtype=np.int64)
-            place[distinct] = np.arange(len(distinct))
-            return tuple((distinct + low).tolist()), place[column - low]
-    values, at = np.unique(column, return_inverse=True)
-    return tuple(values.tolist()), at.astype(np.int64)
+        values = tuple(places)
+    return Coordinate(tuple(axis_value(problem, name, value) for value in values), at)
 
 
 def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:

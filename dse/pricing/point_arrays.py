@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from dse.model import compute, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
 from dse.model.aggregation.tensorwise import FUSION_AXES
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
@@ -31,9 +32,10 @@ from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
+BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 # Axes that an aggregation has or has not.
-OF_SUMMING = SERVER_AXES | FUSION_AXES | {"bucket"}
+OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
 _COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
 
 
@@ -60,6 +62,27 @@ def listed(values: Sequence[Value | None]) -> Coordinate:
     distinct = tuple(dict.fromkeys(values))
     place = {value: position for position, value in enumerate(distinct)}
     return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
+
+
+def sorted_by(
+    outer: Sequence[Coordinate], inner: Sequence[Coordinate]
+) -> tuple[NDArray[np.int64], list[list[slice]]]:
+    """The order that brings points together which have the same values on these axes.
+
+    Beside it, where they then lie: a list for every combination of values of ``outer``, in it a
+    slice for every one of ``inner`` that is there.
+    """
+    code: NDArray[Any] = np.zeros(1, dtype=np.int64)
+    for axis in (*outer, *inner):
+        code = code * len(axis.values) + axis.at
+    if code.size and code.max() <= np.iinfo(np.uint16).max:
+        code = code.astype(np.uint16)  # numpy sorts these in one pass
+    order = np.argsort(code, kind="stable")
+    code = code.take(order)
+    ends = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(order)]
+    within = math.prod(len(axis.values) for axis in inner)
+    groups = groupby(pairwise(ends), lambda run: int(code[run[0]]) // within)
+    return order, [[slice(*run) for run in runs] for _, runs in groups]
 
 
 class StudyFacts(Protocol):
@@ -136,11 +159,11 @@ class Points:
         if found is None:
             return np.full((1,) * self.rank, default)
         values = [default if value is None else value for value in found.values]
-        return np.array(values, dtype=np.float64)[found.at]
+        return np.array(values, dtype=np.float64).take(found.at)
 
     def _attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
         """An attribute of the rows of axis ``name``."""
-        return hardware.column(rows, read)[self.coordinates[name].at]
+        return hardware.column(rows, read).take(self.coordinates[name].at)
 
     def key(self, names: frozenset[str]) -> tuple[Any, ...] | None:
         """The coordinates of these axes as a key, if they are slices of the study's own axes."""
@@ -382,9 +405,9 @@ class Points:
         return str(self.fixed.get("overlap", self.problem.step_model.overlaps[0]))
 
     @cached_property
-    def bucket_bytes(self) -> float:
+    def bucket_bytes(self) -> ArrayLike:
         """Gradients are fused into messages of this size."""
-        return float(self.fixed.get("bucket") or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+        return float(self.fixed.get(BUCKET) or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
 
     @cached_property
     def gradients(self) -> Gradients:
@@ -593,6 +616,31 @@ class Points:
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
         )
+
+
+class SeveralBuckets(Points):
+    """Points of one structure but for the size of their buckets, which only their steps depend on.
+
+    alike: all of them, shape (points,). parts: those of each size, in the same order; counts: how
+    many.
+    """
+
+    def __init__(self, alike: Points, parts: Sequence[Points], counts: Sequence[int]) -> None:
+        super().__init__(alike.problem, alike.fixed, alike.coordinates, alike.rank)
+        self.parts, self.counts = parts, counts
+
+    @cached_property
+    def bucket_bytes(self) -> Array:
+        """(points,)."""
+        return np.repeat([part.bucket_bytes for part in self.parts], self.counts)
+
+    def step_time(self) -> step.StepTime:
+        """Every part by its own buckets."""
+        return step.in_a_row([part.step_time() for part in self.parts], self.counts)
+
+    def grade(self) -> NDArray[np.int64]:
+        """Likewise."""
+        return in_a_row([part.grade() for part in self.parts], self.counts)
 
 
 def _first(values: Array) -> float:

@@ -21,7 +21,14 @@ from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import hardware
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import Coordinate, Points, listed
+from dse.pricing.point_arrays import (
+    BUCKET,
+    Coordinate,
+    Points,
+    SeveralBuckets,
+    listed,
+    sorted_by,
+)
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import Box, Space
@@ -185,47 +192,48 @@ class Problem:
         """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
 
         columns: where they lie on every axis, shape (points,). Returns (positions of points, their
-        evaluation of shape (positions,)) per structure.
+        evaluation of shape (positions,)) per structure. Points that differ in the size of a bucket
+        alone come together; priced per draw they would take too much room.
         """
         looped = [name for name in self._looped_names if name in columns]
-        code: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        for name in looped:
-            code = code * len(columns[name].values) + columns[name].at
-        code = np.broadcast_to(code, next(iter(columns.values())).at.shape)
-        if code.size and code.max() <= np.iinfo(np.uint16).max:
-            code = code.astype(np.uint16)  # numpy sorts these in one pass
-        order = np.argsort(code, kind="stable")
-        ends = [*(np.flatnonzero(np.diff(code[order])) + 1), len(order)]
-        ordered = {name: replace(column, at=column.at[order]) for name, column in columns.items()}
+        apart = self.draws or BUCKET in self._decisive_names
+        inner = [name for name in looped if name == BUCKET and not apart]
+        outer = [name for name in looped if name not in inner]
+        order, groups = sorted_by(
+            [columns[name] for name in outer], [columns[name] for name in inner]
+        )
+        ordered = {
+            name: replace(column, at=column.at.take(order)) for name, column in columns.items()
+        }
         missing = {name: None for name in self._looped_names if name not in columns}
-        results = []
-        for start, end in zip([0, *ends], ends, strict=False):
-            fixed = {name: columns[name].values[ordered[name].at[start]] for name in looped}
-            coordinates = {
-                name: column.part(slice(start, end))
-                for name, column in ordered.items()
-                if name not in looped
+
+        def points(here: slice, looped: Sequence[str]) -> Points:
+            fixed = {name: columns[name].values[ordered[name].at[here.start]] for name in looped}
+            rest = {
+                name: column.part(here) for name, column in ordered.items() if name not in looped
             }
-            priced = self.evaluate({**fixed, **missing}, coordinates, 1, speedup)
-            results.append((order[start:end], priced))
+            return Points(self, {**missing, **fixed}, rest, 1)
+
+        baseline = self.baseline_samples_per_s if speedup else float("nan")
+        results = []
+        for parts in groups:
+            where = slice(parts[0].start, parts[-1].stop)
+            found = points(where, looped if len(parts) == 1 else outer)
+            if len(parts) > 1:
+                counts = [part.stop - part.start for part in parts]
+                found = SeveralBuckets(found, [points(part, looped) for part in parts], counts)
+            results.append((order[where], found.evaluation(baseline)))
         return results
 
     @cached_property
-    def _looped_names(self) -> tuple[str, ...]:
-        decisive = {name for c in self.study.conditions for name, _ in c.requires}
-        structural = ("precision", "aggregation", "bucket", "overlap")
-        return tuple(dict.fromkeys([*structural, *sorted(decisive)]))
+    def _decisive_names(self) -> frozenset[str]:
+        """The axes that decide whether a point has another."""
+        return frozenset(name for c in self.study.conditions for name, _ in c.requires)
 
-    def evaluate(
-        self,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        rank: int,
-        speedup: bool = True,
-    ) -> Evaluation:
-        """Price the points of one structure; every array broadcasts to the points' shape."""
-        points = Points(self, fixed, coordinates, rank)
-        return points.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
+    @cached_property
+    def _looped_names(self) -> tuple[str, ...]:
+        structural = ("precision", "aggregation", BUCKET, "overlap")
+        return tuple(dict.fromkeys([*structural, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The point with conditional axes blank where their condition does not hold."""
