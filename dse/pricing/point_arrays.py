@@ -36,7 +36,8 @@ BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 # Axes that an aggregation has or has not.
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
-_COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
+# Those that decide what an accelerator computes.
+COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
 
 
 @dataclass(frozen=True)
@@ -65,24 +66,38 @@ def listed(values: Sequence[Value | None]) -> Coordinate:
 
 
 def sorted_by(
-    outer: Sequence[Coordinate], inner: Sequence[Coordinate]
+    outer: Sequence[Coordinate], inner: Sequence[Coordinate], last: Sequence[Coordinate] = ()
 ) -> tuple[NDArray[np.int64], list[list[slice]]]:
     """The order that brings points together which have the same values on these axes.
 
     Beside it, where they then lie: a list for every combination of values of ``outer``, in it a
-    slice for every one of ``inner`` that is there.
+    slice for every one of ``inner`` that is there. last: axes that order the points of a slice, if
+    that costs no time.
     """
-    code: NDArray[Any] = np.zeros(1, dtype=np.int64)
-    for axis in (*outer, *inner):
-        code = code * len(axis.values) + axis.at
-    if code.size and code.max() <= np.iinfo(np.uint16).max:
-        code = code.astype(np.uint16)  # numpy sorts these in one pass
-    order = np.argsort(code, kind="stable")
+    code = coded((*outer, *inner))
+    keys, every = code, (*outer, *inner, *last)
+    if math.prod(len(axis.values) for axis in every) <= _SORTED_IN_ONE_PASS:
+        keys = coded(every).astype(np.uint16)
+    elif code.max(initial=0) < _SORTED_IN_ONE_PASS:
+        keys = code.astype(np.uint16)
+    order = np.argsort(keys, kind="stable")
     code = code.take(order)
     ends = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(order)]
     within = math.prod(len(axis.values) for axis in inner)
     groups = groupby(pairwise(ends), lambda run: int(code[run[0]]) // within)
     return order, [[slice(*run) for run in runs] for _, runs in groups]
+
+
+def coded(axes: Sequence[Coordinate]) -> NDArray[np.intp]:
+    """One whole number for every combination of values, in the order of the first axis, then of the
+    second, ..."""
+    code = np.zeros(1, dtype=np.intp)
+    for axis in axes:
+        code = code * len(axis.values) + axis.at
+    return code
+
+
+_SORTED_IN_ONE_PASS = 1 << 16  # codes that numpy sorts so
 
 
 class StudyFacts(Protocol):
@@ -426,19 +441,19 @@ class Points:
     @cached_property
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
-        where = self.key(_COMPUTE_AXES)
+        where = self.key(COMPUTE_AXES)
         key = where and ("passes", self.problem.draws, self.precision.name, self.rank, where)
         layers, device = self.problem.layers, self.device
 
         def make() -> tuple[compute.Compute, Array, Array]:
-            grid = self._grid(_COMPUTE_AXES)
+            grid = self._grid(COMPUTE_AXES)
             if grid is not None:
-                cells, shape, which = grid
+                cells, shape, points = grid
                 passes, *rest = cells._computing
                 loading, update = (
-                    np.broadcast_to(seconds, shape).reshape(-1)[which] for seconds in rest
+                    points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
-                return compute.gathered(passes, shape, which), loading, update
+                return compute.spread(passes, shape, points), loading, update
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:
@@ -451,7 +466,7 @@ class Points:
 
     def _grid(
         self, axes: frozenset[str]
-    ) -> tuple[Points, tuple[int, ...], NDArray[np.intp]] | None:
+    ) -> tuple[Points, tuple[int, ...], compute.CellOfPoints] | None:
         """The grid of all values of some axes, its shape, and the cell of every point.
 
         None where the points are a grid themselves, are priced by draws, or are too few to pay.
@@ -467,11 +482,9 @@ class Points:
             sizes = tuple(-1 if other == number else 1 for other in range(len(shape)))
             every = np.arange(len(axis.values)).reshape(sizes)
             coordinates[name] = Coordinate(axis.values, every, (0, len(axis.values)))
-        which = np.zeros(1, dtype=np.intp)
-        for axis in found.values():
-            which = which * len(axis.values) + axis.at
         cells = Points(self.problem, self.fixed, coordinates, len(shape))
-        return cells, shape, np.broadcast_to(which, (count,))
+        which = np.broadcast_to(coded([*found.values()]), (count,))
+        return cells, shape, compute.CellOfPoints(which, math.prod(shape))
 
     def _compute_error(self) -> Array:
         """Of the passes and the weight update, (draws, *S)."""
