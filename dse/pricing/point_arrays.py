@@ -48,6 +48,11 @@ class Coordinate:
     at: NDArray[np.int64]
     key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
 
+    def numbers(self, blank: float) -> Array:
+        """The values of a numeric axis, in the shape of ``at``; ``blank`` where there is none."""
+        values = [blank if value is None else value for value in self.values]
+        return np.array(values, dtype=np.float64).take(self.at)
+
     def part(self, where: slice) -> Coordinate:
         """Of some of the points. Where some values do not apply (None), only those that are there
         are kept."""
@@ -63,6 +68,12 @@ def listed(values: Sequence[Value | None]) -> Coordinate:
     distinct = tuple(dict.fromkeys(values))
     place = {value: position for position, value in enumerate(distinct)}
     return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
+
+
+def columns_of(points: Sequence[Mapping[str, Value | None]]) -> dict[str, Coordinate]:
+    """Points given one by one, as columns by axis."""
+    names = dict.fromkeys(name for values in points for name in values)
+    return {name: listed([values.get(name) for values in points]) for name in names}
 
 
 def sorted_by(
@@ -173,8 +184,7 @@ class Points:
         found = self.at(name)
         if found is None:
             return np.full((1,) * self.rank, default)
-        values = [default if value is None else value for value in found.values]
-        return np.array(values, dtype=np.float64).take(found.at)
+        return found.numbers(default)
 
     def _attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
         """An attribute of the rows of axis ``name``."""
@@ -424,26 +434,27 @@ class Points:
         """Gradients are fused into messages of this size."""
         return float(self.fixed.get(BUCKET) or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def gradients(self) -> Gradients:
         """What a step sums, and when it is there."""
         problem, element_bytes = self.problem, self.precision.gradient_bytes
-        buckets = problem.remember(
-            ("buckets", element_bytes, self.bucket_bytes),
-            lambda: overlap.fuse(problem.layers.params * element_bytes, self.bucket_bytes),
-        )
-        elements, layer = problem.tensors
-        return Gradients(
-            problem.layers.params, element_bytes, self.bucket_bytes, buckets, elements, layer,
-            self.overlap != "none",
-        )  # fmt: skip
+        bucket_bytes, overlapped = self.bucket_bytes, self.overlap != "none"
+
+        def make() -> Gradients:
+            params = problem.layers.params
+            buckets = overlap.fuse(params * element_bytes, bucket_bytes)
+            return Gradients(
+                params, element_bytes, bucket_bytes, buckets, *problem.tensors, overlapped
+            )
+
+        return problem.remember(("gradients", element_bytes, bucket_bytes, overlapped), make)  # type: ignore[no-any-return]
 
     @cached_property
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
         where = self.key(COMPUTE_AXES)
         key = where and ("passes", self.problem.draws, self.precision.name, self.rank, where)
-        layers, device = self.problem.layers, self.device
+        layers = self.problem.layers
 
         def make() -> tuple[compute.Compute, Array, Array]:
             grid = self._grid(COMPUTE_AXES)
@@ -454,6 +465,7 @@ class Points:
                     points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
                 return compute.spread(passes, shape, points), loading, update
+            device = self.device
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:

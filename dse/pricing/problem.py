@@ -18,7 +18,7 @@ from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import hardware
+from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import (
@@ -27,6 +27,7 @@ from dse.pricing.point_arrays import (
     Coordinate,
     Points,
     SeveralBuckets,
+    columns_of,
     listed,
     sorted_by,
 )
@@ -183,9 +184,21 @@ class Problem:
         self, points: Sequence[Mapping[str, Value | None]], speedup: bool = True
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points given one by one; see :meth:`scattered`."""
-        names = dict.fromkeys(name for values in points for name in values)
-        columns = {name: listed([values.get(name) for values in points]) for name in names}
-        return self.scattered(columns, speedup)
+        return self.scattered(columns_of(points), speedup)
+
+    def intervals(
+        self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
+    ) -> dict[str, uncertainty.Ends]:
+        """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
+
+        There are none unless something measured prices the baseline: an interval that takes it for
+        certain would be too narrow.
+        """
+        if not self.is_measured(self.study.baseline.values):
+            return uncertainty.intervals(best, (), np.zeros(0))
+        drawn = self.sampled.scattered(columns, speedup=False)
+        baseline = np.ravel(self.sampled.baseline["throughput"])
+        return uncertainty.intervals(best, drawn, baseline)
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
@@ -205,7 +218,8 @@ class Problem:
             [columns[name] for name in names] for names in (outer, inner, last)
         ))  # fmt: skip
         ordered = {
-            name: replace(column, at=column.at.take(order)) for name, column in columns.items()
+            name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
+            for name, column in columns.items()
         }
         missing = {name: None for name in self._looped_names if name not in columns}
 
