@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from dse.commands.options import Options
 from dse.errors import NoFeasiblePoint, OutputError, StudyError
-from dse.report.document_files import RUN_LOG
 
 if TYPE_CHECKING:
     from dse.pricing.problem import Problem
@@ -72,11 +71,11 @@ def planned(study: str, options: Options) -> Plan:
 
 def plan_of(problem: Problem, options: Options) -> Plan:
     """How a study is searched. Raises DseError for an option that this search does not heed."""
-    from dse.search import run as searching
+    from dse.search.engine_choice import choose_engine
 
     options.check_names()
     asked, place = problem.study.search, problem.study.executor
-    engine, reason = searching.choose_engine(problem, options.engine or asked.engine)
+    engine, reason = choose_engine(problem, options.engine or asked.engine)
     options.check_engine(engine)
     sampler = options.sampler or asked.sampler
     budget = asked.budget if options.budget is None else options.budget
@@ -121,7 +120,7 @@ def finished(plan: Plan) -> Done | None:
     A guided search is not asked, since its report does not tell its budget, nor one --within a
     share.
     """
-    from dse.report.document_files import read_document
+    from dse.report.document_files import RUN_LOG, read_document
     from dse.report.inputs import inputs
     from dse.report.write import FILES, NEAR
 
@@ -148,6 +147,7 @@ def searched(
 ) -> Done:
     """Carry out a plan, from the log to the report. started: of time.perf_counter."""
     from dse.report import assembly, runners_up
+    from dse.report.document_files import RUN_LOG
     from dse.report.write import check_writable, earlier_report, write_report
     from dse.search import run as searching
     from dse.search.fingerprint import fingerprint
