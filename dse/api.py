@@ -89,7 +89,8 @@ class Study:
 
         points: columns by axis (a mapping, a pandas or polars frame, a structured array), or a list
         of mappings; values as a study file writes them (``"25 Gbps"``, ``8``). An axis that is left
-        out has the baseline's value; one whose condition does not hold has none. Returns columns in
+        out has the baseline's value, so that ``{}`` is the baseline; one whose condition does not
+        hold has none. Returns columns in
         the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced, and why
         stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low`` and so on,
         NaN where nothing was measured.
@@ -232,10 +233,8 @@ class Result:
 
     def _priced(self, rows: list[dict[str, str]] | list[Mapping[str, str]]) -> Prices:
         columns = labels(rows)
-        prices = self.study.price(columns)
-        import numpy as np
-
-        return Prices({**{name: np.array(text) for name, text in columns.items()}, **prices})
+        axes = {name: np.array(text) for name, text in columns.items()}
+        return Prices({**axes, **self.study.price(columns)})  # axes of counts as numbers
 
     def explain(self, row: int) -> Explanation:
         """Every term of a point of the front, by its row."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import isnan
@@ -12,11 +14,12 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
+from dse.model.arrays import distinct
 from dse.pricing import constraints
 from dse.pricing.load import known_names
 from dse.pricing.point_arrays import Coordinate
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import interval
+from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
 from dse.study.set_option import value_of
 
@@ -25,17 +28,18 @@ INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", 
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
 _SHOWN = 10  # rows of a table in a notebook
-_WIDEST = 1 << 20  # whole numbers within such a span are told apart by a table
 
 
 class Prices(dict[str, Column]):
     """Columns of as many numbers as there are points, by name, units in the names.
 
     A dict, so that ``pandas.DataFrame(prices)`` and ``polars.DataFrame(prices)`` take it; numpy
-    takes it as a structured array. feasible: whether the point meets all that the study demands.
-    reason: what it misses, or why a number is NaN; empty where nothing. evidence: how far its
-    communication is from what was measured: inside, near, far, catalogue (not measured), formula,
-    or silent (there is none).
+    takes it as a structured array. A column with the name of an axis (gpus, ps_servers, ...) holds
+    the values of the points on that axis, as asked or as the baseline has them; NaN where a point
+    has none. Only where neither points nor study have the axis, it holds what the model takes.
+    feasible: whether the point meets all that the study demands. reason: what it misses, or why a
+    number is NaN; empty where nothing. evidence: how far its communication is from what was
+    measured: inside, near, far, catalogue (not measured), formula, or silent (there is none).
     """
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
@@ -72,20 +76,24 @@ def _text(value: Any) -> str:
 def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     """Price points; see :meth:`dse.Study.price`."""
     columns, count = _columns(points)
+    coordinates = _coordinates(problem, columns, count)
     aimed = problem.target_samples is not None
-    rows = [row for row in QUANTITIES.values() if aimed or not row.needs_target]
+    rows = [
+        row
+        for row in QUANTITIES.values()
+        if (aimed or not row.needs_target) and row.column not in coordinates
+    ]
     # Points come by structure: columns are filled in that order, and sorted back at the end.
-    sorted_ = {row.name: np.empty(count) for row in rows}
+    sorted_ = {row.column: np.empty(count) for row in rows}
     feasible, evidence = np.ones(count, dtype=bool), np.zeros(count, dtype=np.int8)
     reason, texts = np.zeros(count, dtype=np.int16), [""]
     order = np.zeros(count, dtype=np.int64)
     start = 0
-    coordinates = _coordinates(problem, columns, count)
     for where, priced in problem.scattered(coordinates) if count else []:
         here = slice(start, start := start + len(where))
         order[here] = where
         for row in rows:
-            sorted_[row.name][here] = priced[row.name]
+            sorted_[row.column][here] = priced[row.name]
         for said, mask in constraints.checks(priced, problem.study):
             if mask.all():
                 continue
@@ -97,16 +105,24 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
         evidence[here] = _evidence(problem, priced)
     back = np.empty(count, dtype=np.int64)
     back[order] = np.arange(count)
-    unknown = np.full(count, np.nan)
-    found = Prices({
-        row.column: sorted_[row.name].take(back) if row.name in sorted_ else unknown.copy()
-        for row in QUANTITIES.values()
-    })  # fmt: skip
+    found, unknown = Prices(), np.full(count, np.nan)
+    for row in QUANTITIES.values():
+        if row.column in coordinates:
+            found[row.column] = coordinates[row.column].numbers(np.nan)
+        elif row in rows:
+            found[row.column] = sorted_[row.column].take(back)
+        else:
+            found[row.column] = unknown.copy()
     if intervals:
-        _add_intervals(found, problem, coordinates)
-    found["feasible"] = feasible[back]
-    found["evidence"] = np.array(EVIDENCE)[evidence[back]]
-    found["reason"] = np.array(texts)[reason[back]]
+        best = {name: found[QUANTITIES[name].column] for name in SURE}
+        ends = (
+            problem.intervals(coordinates, best) if count else dict.fromkeys(SURE, (unknown,) * 2)
+        )
+        for name in SURE:
+            found.update(zip(INTERVALS[name], ends[name], strict=True))
+    found["feasible"] = feasible.take(back)
+    found["evidence"] = np.array(EVIDENCE).take(evidence.take(back))
+    found["reason"] = np.array(texts).take(reason.take(back))
     return found
 
 
@@ -114,25 +130,6 @@ def _evidence(problem: Problem, priced: Any) -> Column:
     if not problem.step_model.measurable:
         return np.asarray(EVIDENCE.index(FORMULA))
     return np.where(priced["comm"] == 0, EVIDENCE.index(SILENT), priced.grade)
-
-
-def _add_intervals(found: Prices, problem: Problem, coordinates: Mapping[str, Coordinate]) -> None:
-    """90 % intervals where something measured prices point and baseline, else NaN."""
-    known, count = found["step_s"], found.rows
-    for names in INTERVALS.values():
-        found.update({name: np.full(count, np.nan) for name in names})
-    if not count or not problem.is_measured(problem.study.baseline.values):
-        return
-    base = np.ravel(problem.sampled.baseline["throughput"])[:, np.newaxis]
-    for where, drawn in problem.sampled.scattered(coordinates, speedup=False):
-        grade = np.broadcast_to(drawn.grade, where.shape)
-        measured = (grade != Grade.CATALOGUE) & np.isfinite(known[where])
-        at = where[measured]
-        for name, draws in (("speedup", drawn["throughput"] / base), ("step", drawn["step"])):
-            wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
-            ends = interval(wide, found[QUANTITIES[name].column][at])
-            for column, end in zip(INTERVALS[name], ends, strict=True):
-                found[column][at] = end
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:
@@ -157,7 +154,8 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
             continue
         found[name] = column.to_numpy() if hasattr(column, "to_numpy") else column
         lengths[name] = len(column)
-    count = next(iter(lengths.values()), 1 if found else 0)
+    alone = 1 if found or isinstance(points, Mapping) else 0  # single values are of one point
+    count = next(iter(lengths.values()), alone)
     for name, length in lengths.items():
         if length != count:
             first = next(iter(lengths))
@@ -196,29 +194,14 @@ def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordin
     if isinstance(column, str) or not hasattr(column, "__len__"):
         return Coordinate((axis_value(problem, name, column),), np.zeros(count, dtype=np.int64))
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
-        distinct, at = _numbers(column)
+        found, at = distinct(column)
+        values = tuple(found.tolist())
     else:
-        texts = column.tolist() if isinstance(column, np.ndarray) else list(column)
-        places = {value: at for at, value in enumerate(dict.fromkeys(texts))}
-        distinct = tuple(places)
+        texts = column.tolist() if isinstance(column, np.ndarray) else column
+        places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
         at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
-    return Coordinate(tuple(axis_value(problem, name, value) for value in distinct), at)
-
-
-def _numbers(column: Column) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
-    """Distinct numbers of a column and positions in them."""
-    if column.dtype.kind in "iu" and column.size:
-        low = int(column.min())
-        span = int(column.max()) - low + 1
-        if span <= _WIDEST:
-            there = np.zeros(span, dtype=bool)
-            there[column - low] = True
-            distinct = np.flatnonzero(there)
-            place = np.zeros(span, dtype=np.int64)
-            place[distinct] = np.arange(len(distinct))
-            return tuple((distinct + low).tolist()), place[column - low]
-    values, at = np.unique(column, return_inverse=True)
-    return tuple(values.tolist()), at.astype(np.int64)
+        values = tuple(places)
+    return Coordinate(tuple(axis_value(problem, name, value) for value in values), at)
 
 
 def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:

@@ -16,6 +16,7 @@ from dse.pricing import constraints
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
+from dse.study.axes import AXES
 from tests.pricing import priced, studies
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -124,7 +125,12 @@ def test_what_is_left_out_is_the_baselines(small: dse.Study) -> None:
     same(some, given)
 
 
-@pytest.mark.parametrize("empty", [[], {}, {"gpus": []}, {"gpus": np.zeros(0)}])
+def test_nothing_asked_is_the_baseline(small: dse.Study) -> None:
+    same(small.price({}), small.price([{}]))
+    same(small.price({}), small.price(small.baseline))
+
+
+@pytest.mark.parametrize("empty", [[], {"gpus": []}, {"gpus": np.zeros(0)}])
 def test_no_points_have_no_prices(small: dse.Study, empty: Any) -> None:
     for intervals in (False, True):
         found = small.price(empty, intervals=intervals)
@@ -183,6 +189,10 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
         alone = problem.point(one)
         for row in QUANTITIES.values():
             mine = found[row.column][at]
+            if row.column in one:  # an axis
+                blank = one[row.column] is None
+                assert np.isnan(mine) if blank else mine == one[row.column]
+                continue
             if row.needs_target and not aimed:
                 assert np.isnan(mine)
                 continue
@@ -205,6 +215,40 @@ def test_a_conditional_axis_has_no_value_where_it_does_not_apply(small: dse.Stud
     served = [{"gpus": 16, "aggregation": "ps-grpc", "ps_servers": n} for n in (1, 2)]
     fewer, more = small.price(served)["capital_usd"]
     assert fewer < more
+
+
+def test_a_column_named_like_an_axis_holds_its_values(small: dse.Study, tmp_path: Path) -> None:
+    """As asked, or of the baseline, and no quantity in its place."""
+    points = {"gpus": 16, "aggregation": ["ps-grpc", "ring-mpi"], "ps_servers": [2, 2]}
+    found = small.price(points)
+    np.testing.assert_array_equal(found["ps_servers"], [2.0, np.nan])
+    assert found["gpus"].tolist() == [16.0, 16.0]
+    assert found["gpus_per_node"].tolist() == [4.0, 4.0]
+    front = small.search().front
+    served = front["aggregation"] == "ps-grpc"
+    np.testing.assert_array_equal(np.isnan(front["ps_servers"]), ~served)
+    unconditional = studies.SMALL.replace("when:\n", "").replace(
+        "  - {axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}\n", ""
+    ).replace("space:\n", "space:\n  ps_servers: [1, 2]\n")  # fmt: skip
+    always = dse.load_study(studies.written(tmp_path, unconditional))
+    assert always.price(points)["ps_servers"].tolist() == [2.0, 2.0]
+
+
+def test_without_the_axis_a_column_holds_what_the_model_takes(tmp_path: Path) -> None:
+    text = studies.SMALL.replace(
+        "accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]", "node: [dgx-1-v100]"
+    )
+    text = text.replace("  gpus_per_node: [1, 4]\n", "").replace("gpus_per_node: 4, ", "")
+    text = text.replace("accelerator: p100-sxm2-16gb", "node: dgx-1-v100")
+    assert dse.load_study(studies.written(tmp_path, text)).price({})["gpus_per_node"] == [8.0]
+
+
+def test_quantities_named_like_an_axis_are_counts() -> None:
+    shared = [row.column for row in QUANTITIES.values() if row.column in AXES]
+    assert "ps_servers" in shared
+    for name in shared:
+        assert AXES[name].number is not None
+        assert AXES[name].number.whole
 
 
 def test_nan_has_a_reason(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def _complete(path: Path) -> PriceList:
         node_hourly_usd={},
         facts=tuple(entry.facts),
     )
-    return _overlay(blank, path)
+    return _overlay(blank, entry)
 
 
 def read_prices(path: Path | str) -> PriceList:
@@ -85,13 +85,12 @@ def read_prices(path: Path | str) -> PriceList:
     ``nodes: {dgx-h100: {purchase: .., hourly: ..}}``. Raises :class:`~dse.errors.StudyError`
     where it is wrong or names something the catalogue does not know.
     """
-    return _overlay(default_prices(), Path(path))
+    return _overlay(default_prices(), Entry.open(Path(path)))
 
 
-def _overlay(base: PriceList, path: Path) -> PriceList:
-    """``base`` with everything the list at ``path`` sets."""
-    entry = Entry.open(path)
-    title = entry.text("title", path.name)
+def _overlay(base: PriceList, entry: Entry) -> PriceList:
+    """``base`` with everything that a list sets."""
+    title = entry.text("title", entry.path.name)
     general = {
         field: entry.number(key, dimension)
         for key, (field, dimension) in _GENERAL.items()

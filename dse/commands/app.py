@@ -5,7 +5,6 @@ Heavy packages are imported inside the functions that need them: ``dse --help`` 
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from typing import Annotated, Any
@@ -26,7 +25,6 @@ from dse.errors import DseError
 from dse.version import __version__
 
 EXIT_INTERRUPTED = 130  # as shells say it
-COLLECT_EVERY = 50_000  # allocations
 
 
 class Interrupted(Exception):
@@ -83,9 +81,6 @@ def run_command() -> int | None:
 
     Every known error is one line on stderr. Raises KeyboardInterrupt for Ctrl-C.
     """
-    # Imports and catalogue make many objects and drop few: collecting less often saves a tenth of
-    # a second of a short command.
-    gc.set_threshold(COLLECT_EVERY)
     try:
         status: int | None = app(prog_name="dse", standalone_mode=False)
         if status == EXIT_INTERRUPTED:  # typer's way to say it, where no command had begun

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 EXIT_INTERRUPTED = 130  # as shells say it
+COLLECT_EVERY = 50_000  # allocations
 
 
 def main() -> None:
     """Run the command line and end with its exit status; Ctrl-C is one line and status 130."""
+    # Imports and catalogue make many objects and drop few: collecting less often saves a tenth of
+    # a second of a short command.
+    gc.set_threshold(COLLECT_EVERY)
     try:
         from dse.commands.app import run_command
 

@@ -71,11 +71,11 @@ def planned(study: str, options: Options) -> Plan:
 
 def plan_of(problem: Problem, options: Options) -> Plan:
     """How a study is searched. Raises DseError for an option that this search does not heed."""
-    from dse.search import run as searching
+    from dse.search.engine_choice import choose_engine
 
     options.check_names()
     asked, place = problem.study.search, problem.study.executor
-    engine, reason = searching.choose_engine(problem, options.engine or asked.engine)
+    engine, reason = choose_engine(problem, options.engine or asked.engine)
     options.check_engine(engine)
     sampler = options.sampler or asked.sampler
     budget = asked.budget if options.budget is None else options.budget

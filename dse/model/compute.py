@@ -82,32 +82,47 @@ class LayerTimes(Protocol):
     def __getitem__(self, layer: Any) -> Array: ...
 
 
-@dataclass(frozen=True)
-class GatheredTimes:
-    """Times of every layer for points that agree with one of a few.
+class CellOfPoints:
+    """Which of a few cells each of many points agrees with.
 
-    few: (layers, distinct). which: of every point, (points,). A row is made when it is asked for.
+    which: (points,), each in [0, cells). Points in the order of their cells are spread the fastest.
     """
+
+    def __init__(self, which: NDArray[np.intp], cells: int) -> None:
+        self.which = which
+        in_order = bool(np.all(which[1:] >= which[:-1]))
+        self._counts = np.bincount(which, minlength=cells) if in_order else None
+
+    def spread(self, few: Array) -> Array:
+        """Values of the cells as values of the points, (..., cells) -> (..., points)."""
+        if self._counts is not None:
+            return few.repeat(self._counts, axis=-1)
+        return few.take(self.which, axis=-1)
+
+
+@dataclass(frozen=True)
+class SpreadTimes:
+    """:class:`LayerTimes` of many points, kept for a few cells: (layers, cells)."""
 
     few: Array
-    which: NDArray[np.intp]
+    points: CellOfPoints
 
     def __getitem__(self, layer: Any) -> Array:
-        return np.asarray(self.few[layer].take(self.which, axis=-1))
+        return self.points.spread(self.few[layer])
 
 
-def gathered(passes: Compute, shape: tuple[int, ...], which: NDArray[np.intp]) -> Compute:
+def spread(passes: Compute, shape: tuple[int, ...], points: CellOfPoints) -> Compute:
     """The passes of points each of which agrees with a cell of a grid.
 
-    passes: of the grid, in arrays that broadcast to ``shape``. which: cell of every point.
+    passes: of the grid, in arrays that broadcast to ``shape``, the cells.
     """
     forward, backward = (
-        np.broadcast_to(seconds, shape).reshape(-1)[which]
+        points.spread(np.broadcast_to(seconds, shape).reshape(-1))
         for seconds in (passes.forward_s, passes.backward_s)
     )
     done = np.asarray(passes.layer_done_s)
     few = np.broadcast_to(done, (len(done), *shape)).reshape(len(done), -1)
-    return Compute(forward, backward, GatheredTimes(few, which))
+    return Compute(forward, backward, SpreadTimes(few, points))
 
 
 def forward_backward(

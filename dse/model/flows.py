@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
 
-from dse.model.arrays import Array, ceil_log2, largest_power_of_two
+from dse.model.arrays import Array, ceil_log2, distinct, largest_power_of_two
 
 Leaving: TypeAlias = Callable[[float, float], tuple[float, ...]]
 
@@ -22,16 +23,25 @@ def in_every_round(distance: Array, ranks: Array, ranks_per_node: Array, leaving
 
     Counted once for each value of n and of g, however many points share them.
     """
-    counts, count_at = np.unique(ranks, return_inverse=True)
-    widths, width_at = np.unique(ranks_per_node, return_inverse=True)
-    table = np.zeros((len(distance), counts.size, widths.size))
-    for i, n in enumerate(counts):
-        for j, g in enumerate(widths):
-            flows = leaving(float(n), float(g))
-            table[: len(flows), i, j] = flows
-    found = table[:, count_at.reshape(ranks.shape), width_at.reshape(ranks_per_node.shape)]
+    counts, count_at = distinct(ranks)
+    widths, width_at = distinct(ranks_per_node)
+    table = _table(len(distance), tuple(counts.tolist()), tuple(widths.tolist()), leaving)
+    found = table.take(count_at * widths.size + width_at, axis=1)
     missing = (1,) * (distance.ndim - found.ndim)
     return found.reshape(found.shape[:1] + missing + found.shape[1:])
+
+
+@lru_cache(maxsize=8)
+def _table(
+    rounds: int, counts: tuple[float, ...], widths: tuple[float, ...], leaving: Leaving
+) -> Array:
+    """``leaving`` of every round, n and g: (rounds, n x g)."""
+    table = np.zeros((rounds, len(counts) * len(widths)))
+    for at, (n, g) in enumerate(product(counts, widths)):
+        flows = leaving(float(n), float(g))
+        table[: len(flows), at] = flows
+    table.flags.writeable = False  # others will get the same
+    return table
 
 
 @lru_cache(maxsize=65536)

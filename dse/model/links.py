@@ -27,6 +27,8 @@ def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list
     ``edges_bytes`` (R-1 of them, ascending) part the sizes into R regimes.
     """
     size = np.asarray(message_bytes, dtype=np.float64)
+    if not edges_bytes:
+        return [size]
     lows = (0.0, *edges_bytes)
     highs = (*edges_bytes, np.inf)
     return [np.clip(size - low, 0.0, high - low) for low, high in zip(lows, highs, strict=True)]

@@ -43,15 +43,15 @@ def fuse(layer_bytes: Array, bucket_bytes: float) -> tuple[Bucket, ...]:
     return tuple(buckets)
 
 
-def ready_s(buckets: Sequence[Bucket], layer_done_s: LayerTimes) -> list[Array]:
-    """Seconds from the start of the backward pass until each bucket is complete.
+def ready_s(buckets: Sequence[Bucket], layer_done_s: LayerTimes) -> Array:
+    """Seconds from the start of the backward pass until each bucket is complete, (buckets, *S).
 
-    layer_done_s: shape (layers, *S), see :class:`.compute.Compute`. One array of shape S a bucket.
+    layer_done_s: shape (layers, *S), see :class:`.compute.Compute`.
     """
-    return [layer_done_s[bucket.first] for bucket in buckets]
+    return layer_done_s[[bucket.first for bucket in buckets]]
 
 
-def last_end_s(ready: Sequence[Array], cost: Sequence[Array]) -> tuple[Array, Array]:
+def last_end_s(ready: Sequence[Array] | Array, cost: Sequence[Array]) -> tuple[Array, Array]:
     """When the last bucket is aggregated on one communication stream, and the sum of all costs.
 
     ``end_i = max(end_{i-1}, ready_i) + cost_i`` unrolled: ``end = max_i (ready_i + sum_{j>=i}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from dse.model import arrays
 from dse.model.aggregation.base import Aggregation, Gradients, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
@@ -78,6 +80,14 @@ class StepTime:
         """Aggregation that the backward pass does not hide."""
         rest = self.compute_s + self.optimizer_s + self.stalled_s
         return np.maximum(self.step_s - rest, 0.0)
+
+
+def in_a_row(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
+    """The steps of points that follow one another, as many of each: shape (sum of counts,)."""
+    return StepTime(*(
+        arrays.in_a_row([getattr(one, term.name) for one in steps], counts)
+        for term in fields(StepTime)
+    ))  # fmt: skip
 
 
 class StepModel(Protocol):

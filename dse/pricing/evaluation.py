@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.money import Cost
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
@@ -35,7 +35,7 @@ class Evaluation(Mapping[str, Array]):
     batch_per_gpu: Array
     nics_per_node: Array
     servers: Array
-    bucket_bytes: float
+    bucket_bytes: ArrayLike
     memory_slack_bytes: Array
     priced: Mask
     target_samples: float

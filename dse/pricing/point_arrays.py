@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from dse.model import compute, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
 from dse.model.aggregation.tensorwise import FUSION_AXES
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
@@ -31,10 +32,12 @@ from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
+BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 # Axes that an aggregation has or has not.
-OF_SUMMING = SERVER_AXES | FUSION_AXES | {"bucket"}
-_COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
+OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
+# Those that decide what an accelerator computes.
+COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class Coordinate:
     values: tuple[Value | None, ...]
     at: NDArray[np.int64]
     key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
+
+    def numbers(self, blank: float) -> Array:
+        """The values of a numeric axis, in the shape of ``at``; ``blank`` where there is none."""
+        values = [blank if value is None else value for value in self.values]
+        return np.array(values, dtype=np.float64).take(self.at)
 
     def part(self, where: slice) -> Coordinate:
         """Of some of the points. Where some values do not apply (None), only those that are there
@@ -60,6 +68,47 @@ def listed(values: Sequence[Value | None]) -> Coordinate:
     distinct = tuple(dict.fromkeys(values))
     place = {value: position for position, value in enumerate(distinct)}
     return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
+
+
+def columns_of(points: Sequence[Mapping[str, Value | None]]) -> dict[str, Coordinate]:
+    """Points given one by one, as columns by axis."""
+    names = dict.fromkeys(name for values in points for name in values)
+    return {name: listed([values.get(name) for values in points]) for name in names}
+
+
+def sorted_by(
+    outer: Sequence[Coordinate], inner: Sequence[Coordinate], last: Sequence[Coordinate] = ()
+) -> tuple[NDArray[np.int64], list[list[slice]]]:
+    """The order that brings points together which have the same values on these axes.
+
+    Beside it, where they then lie: a list for every combination of values of ``outer``, in it a
+    slice for every one of ``inner`` that is there. last: axes that order the points of a slice, if
+    that costs no time.
+    """
+    code = coded((*outer, *inner))
+    keys, every = code, (*outer, *inner, *last)
+    if math.prod(len(axis.values) for axis in every) <= _SORTED_IN_ONE_PASS:
+        keys = coded(every).astype(np.uint16)
+    elif code.max(initial=0) < _SORTED_IN_ONE_PASS:
+        keys = code.astype(np.uint16)
+    order = np.argsort(keys, kind="stable")
+    code = code.take(order)
+    ends = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(order)]
+    within = math.prod(len(axis.values) for axis in inner)
+    groups = groupby(pairwise(ends), lambda run: int(code[run[0]]) // within)
+    return order, [[slice(*run) for run in runs] for _, runs in groups]
+
+
+def coded(axes: Sequence[Coordinate]) -> NDArray[np.intp]:
+    """One whole number for every combination of values, in the order of the first axis, then of the
+    second, ..."""
+    code = np.zeros(1, dtype=np.intp)
+    for axis in axes:
+        code = code * len(axis.values) + axis.at
+    return code
+
+
+_SORTED_IN_ONE_PASS = 1 << 16  # codes that numpy sorts so
 
 
 class StudyFacts(Protocol):
@@ -135,12 +184,11 @@ class Points:
         found = self.at(name)
         if found is None:
             return np.full((1,) * self.rank, default)
-        values = [default if value is None else value for value in found.values]
-        return np.array(values, dtype=np.float64)[found.at]
+        return found.numbers(default)
 
     def _attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
         """An attribute of the rows of axis ``name``."""
-        return hardware.column(rows, read)[self.coordinates[name].at]
+        return hardware.column(rows, read).take(self.coordinates[name].at)
 
     def key(self, names: frozenset[str]) -> tuple[Any, ...] | None:
         """The coordinates of these axes as a key, if they are slices of the study's own axes."""
@@ -382,40 +430,42 @@ class Points:
         return str(self.fixed.get("overlap", self.problem.step_model.overlaps[0]))
 
     @cached_property
-    def bucket_bytes(self) -> float:
+    def bucket_bytes(self) -> ArrayLike:
         """Gradients are fused into messages of this size."""
-        return float(self.fixed.get("bucket") or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+        return float(self.fixed.get(BUCKET) or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
 
-    @cached_property
+    @property
     def gradients(self) -> Gradients:
         """What a step sums, and when it is there."""
         problem, element_bytes = self.problem, self.precision.gradient_bytes
-        buckets = problem.remember(
-            ("buckets", element_bytes, self.bucket_bytes),
-            lambda: overlap.fuse(problem.layers.params * element_bytes, self.bucket_bytes),
-        )
-        elements, layer = problem.tensors
-        return Gradients(
-            problem.layers.params, element_bytes, self.bucket_bytes, buckets, elements, layer,
-            self.overlap != "none",
-        )  # fmt: skip
+        bucket_bytes, overlapped = self.bucket_bytes, self.overlap != "none"
+
+        def make() -> Gradients:
+            params = problem.layers.params
+            buckets = overlap.fuse(params * element_bytes, bucket_bytes)
+            return Gradients(
+                params, element_bytes, bucket_bytes, buckets, *problem.tensors, overlapped
+            )
+
+        return problem.remember(("gradients", element_bytes, bucket_bytes, overlapped), make)  # type: ignore[no-any-return]
 
     @cached_property
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
-        where = self.key(_COMPUTE_AXES)
+        where = self.key(COMPUTE_AXES)
         key = where and ("passes", self.problem.draws, self.precision.name, self.rank, where)
-        layers, device = self.problem.layers, self.device
+        layers = self.problem.layers
 
         def make() -> tuple[compute.Compute, Array, Array]:
-            grid = self._grid(_COMPUTE_AXES)
+            grid = self._grid(COMPUTE_AXES)
             if grid is not None:
-                cells, shape, which = grid
+                cells, shape, points = grid
                 passes, *rest = cells._computing
                 loading, update = (
-                    np.broadcast_to(seconds, shape).reshape(-1)[which] for seconds in rest
+                    points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
-                return compute.gathered(passes, shape, which), loading, update
+                return compute.spread(passes, shape, points), loading, update
+            device = self.device
             passes = compute.forward_backward(layers, device, self.batch, self.precision)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
             if self.problem.draws:
@@ -428,7 +478,7 @@ class Points:
 
     def _grid(
         self, axes: frozenset[str]
-    ) -> tuple[Points, tuple[int, ...], NDArray[np.intp]] | None:
+    ) -> tuple[Points, tuple[int, ...], compute.CellOfPoints] | None:
         """The grid of all values of some axes, its shape, and the cell of every point.
 
         None where the points are a grid themselves, are priced by draws, or are too few to pay.
@@ -444,11 +494,9 @@ class Points:
             sizes = tuple(-1 if other == number else 1 for other in range(len(shape)))
             every = np.arange(len(axis.values)).reshape(sizes)
             coordinates[name] = Coordinate(axis.values, every, (0, len(axis.values)))
-        which = np.zeros(1, dtype=np.intp)
-        for axis in found.values():
-            which = which * len(axis.values) + axis.at
         cells = Points(self.problem, self.fixed, coordinates, len(shape))
-        return cells, shape, np.broadcast_to(which, (count,))
+        which = np.broadcast_to(coded([*found.values()]), (count,))
+        return cells, shape, compute.CellOfPoints(which, math.prod(shape))
 
     def _compute_error(self) -> Array:
         """Of the passes and the weight update, (draws, *S)."""
@@ -593,6 +641,31 @@ class Points:
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
         )
+
+
+class SeveralBuckets(Points):
+    """Points of one structure but for the size of their buckets, which only their steps depend on.
+
+    alike: all of them, shape (points,). parts: those of each size, in the same order; counts: how
+    many.
+    """
+
+    def __init__(self, alike: Points, parts: Sequence[Points], counts: Sequence[int]) -> None:
+        super().__init__(alike.problem, alike.fixed, alike.coordinates, alike.rank)
+        self.parts, self.counts = parts, counts
+
+    @cached_property
+    def bucket_bytes(self) -> Array:
+        """(points,)."""
+        return np.repeat([part.bucket_bytes for part in self.parts], self.counts)
+
+    def step_time(self) -> step.StepTime:
+        """Every part by its own buckets."""
+        return step.in_a_row([part.step_time() for part in self.parts], self.counts)
+
+    def grade(self) -> NDArray[np.int64]:
+        """Likewise."""
+        return in_a_row([part.grade() for part in self.parts], self.counts)
 
 
 def _first(values: Array) -> float:

@@ -18,10 +18,19 @@ from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import hardware
+from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import Coordinate, Points, listed
+from dse.pricing.point_arrays import (
+    BUCKET,
+    COMPUTE_AXES,
+    Coordinate,
+    Points,
+    SeveralBuckets,
+    columns_of,
+    listed,
+    sorted_by,
+)
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import Box, Space
@@ -175,9 +184,21 @@ class Problem:
         self, points: Sequence[Mapping[str, Value | None]], speedup: bool = True
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points given one by one; see :meth:`scattered`."""
-        names = dict.fromkeys(name for values in points for name in values)
-        columns = {name: listed([values.get(name) for values in points]) for name in names}
-        return self.scattered(columns, speedup)
+        return self.scattered(columns_of(points), speedup)
+
+    def intervals(
+        self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
+    ) -> dict[str, uncertainty.Ends]:
+        """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
+
+        There are none unless something measured prices the baseline: an interval that takes it for
+        certain would be too narrow.
+        """
+        if not self.is_measured(self.study.baseline.values):
+            return uncertainty.intervals(best, (), np.zeros(0))
+        drawn = self.sampled.scattered(columns, speedup=False)
+        baseline = np.ravel(self.sampled.baseline["throughput"])
+        return uncertainty.intervals(best, drawn, baseline)
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
@@ -185,47 +206,50 @@ class Problem:
         """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
 
         columns: where they lie on every axis, shape (points,). Returns (positions of points, their
-        evaluation of shape (positions,)) per structure.
+        evaluation of shape (positions,)) per structure. Points that differ in the size of a bucket
+        alone come together; priced per draw they would take too much room.
         """
         looped = [name for name in self._looped_names if name in columns]
-        code: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        for name in looped:
-            code = code * len(columns[name].values) + columns[name].at
-        code = np.broadcast_to(code, next(iter(columns.values())).at.shape)
-        if code.size and code.max() <= np.iinfo(np.uint16).max:
-            code = code.astype(np.uint16)  # numpy sorts these in one pass
-        order = np.argsort(code, kind="stable")
-        ends = [*(np.flatnonzero(np.diff(code[order])) + 1), len(order)]
-        ordered = {name: replace(column, at=column.at[order]) for name, column in columns.items()}
+        apart = self.draws or BUCKET in self._decisive_names
+        inner = [name for name in looped if name == BUCKET and not apart]
+        outer = [name for name in looped if name not in inner]
+        last = sorted(COMPUTE_AXES & set(columns) - set(looped))  # makes them quicker to compute
+        order, groups = sorted_by(*(
+            [columns[name] for name in names] for names in (outer, inner, last)
+        ))  # fmt: skip
+        ordered = {
+            name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
+            for name, column in columns.items()
+        }
         missing = {name: None for name in self._looped_names if name not in columns}
-        results = []
-        for start, end in zip([0, *ends], ends, strict=False):
-            fixed = {name: columns[name].values[ordered[name].at[start]] for name in looped}
-            coordinates = {
-                name: column.part(slice(start, end))
-                for name, column in ordered.items()
-                if name not in looped
+
+        def points(here: slice, looped: Sequence[str]) -> Points:
+            fixed = {name: columns[name].values[ordered[name].at[here.start]] for name in looped}
+            rest = {
+                name: column.part(here) for name, column in ordered.items() if name not in looped
             }
-            priced = self.evaluate({**fixed, **missing}, coordinates, 1, speedup)
-            results.append((order[start:end], priced))
+            return Points(self, {**missing, **fixed}, rest, 1)
+
+        baseline = self.baseline_samples_per_s if speedup else float("nan")
+        results = []
+        for parts in groups:
+            where = slice(parts[0].start, parts[-1].stop)
+            found = points(where, looped if len(parts) == 1 else outer)
+            if len(parts) > 1:
+                counts = [part.stop - part.start for part in parts]
+                found = SeveralBuckets(found, [points(part, looped) for part in parts], counts)
+            results.append((order[where], found.evaluation(baseline)))
         return results
 
     @cached_property
-    def _looped_names(self) -> tuple[str, ...]:
-        decisive = {name for c in self.study.conditions for name, _ in c.requires}
-        structural = ("precision", "aggregation", "bucket", "overlap")
-        return tuple(dict.fromkeys([*structural, *sorted(decisive)]))
+    def _decisive_names(self) -> frozenset[str]:
+        """The axes that decide whether a point has another."""
+        return frozenset(name for c in self.study.conditions for name, _ in c.requires)
 
-    def evaluate(
-        self,
-        fixed: Mapping[str, Value | None],
-        coordinates: Mapping[str, Coordinate],
-        rank: int,
-        speedup: bool = True,
-    ) -> Evaluation:
-        """Price the points of one structure; every array broadcasts to the points' shape."""
-        points = Points(self, fixed, coordinates, rank)
-        return points.evaluation(self.baseline_samples_per_s if speedup else float("nan"))
+    @cached_property
+    def _looped_names(self) -> tuple[str, ...]:
+        structural = ("precision", "aggregation", BUCKET, "overlap")
+        return tuple(dict.fromkeys([*structural, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The point with conditional axes blank where their condition does not hold."""

@@ -8,12 +8,13 @@ communication by the bootstrap draws of fitted costs and one factor an aggregati
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.calibration.evidence import Evidence, Grade, Surroundings
 from dse.calibration.spread import NORMAL_MEDIAN
@@ -21,6 +22,7 @@ from dse.model.aggregation.base import Bucketed, Gradients, Layout
 from dse.model.arrays import Array
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
+SURE = ("speedup", "step")  # the quantities that have one
 # Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
 # fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
 COMPUTE_ERROR_MEDIAN = 0.32
@@ -96,8 +98,42 @@ class Drawn(Bucketed):
         return self.inner.bounded(gradients, layout)
 
 
-def interval(draws: Array, best: Array) -> tuple[Array, Array]:
-    """The ends of the 90 % interval of draws, (draws, *S), stretched to the best fit, (*S,), where
-    all draws miss it."""
-    low, high = np.percentile(draws, INTERVAL, axis=0)
-    return np.minimum(low, best), np.maximum(high, best)
+class DrawnPoints(Protocol):
+    """Points priced once per draw: by name their quantities, (draws, points), and their grade."""
+
+    @property
+    def grade(self) -> NDArray[np.int64]: ...
+    def __getitem__(self, name: str) -> Array: ...
+
+
+class Ends(NamedTuple):
+    """The lower and the upper ends of intervals, (points,); NaN where there is none."""
+
+    low: Array
+    high: Array
+
+
+def intervals(
+    best: Mapping[str, Array],
+    drawn: Iterable[tuple[NDArray[np.int64], DrawnPoints]],
+    baseline_samples_per_s: Array,
+) -> dict[str, Ends]:
+    """90 % intervals of the quantities ``speedup`` and ``step`` of points.
+
+    There is one where something measured prices the point, or where there is nothing to sum. best:
+    both quantities by the best fit, (points,). drawn: (positions of points, the same points priced
+    once per draw), see :meth:`.problem.Problem.scattered`. baseline_samples_per_s: (draws,).
+    """
+    found = {name: Ends(*(np.full(best[name].shape, np.nan) for _ in range(2))) for name in SURE}
+    for where, points in drawn:
+        grade = np.broadcast_to(points.grade, where.shape)
+        measured = (grade != Grade.CATALOGUE) & np.isfinite(best["step"][where])
+        at = where[measured]
+        speedup = points["throughput"] / baseline_samples_per_s[:, np.newaxis]
+        for name, draws in (("speedup", speedup), ("step", points["step"])):
+            wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
+            low, high = np.percentile(wide, INTERVAL, axis=0)
+            # Where all draws miss the best fit, the interval is stretched to it.
+            found[name].low[at] = np.minimum(low, best[name][at])
+            found[name].high[at] = np.maximum(high, best[name][at])
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dse.pricing.caveats import caveats, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
-from dse.search import run as searching
+from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
 from dse.study import Study
 
@@ -31,7 +31,7 @@ class Checked:
 def checked(problem: Problem) -> Checked:
     """What `dse check` says of a study, for programs."""
     study = problem.study
-    engine, reason = searching.choose_engine(problem, study.search.engine)
+    engine, reason = choose_engine(problem, study.search.engine)
     expected = None if problem.points is None else estimate(problem)
     return Checked(
         study=study.name,

@@ -15,12 +15,11 @@ from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
-from dse.pricing.point_arrays import Points
+from dse.pricing.point_arrays import Points, columns_of
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import interval
+from dse.pricing.uncertainty import SURE
 from dse.report.design_point import (
     ApproachTerms,
-    Bounds,
     Costs,
     Explained,
     Fusion,
@@ -185,34 +184,16 @@ def _where(model: Tensorwise) -> str:
 
 
 def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval | None:
-    """90 % interval from the profile's draws and its held-out error; None if nothing is measured.
-
-    Every draw prices the whole step of the point and of the baseline, so that what both have in
-    common cancels in the speedup. The error that the draws do not show, that of rank counts the fit
-    has not seen, multiplies the communication of each draw (see Problem.draws).
-    """
-    alone = bool(np.all(problem.points_at(values).gpus <= 1))
-    if not problem.is_measured(values) and not alone:
-        return None
-    if not problem.is_measured(problem.study.baseline.values):
-        return None  # an interval that takes the baseline for certain would be too narrow
+    """90 % intervals of the point; None if there are none."""
     best = problem.point(values)
-    if not np.all(np.isfinite(best.step.step_s)):
-        return None  # a layout without a price, say
-    sampled = problem.sampled
-    evaluation = sampled.point(values, speedup=False)
-    baseline = np.ravel(sampled.baseline["throughput"])
-    speedup = np.ravel(evaluation["throughput"]) / baseline
-    return Interval(
-        speedup=_percentiles(speedup, best["speedup"]),
-        step_s=_percentiles(evaluation.step.step_s, best.step.step_s),
+    known = {name: np.ravel(best[name]) for name in SURE}
+    ends = problem.intervals(columns_of([values]), known)
+    if np.isnan(ends["step"].low[0]):
+        return None
+    speedup, step_s = (
+        (float(ends[name].low[0]), float(ends[name].high[0])) for name in ("speedup", "step")
     )
-
-
-def _percentiles(draws: Array, best: Array) -> Bounds:
-    """The interval of the draws, stretched to the best fit where all draws miss it."""
-    low, high = interval(np.ravel(draws), np.ravel(best)[0])
-    return float(low), float(high)
+    return Interval(speedup=speedup, step_s=step_s)
 
 
 def _scalar(value: Array) -> float | None:

@@ -1,4 +1,4 @@
-"""Running a study: choose engine and executor, search, keep a log, describe the result."""
+"""Running a study: search it, keep a log, describe the result."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
-from dse.errors import DseError, NoFeasiblePoint
+from dse.errors import NoFeasiblePoint
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
-from dse.search.estimate import estimate
+from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guide, Guided, Points, record
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
 from dse.study.definition import written
-
-EXHAUSTIVE_SECONDS = 120.0
 
 
 class Progress(Protocol):
@@ -71,22 +69,6 @@ class Outcome:
     repeated_units: int
     archive: Archive | None = None
     budget: int | None = None
-
-
-def choose_engine(problem: Problem, wanted: str) -> tuple[str, str]:
-    """(engine, why)."""
-    if problem.points is None:
-        if wanted == "exhaustive":
-            raise DseError("engine exhaustive needs finite axes; use guided, or list the values")
-        return "guided", "as requested" if wanted == "guided" else "an axis is continuous"
-    if wanted == "guided":
-        return "guided", "as requested"
-    expected = estimate(problem)
-    affordable = expected.seconds <= EXHAUSTIVE_SECONDS
-    if wanted == "exhaustive":
-        return "exhaustive", f"as requested: {expected}"
-    more = "" if affordable else f", more than {EXHAUSTIVE_SECONDS:.0f} s"
-    return "exhaustive" if affordable else "guided", f"{expected}{more}"
 
 
 def run(

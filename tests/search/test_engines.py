@@ -12,7 +12,8 @@ from dse.pricing import constraints
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import bounds, estimate, exhaustive, pareto
-from dse.search.run import Outcome, choose_engine, run
+from dse.search.engine_choice import choose_engine
+from dse.search.run import Outcome, run
 from tests.pricing import studies
 
 
@@ -187,7 +188,7 @@ def test_the_estimate_of_a_large_space_is_measured(
 def test_a_search_that_takes_too_long_is_guided_and_says_why(
     small: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.search.run.EXHAUSTIVE_SECONDS", 1e-9)
+    monkeypatch.setattr("dse.search.engine_choice.EXHAUSTIVE_SECONDS", 1e-9)
     engine, reason = choose_engine(small, "auto")
     assert engine == "guided"
     assert reason.startswith(f"{small.space.size:,} points take about")

@@ -25,6 +25,10 @@ from dse.model.arrays import Array, ArrayLike, ceil_log2, largest_power_of_two
 from dse.model.flows import crosses_in_tree, flows_of_exchanges, in_every_round
 from dse.model.links import Exchange, Network
 
+# Which of two ranks beyond a power of two goes on with the others.
+_FIRST_GOES_ON = partial(flows_of_exchanges, kept=0)
+_SECOND_GOES_ON = partial(flows_of_exchanges, kept=1)
+
 
 def node_count(ranks: ArrayLike, ranks_per_node: ArrayLike) -> Array:
     """Nodes that hold ``ranks`` ranks, filled in order; the last may be part-filled."""
@@ -58,7 +62,7 @@ def recursive_doubling(
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _fold_step(network, m, n, g) + reduce_s
     distance = _distances(power, _axes(network, n, g, m))
-    flows = in_every_round(distance, n, g, partial(flows_of_exchanges, kept=1))
+    flows = in_every_round(distance, n, g, _SECOND_GOES_ON)
     steps = _paced(network, m, flows > 0, flows) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
@@ -82,7 +86,7 @@ def halving_doubling(
         + m / 2 * network.gamma_s_per_byte
     )
     distance = _distances(power, _axes(network, n, g, m))
-    flows = in_every_round(distance, n, g, partial(flows_of_exchanges, kept=0))
+    flows = in_every_round(distance, n, g, _FIRST_GOES_ON)
     half = m / (2 * distance)
     steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))

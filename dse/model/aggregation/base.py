@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -112,10 +113,17 @@ class Gradients:
     tensor_layer: NDArray[np.intp]
     overlapped: bool = True
 
-    @property
+    @cached_property
     def message_bytes(self) -> Array:
         """Bytes of every bucket: (buckets,)."""
         return np.array([bucket.message_bytes for bucket in self.buckets], dtype=np.float64)
+
+    @cached_property
+    def distinct_messages(self) -> tuple[Array, list[int]]:
+        """The distinct sizes of messages in bytes, ascending, and that of every bucket by its
+        position among them."""
+        sizes, which = np.unique(self.message_bytes, return_inverse=True)
+        return sizes, which.tolist()
 
     @property
     def tensor_bytes(self) -> Array:
@@ -234,7 +242,7 @@ class Bucketed(ABC):
         """
         if not gradients.buckets:  # nothing to train
             return []
-        sizes, which = np.unique(gradients.message_bytes, return_inverse=True)
+        sizes, which = gradients.distinct_messages
         column = sizes.reshape((-1,) + (1,) * (layout.rank + self.leading_axes))
         seconds = self.message_s(column, gradients, layout)
         return [seconds[row] for row in which]
