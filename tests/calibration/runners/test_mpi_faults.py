@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration.runners import budget, launch
+from dse.calibration.runners import budget, mpirun
 from dse.errors import MeasurementError
 from tests.processes import children, command, descendants, disturbed, interrupt, left, until
 
@@ -56,7 +56,7 @@ def faulty(folder: Path, fault: str) -> Path:
 @pytest.mark.slow
 def test_a_wrong_sum_is_an_error_and_is_named(tmp_path: Path) -> None:
     with pytest.raises(MeasurementError, match="wrong sum: ring, 64 bytes, 2 ranks"):
-        launch.run_ranks(launch.find_mpirun(), 2, LONG, 1.0, faulty(tmp_path, LIE))
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, LONG, 1.0, faulty(tmp_path, LIE))
 
 
 @pytest.mark.slow
@@ -67,14 +67,14 @@ pairs.Pairs._exchange = lambda me, own, got: got.fill(rank)
 """
     task = {**SHORT, "cells": [["exchange", 0, 64]]}
     with pytest.raises(MeasurementError, match="wrong sum: exchange, 64 bytes, 2 ranks"):
-        launch.run_ranks(launch.find_mpirun(), 2, task, 1.0, faulty(tmp_path, break_it))
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, task, 1.0, faulty(tmp_path, break_it))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["-5", "1e6", "nan"])
 def test_a_clock_that_jumps_now_and_then_loses_those_times(tmp_path: Path, wrong: str) -> None:
     worker = faulty(tmp_path, JUMP.format(wrong=wrong, every=11))
-    records = launch.run_ranks(launch.find_mpirun(), 2, SHORT, 1.0, worker)
+    records = mpirun.run_ranks(mpirun.find_mpirun(), 2, SHORT, 1.0, worker)
     end = records[-1]
     assert 0 < end["dropped"] < end["kept"]
     samples = [record for record in records if record["kind"] == "sample"]
@@ -86,19 +86,19 @@ def test_a_clock_that_jumps_now_and_then_loses_those_times(tmp_path: Path, wrong
 def test_a_clock_that_always_jumps_is_an_error(tmp_path: Path) -> None:
     worker = faulty(tmp_path, JUMP.format(wrong="-5", every=2))
     with pytest.raises(MeasurementError, match="the clock jumps: 20 of 20 times are negative"):
-        launch.run_ranks(launch.find_mpirun(), 2, SHORT, 1.0, worker)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, SHORT, 1.0, worker)
 
 
 @pytest.mark.slow
 def test_ranks_of_another_mpi_than_the_launchers_are_told_apart() -> None:
     with pytest.raises(MeasurementError, match="3 ranks were started, but each sees 2"):
-        launch.run_ranks(launch.find_mpirun(), 2, {**SHORT, "ranks": 3}, 1.0)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, {**SHORT, "ranks": 3}, 1.0)
 
 
 @pytest.mark.slow
 def test_an_algorithm_the_library_lacks_is_an_error() -> None:
     with pytest.raises(MeasurementError, match="2 ranks ended with status"):
-        launch.run_ranks(launch.find_mpirun(), 2, {**LONG, "cells": [["ring", 99, 64]]}, 1.0)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, {**LONG, "cells": [["ring", 99, 64]]}, 1.0)
 
 
 def ranks(members: list[int]) -> list[int]:
@@ -122,13 +122,13 @@ def test_a_killed_rank_ends_the_measurement_and_leaves_no_process() -> None:
         disturbed(running, kill_a_rank, ENDING_S),
         pytest.raises(MeasurementError, match="2 ranks ended with status"),
     ):
-        launch.run_ranks(launch.find_mpirun(), 2, LONG, 60.0)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, LONG, 60.0)
 
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_no_process() -> None:
     with disturbed(running, interrupt, ENDING_S), pytest.raises(KeyboardInterrupt):
-        launch.run_ranks(launch.find_mpirun(), 2, LONG, 60.0)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, LONG, 60.0)
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_hung_ranks_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         disturbed(running, lambda _: None, ENDING_S),
         pytest.raises(MeasurementError, match="did not finish within"),
     ):
-        launch.run_ranks(launch.find_mpirun(), 2, LONG, 0.0)
+        mpirun.run_ranks(mpirun.find_mpirun(), 2, LONG, 0.0)
 
 
 DRIVER = """
