@@ -1,12 +1,14 @@
 """``python -m tests``: the tests marked slow, one after the other, and beside them all others.
 
 Slow ones start ranks, clusters and browsers: two of them at once would take each other's cores,
-ports and processes. So two processes of pytest share the machine. Arguments go to both; for a
-choice of one's own, or a debugger, there is pytest itself.
+ports and processes. So two processes of pytest share the machine. The others' arithmetic keeps to
+one thread: several would spin while they wait for one whose core a rank has. Arguments go to both;
+for a choice of one's own, or a debugger, there is pytest itself.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -29,7 +31,8 @@ def main() -> int:
     )
     interrupted = False
     with tempfile.TemporaryFile() as said:
-        unseen = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT}
+        unseen = {"stdin": subprocess.DEVNULL, "stdout": said, "stderr": subprocess.STDOUT,
+                  "env": {**os.environ, "OMP_NUM_THREADS": "1"}}  # fmt: skip
         both = [subprocess.Popen([*slow, *given]), subprocess.Popen([*others, *given], **unseen)]
         for one in both:
             try:

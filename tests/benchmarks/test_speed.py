@@ -110,7 +110,6 @@ def test_a_peer_that_is_not_installed_is_told(tmp_path: Path) -> None:
         ask(broken(tmp_path), {}, 0.0, 1, tmp_path)
 
 
-@pytest.mark.slow
 def test_a_peer_that_cannot_be_installed_says_why_and_the_rest_goes_on(tmp_path: Path) -> None:
     peer = broken(tmp_path)
     failed = install(peer, tmp_path)
@@ -123,7 +122,6 @@ def test_a_peer_that_cannot_be_installed_says_why_and_the_rest_goes_on(tmp_path:
     assert found["other"]["missing"] == "not installed: make peers"
 
 
-@pytest.mark.slow
 def test_a_peer_that_fails_says_why_and_one_that_answers_is_heard(tmp_path: Path) -> None:
     failing = broken(tmp_path, "raise ValueError('no such model')")
     assert install(failing, tmp_path) == ""
@@ -136,7 +134,6 @@ def test_a_peer_that_fails_says_why_and_one_that_answers_is_heard(tmp_path: Path
     assert said["ways"]["asked"] == ['{"gpus": [8]}', "0.5", "2"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
 def test_the_peers_answer(peer: Peer, question: Path) -> None:
     try:

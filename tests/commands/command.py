@@ -1,18 +1,50 @@
-"""The command line as a user has it: another process, in a folder of its own."""
+"""The command line as a user has it: in this process, or in another one."""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import io
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
+
+from dse.commands.main import main
 
 DEADLINE_S = 240.0  # generous: only a hang reaches it
 
 
 def dse(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run ``dse ARGUMENTS`` in ``cwd``; whatever is in the environment for us is not for it."""
+    """What ``dse ARGUMENTS`` says, writes and ends with in ``cwd``, run in this process.
+
+    Imports are what a short command takes most time for, and here they are done. A test of
+    signals, limits, Ray or what is imported wants :func:`dse_process`; test_main.py holds both
+    to the same result.
+    """
+    words = ["dse", *map(str, arguments)]
+    out, err = io.StringIO(), io.StringIO()
+    collecting = gc.get_threshold()
+    with (
+        contextlib.chdir(cwd),
+        mock.patch.dict(os.environ, environment(), clear=True),
+        mock.patch.object(sys, "argv", words),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            status = int(end.code or 0)
+        finally:
+            gc.set_threshold(*collecting)
+    return subprocess.CompletedProcess(words, status, out.getvalue(), err.getvalue())
+
+
+def dse_process(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The same in another process; whatever is in the environment for us is not for it."""
     return subprocess.run(
         [sys.executable, "-m", "dse", *map(str, arguments)],
         cwd=cwd,
@@ -25,7 +57,7 @@ def dse(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def start(*arguments: str | Path, cwd: Path) -> subprocess.Popen[str]:
-    """The same in the background."""
+    """The same in the background, in another process."""
     return subprocess.Popen(
         [sys.executable, "-m", "dse", *map(str, arguments)],
         cwd=cwd,

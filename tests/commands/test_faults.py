@@ -228,7 +228,6 @@ def test_a_damaged_log_is_resumed(damage: str, uninterrupted: bytes, tmp_path: P
     assert set(files(log.parent)) == REPORT
 
 
-@pytest.mark.slow
 def test_killed_fifty_times_at_random(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     study = written(tmp_path, LARGE.replace("to: 1024", "to: 256"))  # 19 units
     command = [sys.executable, "-c", KILLING, "", str(study), str(seed()), "50"]

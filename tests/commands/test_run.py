@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dse import catalog
-from tests.commands.command import dse, files, refused
+from tests.commands.command import dse, dse_process, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
@@ -122,7 +122,7 @@ def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path)
 @pytest.mark.slow
 def test_both_executors_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
     written(tmp_path)
-    done = dse("run", "study.yaml", "--executor", "ray", cwd=tmp_path)
+    done = dse_process("run", "study.yaml", "--executor", "ray", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "reports" / "small"
     assert document(folder)["executor"] == "ray"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dse.report.words import title
-from tests.commands.command import dse, files, refused, said
+from tests.commands.command import dse, dse_process, files, refused, said
 from tests.commands.reports import REPORT, document
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
@@ -97,7 +97,7 @@ def test_a_folder_without_studies_is_refused(tmp_path: Path) -> None:
 def test_many_studies_share_one_ray(ran: tuple[Path, str], tmp_path: Path) -> None:
     several(tmp_path)
     studies = ("studies/a.yaml", "studies/b.yaml")
-    done = dse("run", *studies, "--executor", "ray", cwd=tmp_path)
+    done = dse_process("run", *studies, "--executor", "ray", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("small", "other"):
         folder = tmp_path / "reports" / name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.command import DEADLINE_S, dse, refused, start
+from tests.commands.command import DEADLINE_S, dse, dse_process, refused, start
 from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 
@@ -114,7 +114,7 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ray_finds_the_same_front(ran: Path) -> None:
-    done = dse("run", "study.yaml", "--out", "ray", "--executor", "ray", cwd=ran)
+    done = dse_process("run", "study.yaml", "--out", "ray", "--executor", "ray", cwd=ran)
     assert done.returncode == 0, done.stderr
     fronts = [(ran / name / "front.csv").read_bytes() for name in ("out", "ray")]
     assert fronts[0] == fronts[1]

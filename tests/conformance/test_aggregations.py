@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
 from itertools import pairwise, product
 from pathlib import Path
@@ -180,6 +181,7 @@ def cluster(gpus: float, per_node: float = 1.0, link: float = LINK, **changes: A
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
+@cache
 def scaled(scale: float, overlapped: bool = True, whole: bool = False) -> Gradients:
     """Gradients so many times as large, in as many messages; ``whole``: all of one layer."""
     elements = np.array([sum(LAYERS)] if whole else LAYERS) * scale

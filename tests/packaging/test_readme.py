@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.command import dse
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEADLINE_S = 400.0
@@ -71,14 +73,10 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
             shutil.copy(profile, folder / "this-machine.yaml")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(blocks("yaml"))))
 def test_the_studies_shown_run(number: int, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(blocks("yaml")[number], encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "dse", "run", "study.yaml"], cwd=tmp_path, capture_output=True,
-        text=True, timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
+    done = dse("run", "study.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Recommended: " in done.stdout
 

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from dse.search.executors import Executors, LocalExecutor, RayExecutor
 from dse.search.executors.ray_lots import Begun, Lots, Nodes
 from dse.search.executors.ray_worker import lot_task
 from dse.search.fingerprint import fingerprint
-from dse.search.run import run
+from dse.search.run import Outcome, run
 from dse.search.runlog import RunLog
 from dse.study.definition import Axis
 from dse.study.space import Box, Space
@@ -36,6 +37,17 @@ from tests.pricing import studies
 from tests.pricing.studies import LARGE
 from tests.processes import command, descendants
 from tests.ray_head import beside_a_head
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return studies.written(tmp_path_factory.mktemp("large"), LARGE)
+
+
+@pytest.fixture(scope="module")
+def expected(large: Path) -> Outcome:
+    """What a search of the large study in this process finds."""
+    return run(load(large), "exhaustive", None, None, lambda *_: None, 0, 0)
 
 
 def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
@@ -48,55 +60,14 @@ def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_studies_that_ask_alike_share_one_ray() -> None:
-    executors = Executors()
-    try:
-        first = executors.get("ray", None)
-        assert isinstance(first, RayExecutor)
-        assert executors.get("ray", None) is first
-    finally:
-        executors.close()
-
-
-@pytest.mark.slow
-def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
-    tmp_path: Path,
-) -> None:
-    problem = load(studies.written(tmp_path, LARGE))
-    expected = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    cluster = RayExecutor(None)
-    killed: list[int] = []
-
-    def kill_a_busy_worker(done: int, whole: int) -> None:
-        busy = [pid for pid in descendants(os.getpid()) if "search_units" in command(pid)]
-        for pid in busy[: 3 - len(killed)] if 0 < done < whole else ():
-            os.kill(pid, signal.SIGSTOP)
-            if "search_units" in command(pid):  # still, so that it is killed at work
-                killed.append(pid)
-            os.kill(pid, signal.SIGKILL)
-
-    try:
-        found = run(problem, "exhaustive", cluster, None, kill_a_busy_worker, 0, 0)
-    finally:
-        cluster.close()
-    assert len(killed) == 3
-    assert found.front == expected.front
-    assert found.tally.feasible == expected.tally.feasible
-    assert found.repeated_units >= 3
-    assert expected.repeated_units == 0
-
-
-@pytest.mark.slow
 def test_a_lost_head_is_one_line_and_the_run_goes_on_elsewhere(
-    tmp_path: Path,
+    large: Path, expected: Outcome, tmp_path: Path
 ) -> None:
     """The head's own server is killed; what is finished until then is in the log."""
-    study = studies.written(tmp_path, LARGE)
-    expected = run(load(study), "exhaustive", None, None, lambda *_: None, 0, 0)
-    printed = beside_a_head(LOSING_THE_HEAD, str(study), str(tmp_path / "run.log"), cpus=2)
+    printed = beside_a_head(LOSING_THE_HEAD, str(large), str(tmp_path / "run.log"), cpus=2)
     assert "the head of the Ray cluster at " in printed
     assert "continue with --resume" in printed
-    problem = load(study)
+    problem = load(large)
     log = RunLog(tmp_path / "run.log", fingerprint(problem, "exhaustive"), True)
     assert 3 <= len(log.done) < expected.units
     found = run(problem, "exhaustive", None, log, lambda *_: None, 0, 0)
@@ -282,20 +253,6 @@ where.close()
 
 
 @pytest.mark.slow
-def test_ray_finds_the_same_front(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path))
-    expected = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
-    cluster = RayExecutor(None)
-    try:
-        found = run(problem, "exhaustive", cluster, None, lambda *_: None, 0, 0)
-    finally:
-        cluster.close()
-    assert found.executor == "ray"
-    assert found.front == expected.front
-    assert found.tally.rejected == expected.tally.rejected
-
-
-@pytest.mark.slow
 def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
     study = studies.written(tmp_path)
     code = (
@@ -314,32 +271,6 @@ def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
 def test_no_cluster_at_the_address_is_one_line() -> None:
     with pytest.raises(DseError, match=r"no Ray on 127\.0\.0\.1:1"):
         RayExecutor("127.0.0.1:1")
-
-
-def twice(price: Fact) -> Fact:
-    return replace(price, value=price.value * 2) if isinstance(price.value, float) else price
-
-
-@pytest.mark.slow
-def test_a_worker_keeps_no_problem_of_an_earlier_search(tmp_path: Path) -> None:
-    """The same study with other prices, on workers that have searched it before."""
-    problem = load(studies.written(tmp_path))
-    prices = problem.prices
-    dearer = {name: twice(price) for name, price in prices.accelerator_usd.items()}
-    other = Problem(
-        problem.study, problem.workload, replace(prices, accelerator_usd=dearer), problem.profiles
-    )
-    alone = [
-        run(each, "exhaustive", None, None, lambda *_: None, 0, 0) for each in (problem, other)
-    ]
-    assert alone[0].front != alone[1].front
-    cluster = RayExecutor(None)
-    try:
-        for each, expected in zip((problem, other), alone, strict=True):
-            found = run(each, "exhaustive", cluster, None, lambda *_: None, 0, 0)
-            assert found.front == expected.front
-    finally:
-        cluster.close()
 
 
 def boxes_of(space: Space) -> list[Box]:
@@ -396,3 +327,83 @@ def test_a_trillion_points_are_cut_without_listing_them() -> None:
         assert max(box.size for box in boxes) <= exhaustive.BOX_POINTS
         following = next(exhaustive.unit_boxes(space, unit + 1), None)
         assert ends[-1] == (following.first if following else space.size)
+
+
+# The tests from here on share a Ray of this machine; those above start clusters of their own.
+
+
+@pytest.fixture(scope="module")
+def executors() -> Iterator[Executors]:
+    found = Executors()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def cluster(executors: Executors) -> RayExecutor:
+    found = executors.get("ray", None)
+    assert isinstance(found, RayExecutor)
+    return found
+
+
+@pytest.mark.slow
+def test_studies_that_ask_alike_share_one_ray(executors: Executors) -> None:
+    first = executors.get("ray", None)
+    assert isinstance(first, RayExecutor)
+    assert executors.get("ray", None) is first
+
+
+@pytest.mark.slow
+def test_ray_finds_the_same_front(cluster: RayExecutor, tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path))
+    alone = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    found = run(problem, "exhaustive", cluster, None, lambda *_: None, 0, 0)
+    assert found.executor == "ray"
+    assert found.front == alone.front
+    assert found.tally.rejected == alone.tally.rejected
+
+
+def twice(price: Fact) -> Fact:
+    return replace(price, value=price.value * 2) if isinstance(price.value, float) else price
+
+
+@pytest.mark.slow
+def test_a_worker_keeps_no_problem_of_an_earlier_search(
+    cluster: RayExecutor, tmp_path: Path
+) -> None:
+    """The same study with other prices, on workers that have searched it before."""
+    problem = load(studies.written(tmp_path))
+    prices = problem.prices
+    dearer = {name: twice(price) for name, price in prices.accelerator_usd.items()}
+    other = Problem(
+        problem.study, problem.workload, replace(prices, accelerator_usd=dearer), problem.profiles
+    )
+    alone = [
+        run(each, "exhaustive", None, None, lambda *_: None, 0, 0) for each in (problem, other)
+    ]
+    assert alone[0].front != alone[1].front
+    for each, expected in zip((problem, other), alone, strict=True):
+        found = run(each, "exhaustive", cluster, None, lambda *_: None, 0, 0)
+        assert found.front == expected.front
+
+
+@pytest.mark.slow
+def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
+    cluster: RayExecutor, large: Path, expected: Outcome
+) -> None:
+    killed: list[int] = []
+
+    def kill_a_busy_worker(done: int, whole: int) -> None:
+        busy = [pid for pid in descendants(os.getpid()) if "search_units" in command(pid)]
+        for pid in busy[: 3 - len(killed)] if 0 < done < whole else ():
+            os.kill(pid, signal.SIGSTOP)
+            if "search_units" in command(pid):  # still, so that it is killed at work
+                killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    found = run(load(large), "exhaustive", cluster, None, kill_a_busy_worker, 0, 0)
+    assert len(killed) == 3
+    assert found.front == expected.front
+    assert found.tally.feasible == expected.tally.feasible
+    assert found.repeated_units >= 3
+    assert expected.repeated_units == 0

@@ -129,7 +129,6 @@ def test_a_sampler_proposes_what_is_not_known(continuous: Problem, sampler: str)
     assert len(archive) == 100
 
 
-@pytest.mark.slow
 def test_the_gp_sampler_proposes_what_is_not_known(continuous: Problem) -> None:
     pytest.importorskip("torch", reason="the GP sampler needs torch")
     coded = Coded(continuous)

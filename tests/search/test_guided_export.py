@@ -191,7 +191,6 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.slow
 def test_postgresql(finished: Path, postgres: str) -> None:
     export_run(finished, postgres, only_front=False)
     check(postgres.replace("postgresql:", "postgresql+psycopg:"), finished)

@@ -3,39 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-import pytest
-
+from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.pricing import studies
 
-BUDGET = 600
-DEADLINE_S = 120
-
-
-def started(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "dse", "run", "study.yaml", "--engine", "guided"]
-    return subprocess.Popen(
-        [*command, "--budget", str(BUDGET), "--out", "out", *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+RUN = ("run", "study.yaml", "--engine", "guided", "--budget", "600", "--out", "out")
 
 
 def finished(folder: Path, *options: str) -> str:
-    process = started(folder, *options)
-    said, _ = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0, said
-    return said
+    done = dse(*RUN, *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def kill_after(process: subprocess.Popen[str], log: Path, lines: int) -> None:
@@ -48,23 +31,19 @@ def kill_after(process: subprocess.Popen[str], log: Path, lines: int) -> None:
     process.communicate(timeout=DEADLINE_S)
 
 
-@pytest.mark.slow
 def test_another_front_to_begin_with_is_another_run(tmp_path: Path) -> None:
     studies.written(tmp_path, studies.CONTINUOUS)
     finished(tmp_path)
     (tmp_path / "out").rename(tmp_path / "early")
     options = ("--warm-start", "early")
-    kill_after(started(tmp_path, *options), tmp_path / "out" / "run.log.jsonl", 4)
+    kill_after(start(*RUN, *options, cwd=tmp_path), tmp_path / "out" / "run.log.jsonl", 4)
     early = tmp_path / "early" / "run.json"
     document = json.loads(early.read_text())
     early.write_text(json.dumps({**document, "front": document["front"][1:]}))
-    process = started(tmp_path, *options, "--resume")
-    said, _ = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 2, said
-    assert f"warm start was {len(document['front'])} points" in said
+    line = refused(dse(*RUN, *options, "--resume", cwd=tmp_path))
+    assert f"warm start was {len(document['front'])} points" in line
 
 
-@pytest.mark.slow
 def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for folder in (whole, killed):
@@ -74,7 +53,7 @@ def test_a_killed_run_ends_as_one_that_was_not(tmp_path: Path) -> None:
     log = killed / "out" / "run.log.jsonl"
     options: tuple[str, ...] = ()
     for lines in (3, 6):  # also one that had been resumed
-        kill_after(started(killed, *options), log, lines)
+        kill_after(start(*RUN, *options, cwd=killed), log, lines)
         options = ("--resume",)
     units = log.read_bytes().splitlines(keepends=True)
     assert len(units) >= 6

@@ -138,9 +138,16 @@ def shared(places: Sequence[tuple[int, int]]) -> list[Measurement]:
     ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def four_a_node() -> Profile:
+    return fit(shared([(2, 4), (4, 4), (8, 4), (12, 4), (16, 4)]))
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_several_ranks_a_node_share_its_link_and_meet_inside(algorithm: str) -> None:
-    profile = fit(shared([(2, 4), (4, 4), (8, 4), (12, 4), (16, 4)]))
+def test_several_ranks_a_node_share_its_link_and_meet_inside(
+    four_a_node: Profile, algorithm: str
+) -> None:
+    profile = four_a_node
     assert profile.network[algorithm].ranks_per_node == (4, 4)
     m = np.array(SIZES, dtype=float)
     more, alone = predict(profile, algorithm, 32, m, 4), predict(profile, algorithm, 4, m, 4)

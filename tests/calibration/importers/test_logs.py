@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,19 +17,14 @@ from dse.calibration.importers.logs import check_out, import_logs
 from dse.errors import DseError, StudyError
 from tests.calibration.importers import samples as s
 from tests.calibration.importers.reading import log
-
-
-def dse(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dse", "calibrate", "import", *map(str, words)],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+from tests.commands.command import dse
 
 
 def test_the_command_writes_a_measurement_file_and_says_what_it_found(tmp_path: Path) -> None:
     out = tmp_path / "acme.measurements.json"
     nccl, osu = log(tmp_path, "a.log", s.nccl()), log(tmp_path, "b.out", s.OSU)
-    done = dse(nccl, osu, "--system", "acme", "--link", "hdr-ib", "--out", out)
+    told = ("--system", "acme", "--link", "hdr-ib", "--out", out)
+    done = dse("calibrate", "import", nccl, osu, *told, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (
         "a.log: nccl-tests, nccl; allreduce, 8 ranks on 2 nodes: 4 rows; 0 damaged rows dropped"
@@ -48,7 +41,8 @@ def test_the_command_writes_a_measurement_file_and_says_what_it_found(tmp_path: 
 
 def test_a_failed_command_writes_nothing_and_says_one_line(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    done = dse(log(tmp_path, "x.log", s.OSU_FULL), "--out", out)
+    given = log(tmp_path, "x.log", s.OSU_FULL)
+    done = dse("calibrate", "import", given, "--out", out, cwd=tmp_path)
     assert (done.returncode, done.stdout, out.exists()) == (2, "", False)
     assert done.stderr.count("\n") == 1
     assert "give --ranks N" in done.stderr

@@ -131,7 +131,7 @@ def test_a_runner_of_one_more_row_is_offered_and_measures(
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_gloo_ranks_give_a_profile_that_predicts(tmp_path: Path) -> None:
     options = ["--runner", "torch", "--budget", "12", "--name", "gloo", "--ranks", "2,3"]
-    done = command.dse("calibrate", "run", *options, cwd=tmp_path)
+    done = command.dse_process("calibrate", "run", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     asked = ["--ranks", "3", "--bytes", "64KiB", "--json"]
     told = command.dse("calibrate", "predict", "gloo", *asked, cwd=tmp_path)

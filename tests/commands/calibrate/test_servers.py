@@ -58,7 +58,7 @@ def test_hosts_must_be_enough_and_hold_one_process_each(tmp_path: Path) -> None:
 def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
     over = TRANSPORT[runner]
     asked = ["--ranks", "1,2", "--servers", "1,2", "--budget", "14", "--name", "servers"]
-    done = command.dse("calibrate", "run", "--runner", runner, *asked, cwd=tmp_path)
+    done = command.dse_process("calibrate", "run", "--runner", runner, *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"ps-{over}: median error" in done.stdout
     measured = read_experiment(tmp_path / "calibrations" / "servers.measurements.json")
@@ -94,7 +94,7 @@ def test_real_servers_price_a_study(tmp_path: Path, runner: str) -> None:
 @pytest.mark.slow
 def test_compute_speed_is_measured_and_kept(tmp_path: Path) -> None:
     options = ["--runner", "compute", "--budget", "4", "--name", "speed"]
-    done = command.dse("calibrate", "run", *options, cwd=tmp_path)
+    done = command.dse_process("calibrate", "run", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "cpu fp32:" in done.stdout
     measured = read_experiment(tmp_path / "calibrations" / "speed.measurements.json")
@@ -146,7 +146,7 @@ def test_servers_on_hosts_have_machines_of_their_own(
     (tmp_path / "hosts").write_text("127.0.0.2\n127.0.0.3\n127.0.0.4\n")
     network = ["--link", "here", "--link-bandwidth", "100 Gbps"]
     options = ["--runner", "grpc", "--hostfile", "hosts", *network, "--budget", "8"]
-    done = command.dse("calibrate", "run", *options, "--name", "apart", cwd=tmp_path)
+    done = command.dse_process("calibrate", "run", *options, "--name", "apart", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     measured = read_experiment(tmp_path / "calibrations" / "apart.measurements.json")
     assert {(s.ranks, s.servers, s.nodes) for s in measured.samples} == {(1, 1, 1), (2, 1, 2)}
