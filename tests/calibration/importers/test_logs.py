@@ -95,7 +95,7 @@ def test_no_file_of_another_kind_is_overwritten(tmp_path: Path) -> None:
     check_out(out, [path])
     written = []
     for _ in range(2):
-        assert dse(path, "--out", out).returncode == 0
+        assert dse("calibrate", "import", path, "--out", out, cwd=tmp_path).returncode == 0
         written.append(out.read_bytes())
     assert written[0] == written[1]
 
@@ -154,12 +154,13 @@ def test_what_is_said_in_vain_is_noted(tmp_path: Path) -> None:
 
 def test_a_link_that_is_no_fabric_is_kept_and_said(tmp_path: Path) -> None:
     path, out = log(tmp_path, "a.log", s.nccl()), tmp_path / "out.json"
-    done = dse(path, "--out", out, "--link", "hdr-ib")
+    told = ("calibrate", "import", path, "--out", out, "--link")
+    done = dse(*told, "hdr-ib", cwd=tmp_path)
     assert (
         "--link hdr-ib: the catalogue has no fabric of this name; the name is kept" in done.stdout
     )
     assert {x.link for x in read_experiment(out).samples} == {"hdr-ib"}
-    assert "no fabric" not in dse(path, "--out", out, "--link", "ib-hdr").stdout
+    assert "no fabric" not in dse(*told, "ib-hdr", cwd=tmp_path).stdout
 
 
 def test_an_assumed_number_of_nodes_stays_with_the_profile(tmp_path: Path) -> None:
