@@ -117,7 +117,7 @@ class Evidence(Protocol):
         ...
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
-        """What of a single point was not measured, and what was: '128 ranks; measured 2-8' ..."""
+        """What of a single point was not measured, and what was: '128 ranks (measured: 2-8)' ..."""
         ...
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
@@ -257,7 +257,7 @@ class BetweenNodes(Checked):
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Several nodes, elements, sizes, ranks, ranks per node, and a link as fast."""
-        yield _kind(_several(layout), lambda: "one node; measured between nodes")
+        yield _kind(_several(layout), lambda: "one node (measured: several)")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.profile.message_bytes)
         yield _ranks(layout, self.profile, self.profile.ranks[1])
@@ -267,7 +267,7 @@ class BetweenNodes(Checked):
             octaves_outside(local, (few, most)),
             np.asarray(False),
             lambda: (
-                f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)} between nodes"
+                f"{_many(local, 'rank')} per node (measured: {span_text(few, most)} between nodes)"
             ),
         )
         yield _speed(self.software, layout, self.fit.link_bytes_per_s)
@@ -308,7 +308,7 @@ class OfLibraryChoice(Checked):
         yield Check(
             octaves_outside(local, (few, most)),
             np.asarray(False),
-            lambda: f"{_one(local):,.0f} ranks per node; measured {span_text(few, most)}",
+            lambda: f"{_many(local, 'rank')} per node (measured: {span_text(few, most)})",
         )
         yield from self._besides_layout(gradients, layout)
 
@@ -327,7 +327,7 @@ class OfLibraryChoice(Checked):
         )
         yield _kind(
             hosts | layout.has_device(self.profile.device),
-            lambda: f"another accelerator; measured on {self.profile.device}",
+            lambda: f"another accelerator (measured: {self.profile.device})",
         )
 
     def _link(self, layout: Surroundings) -> Check:
@@ -348,8 +348,8 @@ class OfLibraryChoice(Checked):
         here = measured / _one(self.aggregation.slower(layout))
         name = layout.link_name
         return (
-            f"another link: {_gbps(here)} Gbps a node{f' ({name})' * bool(name)}; "
-            f"measured {_gbps(measured)} Gbps a node ({link})"
+            f"another link: {_gbps(here)} Gbps per node{f', {name}' * bool(name)} "
+            f"(measured: {_gbps(measured)} Gbps per node, {link})"
         )
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
@@ -381,26 +381,26 @@ class OfServers(Checked):
         One node needs no server: only its own sum is paid, which was not measured.
         """
         several = _several(layout)
-        yield _kind(several, lambda: "one node, which needs no server; measured with servers")
+        yield _kind(several, lambda: "one node, which needs no server (measured: several nodes)")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.fit.message_bytes)
-        yield _count("workers", _nodes_of(layout), self.fit.workers)
-        yield _count("servers", np.where(several, layout.servers, 1), self.fit.servers)
+        yield _count("worker", _nodes_of(layout), self.fit.workers)
+        yield _count("server", np.where(several, layout.servers, 1), self.fit.servers)
         shared = self.fit.cores
         together = f"all processes on one machine of {shared or 0:g} cores"
         yield _kind(
             ~several | (shared is None),
-            lambda: f"a machine for every worker and server; measured {together}",
+            lambda: f"a machine for every worker and server (measured: {together})",
         )
         yield _kind(
             ~several | ~layout.colocated,
-            lambda: "servers on the workers' machines; measured beside them",
+            lambda: "servers on the workers' machines (measured: on their own)",
         )
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         yield Check(
             octaves_outside(local, (1, 1)),
             np.asarray(False),
-            lambda: f"{_one(local):,.0f} accelerators a worker; measured 1",
+            lambda: f"{_many(local, 'accelerator')} per worker (measured: 1)",
         )
         yield _speed(self.software, layout, self.fit.link_bytes_per_s)
 
@@ -572,7 +572,7 @@ def _elements(gradients: Gradients, profile: Profile) -> Check:
     small = float(gradients.message_bytes.min(initial=np.inf)) < SMALL_BYTES
     matters = profile.gamma_s_per_byte > 0 or small
     octaves = abs(np.log2(width / MEASURED_ELEMENT_BYTES)) if matters else 0.0
-    what = f"gradients of {width:g} bytes an element; measured {MEASURED_ELEMENT_BYTES}"
+    what = f"gradients of {width:g} bytes per element (measured: {MEASURED_ELEMENT_BYTES})"
     return Check(np.asarray(octaves), np.asarray(False), lambda: what)
 
 
@@ -583,7 +583,7 @@ def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
 
     def text() -> str:
         ends = dict.fromkeys(size_text(size) for size in (min(sizes), max(sizes)))
-        return f"messages of {' to '.join(ends)}; measured {size_text(low)} to {size_text(high)}"
+        return f"messages of {' to '.join(ends)} (measured: {size_text(low)} to {size_text(high)})"
 
     return Check(octaves_outside(np.array(sizes), limits).max(), np.asarray(False), text)
 
@@ -594,7 +594,7 @@ def _nodes(layout: Surroundings, most: int) -> Check:
     return Check(
         octaves_outside(nodes, (1, most)) if most > 1 else np.zeros(()),
         np.asarray((nodes > 1) & (most <= 1)),
-        lambda: f"{_one(nodes):,.0f} nodes; measured {span_text(1, most)}",
+        lambda: f"{_many(nodes, 'node')} (measured: {span_text(1, most)})",
     )
 
 
@@ -604,7 +604,7 @@ def _ranks(layout: Surroundings, profile: Profile, many: int) -> Check:
     return Check(
         octaves_outside(layout.gpus, (few, many)),
         np.asarray(False),
-        lambda: f"{_one(layout.gpus):,.0f} ranks; measured {span_text(few, many)}{own_core}",
+        lambda: f"{_many(layout.gpus, 'rank')} (measured: {span_text(few, many)}{own_core})",
     )
 
 
@@ -613,7 +613,7 @@ def _count(what: str, counts: Array, limits: tuple[int, int]) -> Check:
     return Check(
         octaves_outside(counts, limits),
         np.asarray(False),
-        lambda: f"{_one(counts):,.0f} {what}; measured {span_text(few, many)}",
+        lambda: f"{_many(counts, what)} (measured: {span_text(few, many)})",
     )
 
 
@@ -626,12 +626,17 @@ def _speed(software: Software, layout: Layout, limits: tuple[float, float]) -> C
     return Check(
         np.where(several & known, octaves_of_speed(speed, limits), 0.0),
         several & ~known,
-        lambda: f"{_link_of(_one(speed))}; measured {_span_gbps(slow, fast)}",
+        lambda: f"{_link_of(_one(speed))} (measured: {_span_gbps(slow, fast)})",
     )
 
 
 def _one(values: Array) -> float:
     return float(np.ravel(values)[0])
+
+
+def _many(counts: Array, what: str) -> str:
+    count = _one(counts)
+    return f"{count:,.0f} {what}{'s' * (count != 1)}"
 
 
 def _gbps(bytes_per_s: float) -> str:

@@ -53,27 +53,27 @@ def test_every_reason_is_told(tmp_path: Path) -> None:
     assert reasons(problem, gpus=8, inter_node="200gbe") == []
     assert reasons(problem, gpus=1) == []
     assert (
-        "another link: 100 Gbps a node (100gbe); measured 200 Gbps a node"
+        "another link: 100 Gbps per node, 100gbe (measured: 200 Gbps per node"
         in (reasons(problem, gpus=8, inter_node="100gbe")[0])
     )
     assert reasons(problem, gpus=8, inter_node="200gbe", accelerator="p100-sxm2-16gb") == [
-        "another accelerator; measured on a100"
+        "another accelerator (measured: a100)"
     ]
     assert reasons(problem, gpus=8, inter_node="200gbe", gpus_per_node=2) == [
-        "2 ranks per node; measured 4"
+        "2 ranks per node (measured: 4)"
     ]
     half = {"gpus": 8, "inter_node": "200gbe", "precision": "fp16"}
-    width = "gradients of 2 bytes an element; measured 4"
+    width = "gradients of 2 bytes per element (measured: 4)"
     assert reasons(problem, **half) == []  # a byte is a byte,
     assert reasons(problem, **half, bucket=32768.0) == [width]  # unless messages are small,
     by_host = problem_of(tmp_path, replace(known, gamma_s_per_byte=1e-10))
     assert reasons(by_host, **half) == [width]  # or the host adds the elements
     many = reasons(problem, gpus=128, inter_node="200gbe")
-    assert "128 ranks; measured 8-32" in many
-    assert any(reason.startswith("32 nodes; measured 1-") for reason in many)
+    assert "128 ranks (measured: 8-32)" in many
+    assert any(reason.startswith("32 nodes (measured: 1-") for reason in many)
     short = replace(known, message_bytes=(1024.0, 65536.0))
     (size,) = reasons(problem_of(tmp_path, short), gpus=8, inter_node="200gbe")
-    assert size.endswith("; measured 1 KiB to 64 KiB")
+    assert size.endswith(" (measured: 1 KiB to 64 KiB)")
     assert reasons(problem, aggregation="ring-nccl") == [
         "no profile of this study has measured ring over nccl"
     ]
@@ -145,11 +145,14 @@ def test_intervals_come_from_the_profiles_own_spread(
         ({}, None),
         ({"gpus": 8, "ps_servers": 2}, None),
         ({"gpus": 1}, None),
-        ({"gpus": 16}, "16 workers; measured 1-8"),
-        ({"gpus": 8, "gpus_per_node": 4}, "4 accelerators a worker; measured 1"),
-        ({"ps_placement": "colocated"}, "servers on the workers' machines; measured beside them"),
+        ({"gpus": 16}, "16 workers (measured: 1-8)"),
+        ({"gpus": 8, "gpus_per_node": 4}, "4 accelerators per worker (measured: 1)"),
+        (
+            {"ps_placement": "colocated"},
+            "servers on the workers' machines (measured: on their own)",
+        ),
         ({"bucket": 2.0**31}, None),
-        ({"precision": "fp16"}, "gradients of 2 bytes an element; measured 4"),
+        ({"precision": "fp16"}, "gradients of 2 bytes per element (measured: 4)"),
         ({"aggregation": "ps-mpi"}, "no profile of this study has measured ps over mpi"),
         ({"aggregation": "ring-mpi"}, "no profile of this study has measured ring over mpi"),
     ],
@@ -165,12 +168,12 @@ def test_what_differs_from_the_measured_is_named(
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"servers": (2, 4)}, "1 servers; measured 2-4"),
-        ({"message_bytes": (4.0, 2.0**20)}, "measured 4 B to 1 MiB"),
-        ({"link_bytes_per_s": (5e9, 5e9)}, "a link of 10 Gbps; measured 40 Gbps"),
+        ({"servers": (2, 4)}, "1 server (measured: 2-4)"),
+        ({"message_bytes": (4.0, 2.0**20)}, "(measured: 4 B to 1 MiB)"),
+        ({"link_bytes_per_s": (5e9, 5e9)}, "a link of 10 Gbps (measured: 40 Gbps)"),
         (
             {"link_bytes_per_s": (0.0, 0.0)},
-            "measured one whose speed is not known",
+            "(measured: one whose speed is not known)",
         ),
     ],
 )
@@ -278,7 +281,7 @@ def test_one_node_is_unlike_several(tmp_path: Path) -> None:
     """What was measured between nodes says little of one, whatever the network that it has."""
     problem = between(tmp_path)
     told = reasons(problem, **ONE_NODE)
-    assert told[0] == "one node; measured between nodes"
+    assert told[0] == "one node (measured: several)"
     assert not any("a link of" in reason for reason in told)
     points = problem.points_at(priced.point(problem, **ONE_NODE))
     assert np.max(points.grade()) == Grade.FAR
@@ -307,24 +310,24 @@ def test_one_node_rests_on_what_was_measured_there(tmp_path: Path) -> None:
     assert len(ring.evidence.profiles) == 1
     assert reasons(problem, **ONE_NODE) == []
     assert spread(problem, **ONE_NODE) == pytest.approx(held_out_spread(0.02, 0.05))
-    assert reasons(problem, **SEVERAL) == ["a link of 10 Gbps; measured 80 Gbps"]
+    assert reasons(problem, **SEVERAL) == ["a link of 10 Gbps (measured: 80 Gbps)"]
     slower = np.log2(80 / 10 / SAME_SPEED)
     wide = np.hypot(held_out_spread(0.1, 0.3), PER_OCTAVE * slower)
     assert spread(problem, **SEVERAL) == pytest.approx(wide)
 
 
 def test_every_distance_that_is_told_widens(served: Problem) -> None:
-    """Four accelerators a worker are two doublings from the one that was measured."""
+    """Four accelerators per worker are two doublings from the one that was measured."""
     many = {"gpus": 16, "gpus_per_node": 4, "inter_node": "10gbe"}
-    assert reasons(served, **many) == ["4 accelerators a worker; measured 1"]
+    assert reasons(served, **many) == ["4 accelerators per worker (measured: 1)"]
     narrow = spread(served, gpus=8, gpus_per_node=1, inter_node="10gbe")
     assert spread(served, **many) == pytest.approx(np.hypot(narrow, 2 * PER_OCTAVE))
 
 
 def test_one_node_needs_no_server(served: Problem) -> None:
     told = reasons(served, gpus=4, gpus_per_node=4)
-    assert told[0] == "one node, which needs no server; measured with servers"
-    assert told[1:] == ["4 accelerators a worker; measured 1"]
+    assert told[0] == "one node, which needs no server (measured: several nodes)"
+    assert told[1:] == ["4 accelerators per worker (measured: 1)"]
 
 
 ALONE = """\

@@ -42,8 +42,8 @@ def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     done = dse("explain", "study.yaml", *at, cwd=calibrated)
     assert done.returncode == 0, done.stderr
     after = done.stdout.partition("calibration      far outside the measured range:\n")[2]
-    assert "4 nodes; measured 1" in after
-    assert "16 ranks; measured 2-" in after
+    assert "4 nodes (measured: 1)" in after
+    assert "16 ranks (measured: 2-" in after
     point = json.loads(dse("explain", "study.yaml", *at, "--json", cwd=calibrated).stdout)
     assert all(f"                 {reason}\n" in after for reason in point["why_outside"])
     inside = json.loads(dse("explain", "study.yaml", "--set", "gpus=1", "--json", cwd=calibrated)
