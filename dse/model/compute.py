@@ -89,7 +89,7 @@ class CellOfPoints:
     """
 
     def __init__(self, which: NDArray[np.intp], cells: int) -> None:
-        self.which = which
+        self.which, self.cells = which, cells
         in_order = bool(np.all(which[1:] >= which[:-1]))
         self._counts = np.bincount(which, minlength=cells) if in_order else None
 
@@ -109,6 +109,18 @@ class SpreadTimes:
 
     def __getitem__(self, layer: Any) -> Array:
         return self.points.spread(self.few[layer])
+
+    def part(self, where: slice) -> SpreadTimes:
+        """Those of some of the points."""
+        return SpreadTimes(self.few, CellOfPoints(self.points.which[where], self.points.cells))
+
+
+def part_of(times: LayerTimes, where: slice, count: int) -> LayerTimes:
+    """Times of some of ``count`` points, from those of all."""
+    if isinstance(times, SpreadTimes):
+        return times.part(where)
+    every = np.asarray(times)
+    return np.broadcast_to(every, (len(every), count))[:, where]
 
 
 def spread(passes: Compute, shape: tuple[int, ...], points: CellOfPoints) -> Compute:

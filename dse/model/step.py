@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dse.model import arrays
 from dse.model.aggregation.base import Aggregation, Gradients, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
@@ -23,7 +21,7 @@ class Work(Protocol):
     batch: samples per accelerator. state_bytes: optimizer state per parameter. passes, loading_s,
     update_s: both passes, the input and the weight update, see :mod:`dse.model.compute`. overlap:
     what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
-    speed what the transport reaches.
+    speed what the transport reaches. summed: when the gradients are, by the aggregation.
     """
 
     @property
@@ -52,6 +50,7 @@ class Work(Protocol):
     def overlap(self) -> str: ...
     @property
     def link_efficiency(self) -> float: ...
+    def summed(self) -> Summed: ...
 
 
 @dataclass(frozen=True)
@@ -80,14 +79,6 @@ class StepTime:
         """Aggregation that the backward pass does not hide."""
         rest = self.compute_s + self.optimizer_s + self.stalled_s
         return np.maximum(self.step_s - rest, 0.0)
-
-
-def in_a_row(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
-    """The steps of points that follow one another, as many of each: shape (sum of counts,)."""
-    return StepTime(*(
-        arrays.in_a_row([getattr(one, term.name) for one in steps], counts)
-        for term in fields(StepTime)
-    ))  # fmt: skip
 
 
 class StepModel(Protocol):
@@ -126,8 +117,7 @@ class OverlappedStep:
 
     def step_time(self, work: Work) -> StepTime:
         """See :class:`StepModel`."""
-        done_s = work.passes.layer_done_s
-        return _step(work, work.aggregation.summed(work.gradients, done_s, work.layout))
+        return _step(work, work.summed())
 
     def without_communication(self, work: Work) -> StepTime:
         """See :class:`StepModel`. T enters by sums and maxima, which do not fall where one of their
@@ -140,7 +130,7 @@ class OverlappedStep:
 
 
 def _step(work: Work, summed: Summed) -> StepTime:
-    if work.gradients.overlapped:
+    if work.overlap != "none":
         return ended(work.passes, *summed, work.loading_s, work.update_s)
     return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s)
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from dse.calibration.spread import SAME_SPEED
 from dse.catalog import PriceList
 from dse.model import compute, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count
-from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients
+from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
@@ -526,6 +526,10 @@ class Points:
         """Of the weights."""
         return self._computing[2]
 
+    def summed(self) -> Summed:
+        """When the gradients are, by the aggregation."""
+        return self.aggregation.summed(self.gradients, self.passes.layer_done_s, self.layout)
+
     def step_time(self) -> step.StepTime:
         """By the step model of the study."""
         return self.problem.step_model.step_time(self)
@@ -644,7 +648,7 @@ class Points:
 
 
 class SeveralBuckets(Points):
-    """Points of one structure but for the size of their buckets, which only their steps depend on.
+    """Points of one structure but for the size of their buckets, which only the sums depend on.
 
     alike: all of them, shape (points,). parts: those of each size, in the same order; counts: how
     many.
@@ -659,9 +663,17 @@ class SeveralBuckets(Points):
         """(points,)."""
         return np.repeat([part.bucket_bytes for part in self.parts], self.counts)
 
-    def step_time(self) -> step.StepTime:
+    def summed(self) -> Summed:
         """Every part by its own buckets."""
-        return step.in_a_row([part.step_time() for part in self.parts], self.counts)
+        ends = [0, *accumulate(self.counts)]
+        done_s = self.passes.layer_done_s
+        sums = [
+            part.aggregation.summed(
+                part.gradients, compute.part_of(done_s, slice(*where), ends[-1]), part.layout
+            )
+            for part, where in zip(self.parts, pairwise(ends), strict=True)
+        ]
+        return Summed(*(in_a_row(seconds, self.counts) for seconds in zip(*sums, strict=True)))
 
     def grade(self) -> NDArray[np.int64]:
         """Likewise."""

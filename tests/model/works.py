@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model import compute, overlap
-from dse.model.aggregation.base import Aggregation, Cluster, Gradients
+from dse.model.aggregation.base import Aggregation, Cluster, Gradients, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
 from dse.model.precision import Precision
@@ -68,3 +68,7 @@ class Given:
             self.layers.params, self.precision.gradient_bytes, self.bucket_bytes,
             self.overlap != "none",
         )  # fmt: skip
+
+    def summed(self) -> Summed:
+        """By the aggregation."""
+        return self.aggregation.summed(self.gradients, self.passes.layer_done_s, self.layout)

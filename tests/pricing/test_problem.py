@@ -78,3 +78,19 @@ def test_overlap_is_none_unless_the_study_says_otherwise(tmp_path: Path) -> None
     assert axis.labels == ("none",)
     with pytest.raises(StudyError, match="model pai has no 'bucketed'"):
         Study(problem).price([{"overlap": "bucketed"}])
+
+
+def test_scattered_points_come_by_structure(tmp_path: Path) -> None:
+    """Sizes of buckets share a structure, unless another axis depends on them."""
+    together = load(studies.written(tmp_path))
+    every = [together.space.point(at) for at in range(0, together.space.size, 7)]
+    found = together.rows(every)
+    structures = {(values["precision"], str(values["aggregation"])) for values in every}
+    assert len(found) == len(structures)
+    assert sorted(np.concatenate([where for where, _ in found])) == list(range(len(every)))
+    for where, priced in found:
+        sizes = np.broadcast_to(priced["bucket"], where.shape)
+        assert sizes.tolist() == [every[at]["bucket"] for at in where]
+    text = studies.SMALL.replace("{aggregation: ps-grpc}", "{bucket: 4 MiB}")
+    apart = load(studies.written(tmp_path, text))
+    assert len(apart.rows(every)) == 2 * len(structures)
