@@ -1,7 +1,7 @@
-"""Values of an axis -> the model's numbers: one table of attributes per axis, built once.
+"""Attributes of accelerators, nodes and networks by axis value: one table per axis, built once.
 
-A table has one row per value of the axis; the model is handed the rows it needs in the shape the
-search wants them in.
+A table has one row per value of the axis; :mod:`.point_arrays` takes from it the rows of its
+points.
 """
 
 from __future__ import annotations

@@ -23,16 +23,6 @@ class Interval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Costs:
-    """Dollars, dollars an hour and watts; None is unknown."""
-
-    capital: float | None
-    hourly: float | None
-    tco: float | None
-    power: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class StepTerms:
     """Seconds of a step by the calibrated model; they sum to it."""
 
@@ -90,10 +80,10 @@ class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
     config: axis -> label, '' where it does not apply. numbers: the exact values of continuous axes.
-    objectives: quantity -> value. evidence: what stands behind the price of its communication, a
-    key of :data:`dse.report.words.EVIDENCE`. immaterial: axes that change nothing of it. servers:
-    parameter servers, where they sum. ties: points exactly as good, of which some are listed in
-    ``tied``. None is unknown, or does not apply.
+    objectives, costs: quantity -> value. evidence: what stands behind the price of its
+    communication, a key of :data:`dse.report.words.EVIDENCE`. immaterial: axes that change nothing
+    of it. servers: parameter servers, where they sum. ties: points exactly as good, of which some
+    are listed in ``tied``. None is unknown, or does not apply.
     """
 
     config: Mapping[str, str]
@@ -105,7 +95,7 @@ class Point:
     evidence: str = ""
     why_outside: tuple[str, ...] = ()
     interval: Interval | None
-    costs: Costs
+    costs: Mapping[str, float | None]
     gpus: int
     nodes: int
     global_batch: int
@@ -129,7 +119,7 @@ class Point:
         if name in self.objectives:
             return self.objectives[name]
         known: dict[str, float | None] = {
-            **vars(self.costs),
+            **self.costs,
             "throughput": self.throughput_samples_per_s,
             "step": self.step_s,
             "gpus": self.gpus,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dse.report import approaches, words
 from dse.report.design_point import Explained
+from dse.study.quantities import COSTS
 
 _TERMS = {
     "forward_s": "forward pass",
@@ -21,7 +22,6 @@ _CLOSED = {
     "ethernet_s": "T_w over Ethernet",
     "nvlink_s": "T_w over NVLink",
 }
-_COSTS = {"capital": "USD", "hourly": "USD/hour", "tco": "USD/hour", "power": "W"}
 _MS = 1e3
 _SERVERS, ONE_SERVER = "ps_servers", 1
 _SECONDS_FROM = 10.0  # a step of so long is told in seconds
@@ -62,10 +62,9 @@ def lines(point: Explained) -> list[str]:
         low, high = point.interval.speedup
         speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
     out.append(speedup)
-    costs = vars(point.costs)
-    for name, unit in _COSTS.items():
-        cost = costs[name]
-        out.append(f"{name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
+    for row in COSTS:
+        cost, unit = point.costs.get(row.name), row.phrase.unit if row.phrase else ""
+        out.append(f"{row.name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
     slack = point.memory_slack_bytes
     out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
     out.append(f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}")

@@ -20,7 +20,6 @@ from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.report.design_point import (
     ApproachTerms,
-    Costs,
     Explained,
     Fusion,
     Interval,
@@ -37,6 +36,7 @@ from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
+from dse.study.quantities import COSTS
 
 
 def describe(
@@ -58,12 +58,7 @@ def describe(
         evidence=_evidence(points, _scalar(step.comm_s)),
         why_outside=tuple(outside),
         interval=_interval(problem, values),
-        costs=Costs(
-            capital=_scalar(evaluation["capital"]),
-            hourly=_scalar(evaluation["hourly"]),
-            tco=_scalar(evaluation["tco"]),
-            power=_scalar(evaluation["power"]),
-        ),
+        costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
         gpus=int(np.ravel(evaluation.gpus)[0]),
         nodes=int(np.ravel(evaluation["nodes"])[0]),
         global_batch=int(np.ravel(evaluation["global_batch"])[0]),

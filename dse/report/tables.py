@@ -171,7 +171,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     targets = [document.objectives.named(sense) for sense in senses]
     nodes = f"{words.count(p.nodes)} {'node' if p.nodes == 1 else 'nodes'}"
     others = {words.objective(document, name): value
-              for name, value in vars(p.costs).items() if name not in targets}  # fmt: skip
+              for name, value in p.costs.items() if name not in targets}  # fmt: skip
     return {
         "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
         **{

@@ -153,6 +153,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
     )
 })  # fmt: skip
 
+# What a cluster costs, whatever runs on it: shown of every point, also where nobody aims at it.
+COSTS = tuple(row for row in QUANTITIES.values() if row.facts and not row.needs_target)
 BUILTINS = {"fits_memory": "the state of training fits the memory of an accelerator"}
 
 

@@ -54,7 +54,9 @@ def test_objectives_are_keys_of_their_point() -> None:
     run = document()
     best = plain(run)["recommended"]
     assert "objectives" not in best
-    assert best["capital"] == run.recommended.quantity("capital") == run.recommended.costs.capital
+    assert (
+        best["capital"] == run.recommended.quantity("capital") == run.recommended.costs["capital"]
+    )
     keys = list(best)
     assert keys[2:7] == [*run.recommended.objectives, "throughput_samples_per_s"][:5]
     assert run.recommended.quantity("throughput") == best["throughput_samples_per_s"]
