@@ -300,6 +300,8 @@ class OfLibraryChoice(Checked):
         """Nodes, ranks, ranks per node; elements, sizes, links and device."""
         profile, auto = self.profile, self.profile.auto
         assert auto is not None
+        priced = self.aggregation.priced(layout)
+        yield _kind(priced | _several(layout), lambda: "one node (measured: several)")
         yield _nodes(layout, profile.max_nodes)
         yield _ranks(layout, profile, profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
@@ -338,7 +340,7 @@ class OfLibraryChoice(Checked):
             return _kind(~several, lambda: self._other_link(layout))
         speed = measured / self.aggregation.slower(layout)
         octaves = np.where(several, octaves_of_speed(speed, (measured, measured)), 0.0)
-        unlike = several & ~layout.has_link(self.profile.link)
+        unlike = several & ~(layout.has_link(self.profile.link) & np.isfinite(speed))
         return Check(octaves, np.asarray(unlike), lambda: self._other_link(layout))
 
     def _other_link(self, layout: Surroundings) -> str:
@@ -346,6 +348,8 @@ class OfLibraryChoice(Checked):
         if measured is None:
             return f"the speed of the link that was measured ({link}) is not known"
         here = measured / _one(self.aggregation.slower(layout))
+        if not np.isfinite(here):
+            return "a link whose speed is not known"
         name = layout.link_name
         return (
             f"another link: {_gbps(here)} Gbps per node{f', {name}' * bool(name)} "
@@ -622,10 +626,9 @@ def _speed(software: Software, layout: Layout, limits: tuple[float, float]) -> C
     known, here or of what was measured."""
     slow, fast = limits
     several, speed = _several(layout), 1.0 / software.network(layout).wire_s_per_byte()
-    known = np.isfinite(speed) & (fast > 0)
     return Check(
-        np.where(several & known, octaves_of_speed(speed, limits), 0.0),
-        several & ~known,
+        np.where(several, octaves_of_speed(speed, limits), 0.0),
+        several & ~(np.isfinite(speed) & (fast > 0)),
         lambda: f"{_link_of(_one(speed))} (measured: {_span_gbps(slow, fast)})",
     )
 

@@ -110,12 +110,14 @@ def _points(
     ranks_per_node: ArrayLike,
     link_bytes_per_s: ArrayLike,
 ) -> tuple[_Points, Mask]:
-    """What is asked, and whether so many ranks, bytes and nodes were measured."""
+    """What is asked, and whether so many ranks, bytes and nodes were measured; one rank costs
+    nothing, wherever it is."""
     given = (ranks, ranks_per_node, message_bytes, link_bytes_per_s)
     n, g, m, speed = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given))
     points = _Points(n, g, m, speed, octaves_outside(n, profile.ranks),
                      octaves_outside(m, profile.message_bytes))  # fmt: skip
-    return points, (points.octaves == 0) & (node_count(n, g) <= profile.max_nodes)
+    measured = (points.octaves == 0) & (node_count(n, g) <= profile.max_nodes)
+    return points, measured | (n <= 1)
 
 
 def _of_choice(
@@ -159,7 +161,7 @@ def _of_choice(
     several = node_count(at.ranks, at.ranks_per_node) > 1
     limits = (measured or 0.0, measured or 0.0)
     off = octaves_of_speed(at.link_bytes_per_s, limits) * several
-    in_range = in_range & covered & (off == 0)
+    in_range = in_range & (covered & (off == 0) | (at.ranks <= 1))
     at = at._replace(octaves_rest=at.octaves_rest + off)
     seconds, low, high = _chosen_interval(profile.auto, at, slower)
     # A smaller message than measured costs no more than the smallest one.
@@ -304,4 +306,4 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
     of_draws = np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)
     unlike = algorithm not in profile.measured_algorithms
     spread = np.hypot(of_draws, fit.log_spread(at.octaves, unlike))
-    return _with_spread(seconds, spread, in_range & (not unlike))
+    return _with_spread(seconds, spread, in_range & ((not unlike) | (n <= 1)))

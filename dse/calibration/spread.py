@@ -53,12 +53,12 @@ def widened(unlike: bool | Mask) -> Array:
 
 
 def octaves_of_speed(bytes_per_s: ArrayLike, limits: tuple[float, float]) -> Array:
-    """Doublings that a link is slower or faster than those measured; links that differ by less
-    than SAME_SPEED are equal. limits: (0, 0) where no speed was measured."""
-    slow, fast = limits
-    if fast <= 0:
+    """Doublings that a link is slower or faster than those measured; none where it differs by less
+    than SAME_SPEED, or where either is not known. limits: (0, 0) where no speed was measured."""
+    if limits[1] <= 0:
         return np.zeros(np.shape(bytes_per_s))
-    return octaves_outside(bytes_per_s, (slow / SAME_SPEED, fast * SAME_SPEED))
+    octaves = octaves_outside(bytes_per_s, limits)
+    return np.where(octaves > np.log2(SAME_SPEED), octaves, 0.0)
 
 
 def octaves_outside(value: ArrayLike, limits: tuple[float, float]) -> Array:

@@ -93,7 +93,7 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
     assert all(s.verified and s.run == 1 and s.nodes == 1 for s in found.samples)
     assert "one start of 4 ranks by mpirun" in found.notes[0]
     lines = done.stdout.splitlines()
-    assert lines.count("measuring allreduce over MPI on the 4 ranks of mpirun for 6 s") == 1
+    assert lines.count("measuring allreduce over MPI on the 4 ranks that mpirun started for 6 s") == 1
     assert lines.count("  2/3 4 of 4 ranks") == 1
     if done.returncode == 0:  # on a busy machine the budget may hold too little to fit
         assert lines[-1] == f"wrote {tmp_path}/here.yaml"
@@ -116,7 +116,7 @@ def test_under_mpirun_the_runner_that_is_named_measures(
     done = under_mpirun(*asked, ranks=3)
     found = read_experiment(tmp_path / "here.measurements.json")
     assert {s.transport for s in found.samples} <= {"gloo", "nccl"}
-    begun = "measuring allreduce over gloo or NCCL on the 3 ranks of mpirun for 10 s"
+    begun = "measuring allreduce over gloo or NCCL on the 3 ranks that mpirun started for 10 s"
     assert done.stdout.splitlines().count(begun) == 1
 
 
