@@ -22,7 +22,7 @@ from tests.pricing.studies import LARGE, written
 from tests.processes import command, disturbed, stopped, text, until
 
 REASON = unavailable()
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASON), reason=REASON)]
+pytestmark = [pytest.mark.slow, pytest.mark.nodes, pytest.mark.skipif(bool(REASON), reason=REASON)]
 
 LOG = "run.log.jsonl"
 RATE_BYTES_PER_S = 125e6

@@ -1,4 +1,4 @@
-"""``make test`` runs two processes of pytest: it fails where either does, and shows both."""
+"""``make test`` runs three processes of pytest: it fails where any does, and shows all."""
 
 from __future__ import annotations
 

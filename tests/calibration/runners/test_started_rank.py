@@ -93,7 +93,9 @@ def test_under_mpirun_the_ranks_there_are_do_the_measuring(tmp_path: Path) -> No
     assert all(s.verified and s.run == 1 and s.nodes == 1 for s in found.samples)
     assert "one start of 4 ranks by mpirun" in found.notes[0]
     lines = done.stdout.splitlines()
-    assert lines.count("measuring allreduce over MPI on the 4 ranks that mpirun started for 6 s") == 1
+    assert (
+        lines.count("measuring allreduce over MPI on the 4 ranks that mpirun started for 6 s") == 1
+    )
     assert lines.count("  2/3 4 of 4 ranks") == 1
     if done.returncode == 0:  # on a busy machine the budget may hold too little to fit
         assert lines[-1] == f"wrote {tmp_path}/here.yaml"
