@@ -13,7 +13,7 @@ from dse.calibration import Profile
 from dse.calibration.evidence import Grade, Unmeasured
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Fit
-from dse.calibration.spread import NORMAL_90, PER_OCTAVE, SAME_SPEED, held_out_spread
+from dse.calibration.spread import NORMAL_90, PER_OCTAVE, held_out_spread
 from dse.pricing import uncertainty
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -311,9 +311,29 @@ def test_one_node_rests_on_what_was_measured_there(tmp_path: Path) -> None:
     assert reasons(problem, **ONE_NODE) == []
     assert spread(problem, **ONE_NODE) == pytest.approx(held_out_spread(0.02, 0.05))
     assert reasons(problem, **SEVERAL) == ["a link of 10 Gbps (measured: 80 Gbps)"]
-    slower = np.log2(80 / 10 / SAME_SPEED)
+    slower = np.log2(80 / 10)
     wide = np.hypot(held_out_spread(0.1, 0.3), PER_OCTAVE * slower)
     assert spread(problem, **SEVERAL) == pytest.approx(wide)
+
+
+def test_a_layout_that_the_choice_has_no_price_for_is_far(tmp_path: Path) -> None:
+    """Between nodes alone a library was measured: nothing is known of one node."""
+    part = library_profiles.part(library_profiles.SEVERAL_NODES)
+    found = library_profiles.theirs(auto=part, ranks=(8, 32))
+    problem = problem_of(tmp_path, found, studies.LIBRARY_CHOICE)
+    points = problem.points_at(priced.point(problem, gpus=4, gpus_per_node=4))
+    assert not np.any(points.aggregation.priced(points))
+    assert np.max(points.grade()) == Grade.FAR
+    assert points.why_outside()[0] == "one node (measured: several)"
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "auto"])
+def test_one_rank_is_inside_wherever_it_is(algorithm: str) -> None:
+    """It sends nothing, in a study and in a prediction."""
+    profiles = {"ring": library_profiles.between_nodes(), "auto": library_profiles.theirs()}
+    found = predict(profiles[algorithm], algorithm, 1, 2.0**20)
+    assert found.seconds == 0
+    assert found.in_range
 
 
 def test_every_distance_that_is_told_widens(served: Problem) -> None:

@@ -11,6 +11,7 @@ from dse.calibration.spread import (
     PER_OCTAVE,
     held_out_spread,
     log_spread,
+    octaves_of_speed,
     octaves_outside,
 )
 
@@ -38,3 +39,12 @@ def test_every_doubling_beyond_what_was_measured_widens() -> None:
 )
 def test_doublings_are_counted_from_the_nearest_end(value: float, octaves: float) -> None:
     assert octaves_outside(value, (2, 8)) == pytest.approx(octaves)
+
+
+@pytest.mark.parametrize(
+    ("gbps", "octaves"), [(100, 0), (95, 0), (109, 0), (50, 1), (200, 1), (25, 2), (0, 33.5)]
+)
+def test_a_link_half_as_fast_is_one_doubling_away(gbps: float, octaves: float) -> None:
+    found = octaves_of_speed(gbps * 1e9 / 8, (12.5e9, 12.5e9))
+    assert found == pytest.approx(octaves, abs=0.1)
+    assert octaves_of_speed(gbps * 1e9 / 8, (0.0, 0.0)) == 0
