@@ -12,7 +12,7 @@ import dse
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.prices import EVIDENCE, FORMULA, SILENT
-from dse.pricing import constraints
+from dse.pricing import constraints, problem, uncertainty
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
@@ -316,6 +316,32 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
                 assert mine == pytest.approx(bounds, rel=1e-12)
                 assert mine[0] <= found[name][at] <= mine[1]
     assert np.isnan(found["step_s_low"]).tolist() == [False, False, True, False, False]
+
+
+def test_intervals_take_bounded_room_and_are_the_same_in_pieces(
+    nccl: dse.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = nccl.problem.space
+    chosen = np.random.default_rng(7).integers(space.size, size=60)
+    alike = {"precision": "fp16", "bucket": "25 MiB", "overlap": "none"}  # of few structures
+    table = [{**labels_of(nccl.problem, space.point(int(at))), **alike} for at in chosen]
+    sizes: list[int] = []
+    made = uncertainty.intervals
+
+    def seen(best: Any, drawn: Any, baseline: Any) -> Any:
+        parts = [*drawn]
+        sizes.extend(len(where) for where, _ in parts)
+        return made(best, parts, baseline)
+
+    monkeypatch.setattr(uncertainty, "intervals", seen)
+    whole = nccl.price(table, intervals=True)
+    assert 3 < max(sizes) <= problem.DRAWN_POINTS == 200
+    sizes.clear()
+    monkeypatch.setattr(problem, "DRAWN_POINTS", 3)
+    same(nccl.price(table, intervals=True), whole)
+    assert sum(sizes) == len(table)
+    assert max(sizes) == 3
+    assert np.isfinite(whole["speedup_low"]).any()
 
 
 def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:

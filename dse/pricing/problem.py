@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,9 @@ from dse.study.space import Box, Space
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
+# Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
+# is 96 MB, and a step holds several.
+DRAWN_POINTS = 200
 
 
 @dataclass
@@ -184,7 +187,7 @@ class Problem:
         self, points: Sequence[Mapping[str, Value | None]], speedup: bool = True
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points given one by one; see :meth:`scattered`."""
-        return self.scattered(columns_of(points), speedup)
+        return [*self.scattered(columns_of(points), speedup)]
 
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
@@ -202,12 +205,13 @@ class Problem:
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
-    ) -> list[tuple[NDArray[np.int64], Evaluation]]:
+    ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
 
-        columns: where they lie on every axis, shape (points,). Returns (positions of points, their
+        columns: where they lie on every axis, shape (points,). Yields (positions of points, their
         evaluation of shape (positions,)) per structure. Points that differ in the size of a bucket
-        alone come together; priced per draw they would take too much room.
+        alone come together; priced per draw they would take too much room, and those of one
+        structure come in pieces of DRAWN_POINTS.
         """
         looped = [name for name in self._looped_names if name in columns]
         apart = self.draws or BUCKET in self._decisive_names
@@ -221,6 +225,8 @@ class Problem:
             name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
             for name, column in columns.items()
         }
+        if self.draws:
+            groups = [[piece] for (whole,) in groups for piece in _pieces(whole, DRAWN_POINTS)]
         missing = {name: None for name in self._looped_names if name not in columns}
 
         def points(here: slice, looped: Sequence[str]) -> Points:
@@ -231,15 +237,13 @@ class Problem:
             return Points(self, {**missing, **fixed}, rest, 1)
 
         baseline = self.baseline_samples_per_s if speedup else float("nan")
-        results = []
         for parts in groups:
             where = slice(parts[0].start, parts[-1].stop)
             found = points(where, looped if len(parts) == 1 else outer)
             if len(parts) > 1:
                 counts = [part.stop - part.start for part in parts]
                 found = SeveralBuckets(found, [points(part, looped) for part in parts], counts)
-            results.append((order[where], found.evaluation(baseline)))
-        return results
+            yield order[where], found.evaluation(baseline)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:
@@ -294,6 +298,12 @@ class Problem:
                 oldest, _ = self._memory.popitem(last=False)
                 del self._sizes[oldest]
         return self._memory[key]
+
+
+def _pieces(whole: slice, most: int) -> list[slice]:
+    """A slice in pieces of at most so many positions."""
+    starts = range(whole.start, whole.stop, most)
+    return [slice(start, min(start + most, whole.stop)) for start in starts]
 
 
 def _nbytes(value: Any) -> int:
