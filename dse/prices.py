@@ -17,7 +17,7 @@ from dse.errors import StudyError
 from dse.model.arrays import distinct
 from dse.pricing import constraints
 from dse.pricing.load import known_names
-from dse.pricing.point_arrays import Coordinate
+from dse.pricing.point_arrays import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
@@ -201,7 +201,8 @@ def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordin
         places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
         at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
         values = tuple(places)
-    return Coordinate(tuple(axis_value(problem, name, value) for value in values), at)
+    read = listed([axis_value(problem, name, value) for value in values])  # 8 is "8", NaN is None
+    return Coordinate(read.values, read.at.take(at))
 
 
 def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:

@@ -275,6 +275,61 @@ def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
     assert samples[0] == pytest.approx(1e7)
 
 
+NODES = """\
+study: nodes
+workload: bert-large-s512
+space:
+  node: [dgx-1-v100, dgx-a100-80gb]
+  gpus: [8, 16, 32]
+  batch_per_gpu: [4]
+  precision: fp16
+  aggregation: [hierarchical-nccl, ring-nccl]
+objectives: {maximize: speedup, minimize: capital}
+"""
+LINKS = {
+    "inter_node": [
+        None,
+        "100gbe",
+        None,
+        "ib-hdr",
+        "{bandwidth: 25 Gbps, latency: 5 us}",
+        float("nan"),
+    ],
+    "intra_node": ["pcie3-x16", None, None, "nvlink3", "{bandwidth: 9 GB/s, latency: 1 us}", ""],
+    "nics_per_node": [None, None, 2, 4, None, 1],
+    "gpus_per_node": [8, None, 4, None, 8, None],
+}
+
+
+@pytest.mark.parametrize("axes", [["inter_node"], ["intra_node"], [*LINKS]])
+def test_a_blank_link_is_that_of_the_machine(tmp_path: Path, axes: list[str]) -> None:
+    """Whatever links other points of the table have."""
+    study = dse.load_study(studies.written(tmp_path, NODES))
+    table = {"gpus": [16, 16, 8, 32, 16, 32], "node": ["dgx-1-v100", "dgx-a100-80gb"] * 3,
+             **{name: LINKS[name] for name in axes}}  # fmt: skip
+    found = study.price(table)
+    assert np.isfinite(found["step_s"]).all()
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    for at, point in enumerate(rows):
+        alone = study.price([point])
+        left_out = study.price([{k: v for k, v in point.items() if v and v == v}])
+        for name, column in found.items():
+            np.testing.assert_array_equal(column[at : at + 1], alone[name], name)
+            if name not in axes:
+                np.testing.assert_array_equal(left_out[name], alone[name], name)
+    own, chosen = study.price({"gpus": 16, axes[0]: [None, "pcie3-x16"]})["step_s"]
+    assert own != chosen
+
+
+def test_a_blank_on_an_axis_that_the_study_lacks_is_priced(small: dse.Study) -> None:
+    slow = "{bandwidth: 100 MB/s, latency: 1 ms}"
+    point = {"gpus": 8, "aggregation": "hierarchical-nccl"}
+    own, chosen = small.price({**point, "intra_node": [None, slow]})["comm_s"]
+    assert own == small.price(point)["comm_s"]
+    assert chosen == small.price({**point, "intra_node": slow})["comm_s"]
+    assert own < chosen
+
+
 # -- evidence and intervals ------------------------------------------------------------------------
 
 

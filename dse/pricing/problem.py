@@ -208,8 +208,9 @@ class Problem:
     ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
 
-        columns: where they lie on every axis, shape (points,). Yields (positions of points, their
-        evaluation of shape (positions,)) per structure. Points that differ in the size of a bucket
+        columns: where they lie on every axis, shape (points,); what has no value there (None) is as
+        if the axis were left out. Yields (positions of points, their evaluation of shape
+        (positions,)) per structure. Points that differ in the size of a bucket
         alone come together; priced per draw they would take too much room, and those of one
         structure come in pieces of DRAWN_POINTS.
         """
@@ -217,10 +218,16 @@ class Problem:
         apart = self.draws or BUCKET in self._decisive_names
         inner = [name for name in looped if name == BUCKET and not apart]
         outer = [name for name in looped if name not in inner]
+        blank = [
+            column.blank() for name, column in columns.items()
+            if name not in looped and None in column.values and len(column.values) > 1
+        ]  # fmt: skip
         last = sorted(COMPUTE_AXES & set(columns) - set(looped))  # makes them quicker to compute
-        order, groups = sorted_by(*(
-            [columns[name] for name in names] for names in (outer, inner, last)
-        ))  # fmt: skip
+        order, groups = sorted_by(
+            [*(columns[name] for name in outer), *blank],
+            [columns[name] for name in inner],
+            [columns[name] for name in last],
+        )
         ordered = {
             name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
             for name, column in columns.items()
