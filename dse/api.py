@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dse.errors import DseError
-from dse.prices import Prices, axis_value, labels, price
+from dse.prices import Prices, labels, point_values, price
 from dse.pricing.load import known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis
@@ -155,9 +155,7 @@ class Study:
         """
         from dse.report.points import explained
 
-        given = {axis: axis_value(self.problem, axis, v, "point") for axis, v in point.items()}
-        values = self.problem.applicable({**self.problem.study.baseline.values, **given})
-        return Explanation(explained(self.problem, values))
+        return Explanation(explained(self.problem, point_values(self.problem, point)))
 
 
 def _labels(axis: Axis) -> tuple[str, ...]:

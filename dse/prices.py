@@ -21,7 +21,7 @@ from dse.pricing.point_arrays import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
-from dse.study.set_option import value_of
+from dse.study.set_option import check_name, value_of
 
 Column: TypeAlias = NDArray[Any]
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
@@ -176,44 +176,69 @@ def _of_rows(points: Sequence[Any]) -> tuple[dict[str, Any], int]:
 _BASELINE = object()  # the baseline's value, where a row says nothing
 
 
-def _coordinates(problem: Problem, columns: Mapping[str, Any], count: int) -> dict[str, Coordinate]:
+def _coordinates(
+    problem: Problem, columns: Mapping[str, Any], count: int, place: str = "points"
+) -> dict[str, Coordinate]:
     """Where the points lie on every axis; the baseline's value where they say nothing."""
     baseline: Mapping[str, Value | None] = problem.study.baseline.values
     every = np.zeros(count, dtype=np.int64)
     found = {name: Coordinate((value,), every) for name, value in baseline.items()}
+    blank: dict[str, NDArray[np.bool_]] = {}
     for name, column in columns.items():
-        found[name] = _coordinate(problem, name, column, count)
+        values, at = _distinct(column, count)
+        read = listed([_axis_value(problem, name, one, place) for one in values])
+        found[name] = Coordinate(read.values, read.at.take(at))  # "8" is 8, NaN is None
+        blank[name] = np.array([_is_blank(one) for one in values], dtype=bool).take(at)
     for axis in dict.fromkeys(condition.axis for condition in problem.study.conditions):
         if axis in found:
-            found[axis] = _applied(problem, axis, found)
+            holds = _holds(problem, axis, found)
+            if np.any(holds & blank.get(axis, False)):
+                raise _no_value(axis, place)
+            found[axis] = _applied(found[axis], holds)
     return found
 
 
-def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordinate:
-    """One axis: every distinct value is read once."""
+def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value | None]:
+    """The values of one point on every axis; the baseline's where it says nothing."""
+    columns = {name: [value] for name, value in point.items()}
+    found = _coordinates(problem, columns, 1, "point")
+    return {name: column.values[int(column.at[0])] for name, column in found.items()}
+
+
+def _distinct(column: Any, count: int) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """The values of a column, as they were given, and the positions of points among them."""
     if isinstance(column, str) or not hasattr(column, "__len__"):
-        return Coordinate((axis_value(problem, name, column),), np.zeros(count, dtype=np.int64))
+        return (column,), np.zeros(count, dtype=np.int64)
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
         found, at = distinct(column)
-        values = tuple(found.tolist())
-    else:
-        texts = column.tolist() if isinstance(column, np.ndarray) else column
-        places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
-        at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
-        values = tuple(places)
-    read = listed([axis_value(problem, name, value) for value in values])  # 8 is "8", NaN is None
-    return Coordinate(read.values, read.at.take(at))
+        return tuple(found.tolist()), at
+    texts = column.tolist() if isinstance(column, np.ndarray) else column
+    places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
+    return tuple(places), at
 
 
-def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:
+def _is_blank(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN or an empty text."""
+    if isinstance(value, float):
+        return isnan(value)
+    return value is None or (isinstance(value, str) and not value)
+
+
+def _no_value(axis: str, place: str) -> StudyError:
+    return StudyError(place, 0, 0, f"{axis} has no value", "give one, or leave the axis out")
+
+
+def _axis_value(problem: Problem, axis: str, value: Any, place: str) -> Value | None:
     """What a user's value of an axis means; None for a blank. place: where errors say it is."""
     if value is _BASELINE:
         return problem.study.baseline.values.get(axis)
+    check_name(problem.study, axis, place)
     known = problem.study.axis(axis)
-    if value is None or value == "" or (isinstance(value, float) and isnan(value)):
-        if known is None or any(axis == condition.axis for condition in problem.study.conditions):
+    if _is_blank(value):
+        if known is None:
             return None
-        raise StudyError(place, 0, 0, f"{axis} has no value", "give one, or leave the axis out")
+        raise _no_value(axis, place)
     if known is not None and not isinstance(value, str) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():
@@ -223,8 +248,8 @@ def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -
     return value_of(problem.study, axis, str(value), known_names(), place)
 
 
-def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Coordinate:
-    """A conditional axis with no value where its condition does not hold."""
+def _holds(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> NDArray[np.bool_]:
+    """Whether points have a conditional axis."""
     holds: NDArray[np.bool_] = np.asarray(False)
     for condition in problem.study.conditions:
         if condition.axis == axis:
@@ -233,11 +258,15 @@ def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Co
                 column = found[name]
                 mine = mine & np.array([v in allowed for v in column.values])[column.at]
             holds = holds | mine
-    mine_here = found[axis]
+    return holds
+
+
+def _applied(column: Coordinate, holds: NDArray[np.bool_]) -> Coordinate:
+    """A conditional axis with no value where its condition does not hold."""
     if np.all(holds):
-        return mine_here
-    values = (*mine_here.values, None)
-    return Coordinate(values, np.where(holds, mine_here.at, len(values) - 1))
+        return column
+    values = (*column.values, None)
+    return Coordinate(values, np.where(holds, column.at, len(values) - 1))
 
 
 def labels(columns: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:

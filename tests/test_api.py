@@ -220,6 +220,8 @@ def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> No
     assert str(small.explain({**point, "ps_servers": ""})) == said
     with pytest.raises(StudyError, match="point: gpus has no value"):
         small.explain({"gpus": None})
+    with pytest.raises(StudyError, match="point: ps_servers has no value"):
+        small.explain({"aggregation": "ps-grpc", "ps_servers": None})
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
