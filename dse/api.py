@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.errors import DseError
+from dse.errors import DseError, StudyError
 from dse.prices import Prices, labels, point_values, price
 from dse.pricing.load import known_names, load, resolve
 from dse.pricing.problem import Problem
 from dse.study import Axis
-from dse.yaml_source import parse_yaml
+from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
     from dse.report.design_point import Explained, Point
@@ -88,12 +88,12 @@ class Study:
         """Price any points, in or outside of the study's space.
 
         points: columns by axis (a mapping, a pandas or polars frame, a structured array), or a list
-        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``). An axis that is left
-        out has the baseline's value, so that ``{}`` is the baseline; one whose condition does not
-        hold has none. Returns columns in
-        the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced, and why
-        stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low`` and so on,
-        NaN where nothing was measured.
+        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``, a mapping for a
+        link); None, NaN and what is masked are blanks. An axis that is left out has the baseline's
+        value, so that ``{}`` is the baseline; one whose condition does not hold has none. Returns
+        columns in the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced,
+        and why stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low``
+        and so on, NaN where nothing was measured.
 
         Raises StudyError for an axis or value that does not exist.
 
@@ -274,22 +274,12 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
     >>> dse.load_study("ps-vs-allreduce").workload
     'vgg16'
     """
-    if not isinstance(study, Mapping):
+    if isinstance(study, str | PathLike):
         return Study(load(Path(study)))
-    import yaml
-
+    if not isinstance(study, Mapping):
+        what = f"{type(study).__name__} is not a study"
+        raise StudyError("study", 0, 0, what, "give a path, the name of a study, or a mapping")
     from dse.study.reader import study_of
 
-    text = yaml.safe_dump(_plain(study), sort_keys=False, allow_unicode=True)
-    return Study(resolve(study_of(parse_yaml(text, "study"), known_names())))
-
-
-def _plain(value: Any) -> Any:
-    """Mappings, lists, arrays and paths as YAML has them."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain(one) for one in value]
-    return str(value) if isinstance(value, PathLike) else value
+    source = parse_yaml(yaml_text(study, "study"), "study")
+    return Study(resolve(study_of(source, known_names())))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
 from math import isnan
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
 from dse.study.set_option import check_name, value_of
+from dse.yaml_source import yaml_text
 
 Column: TypeAlias = NDArray[Any]
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
@@ -147,9 +148,14 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
         raise StudyError("points", 0, 0, what, "give columns by axis, or a list of mappings")
     found: dict[str, Any] = {}
     lengths: dict[str, int] = {}
-    for name, given in columns.items():
-        column = given.item() if isinstance(given, np.ndarray) and not given.ndim else given
-        if isinstance(column, str) or not hasattr(column, "__len__"):
+    for key, given in columns.items():
+        name, column = str(key), given
+        if isinstance(given, np.ndarray) and (not given.ndim or np.ma.isMaskedArray(given)):
+            column = given.tolist()  # what is masked is None
+        if getattr(given, "ndim", 1) > 1 or isinstance(given, Set | bytes):
+            what = f"column '{name}' is not a list of values"
+            raise StudyError("points", 0, 0, what, "give one value for each point")
+        if not _is_column(column):
             found[name] = column
             continue
         found[name] = column.to_numpy() if hasattr(column, "to_numpy") else column
@@ -167,10 +173,19 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
 def _of_rows(points: Sequence[Any]) -> tuple[dict[str, Any], int]:
     for row in points:
         if not isinstance(row, Mapping):
-            what = f"{type(row).__name__} is not a point"
-            raise StudyError("points", 0, 0, what, 'write points as {"gpus": 8}')
+            raise _not_a_point(row, "points")
     names = dict.fromkeys(name for row in points for name in row)
-    return {name: [row.get(name, _BASELINE) for row in points] for name in names}, len(points)
+    return {str(name): [row.get(name, _BASELINE) for row in points] for name in names}, len(points)
+
+
+def _is_column(given: Any) -> bool:
+    """Whether these are the values of points; else they have one in common."""
+    return hasattr(given, "__len__") and not isinstance(given, str | Mapping)
+
+
+def _not_a_point(given: Any, place: str) -> StudyError:
+    what = f"{type(given).__name__} is not a point"
+    return StudyError(place, 0, 0, what, 'write it as {"gpus": 8}')
 
 
 _BASELINE = object()  # the baseline's value, where a row says nothing
@@ -200,29 +215,35 @@ def _coordinates(
 
 def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value | None]:
     """The values of one point on every axis; the baseline's where it says nothing."""
-    columns = {name: [value] for name, value in point.items()}
+    if not hasattr(point, "items"):
+        raise _not_a_point(point, "point")
+    columns = {str(name): [value] for name, value in point.items()}
     found = _coordinates(problem, columns, 1, "point")
     return {name: column.values[int(column.at[0])] for name, column in found.items()}
 
 
 def _distinct(column: Any, count: int) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     """The values of a column, as they were given, and the positions of points among them."""
-    if isinstance(column, str) or not hasattr(column, "__len__"):
+    if not _is_column(column):
         return (column,), np.zeros(count, dtype=np.int64)
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
         found, at = distinct(column)
         return tuple(found.tolist()), at
     texts = column.tolist() if isinstance(column, np.ndarray) else column
     places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
-    at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
+    try:
+        at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
+    except TypeError:  # mappings, such as links, are no keys: their text stands for them
+        by_text = {repr(value): value for value in texts}
+        return tuple(by_text.values()), listed([repr(value) for value in texts]).at
     return tuple(places), at
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN or an empty text."""
-    if isinstance(value, float):
+    """Whether a value stands for none: None, NaN, an empty text, or what a library calls so."""
+    if isinstance(value, float | np.floating):
         return isnan(value)
-    return value is None or (isinstance(value, str) and not value)
+    return value is None or value is np.ma.masked or str(value) in ("", "<NA>")  # NA of pandas
 
 
 def _no_value(axis: str, place: str) -> StudyError:
@@ -239,7 +260,11 @@ def _axis_value(problem: Problem, axis: str, value: Any, place: str) -> Value | 
         if known is None:
             return None
         raise _no_value(axis, place)
-    if known is not None and not isinstance(value, str) and value in known.values:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping | list | tuple):
+        value = yaml_text(value, place, inline=True)
+    if known is not None and not isinstance(value, str | bool) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ def test_what_is_wrong_with_a_study_has_its_place(tmp_path: Path) -> None:
         dse.load_study("no-such-study")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (5, "study: int is not a study; give a path, the name of a study, or a mapping"),
+        (None, "study: NoneType is not a study"),
+        ({"workload": object()}, "study: object cannot be written in a file; use text, numbers"),
+    ],
+)
+def test_what_is_no_study_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(StudyError) as found:
+        dse.load_study(given)
+    assert str(found.value).startswith(said)
+
+
 # -- explanations ----------------------------------------------------------------------------------
 
 
@@ -113,6 +128,13 @@ def test_a_point_is_explained_as_the_command_does(
     assert small.explain({}).point.speedup == 1.0
     with pytest.raises(StudyError, match="point: no axis 'gpsu'; did you mean gpus"):
         small.explain({"gpsu": 1})
+    for wrong in ([8], 8, None):
+        with pytest.raises(StudyError, match=r"point: \w+ is not a point; write it as"):
+            small.explain(wrong)  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="point: gpus: a list where one value should be"):
+        small.explain({"gpus": [8]})
+    link = {"bandwidth": "25 Gbps", "latency": "5 us"}
+    assert small.explain({"inter_node": link}).point.step_s is not None
 
 
 # -- searches --------------------------------------------------------------------------------------

@@ -432,7 +432,21 @@ def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
         (8, "points: int is not a table; give columns by axis, or a list of mappings"),
         ("gpus=8", "points: str is not a table; give columns by axis, or a list of mappings"),
         (None, "points: NoneType is not a table"),
-        ([8], 'points: int is not a point; write points as {"gpus": 8}'),
+        ([8], 'points: int is not a point; write it as {"gpus": 8}'),
+        ([[8]], "points: list is not a point"),
+        ({"gpus": [[8]]}, "points: gpus: a list where one value should be; write one value"),
+        ({"gpus": np.ones((2, 2))},
+         "points: column 'gpus' is not a list of values; give one value for each point"),
+        ({"gpus": {8, 16}}, "points: column 'gpus' is not a list of values"),
+        ({"gpus": {0: 8}}, "points: gpus: a mapping is not a number"),
+        ([{"gpus": np.array([8])}], "points: gpus: a list where one value should be"),
+        ({"gpus": [8, np.ma.masked]}, "points: gpus has no value"),
+        ({"gpus": np.ma.array([8, 16], mask=[False, True])}, "points: gpus has no value"),
+        ({"gpus": True}, "points: gpus: true is not a number"),
+        ({8: [1]}, "points: no axis '8'"),
+        ([{"inter_node": {"bandwidth": object()}}], "points: object cannot be written in a file"),
+        ([{"inter_node": {"bandwidth": ["1 Gbps", "2 Gbps"]}}],
+         "points: inter_node: several links; write one bandwidth"),
         (np.zeros(3), "points: ndarray is not a table"),
     ],
 )  # fmt: skip
@@ -448,6 +462,29 @@ def test_a_blank_of_a_data_frame_is_a_blank(small: dse.Study) -> None:
     blank, frame = (small.price({**names, "ps_servers": servers})
                     for servers in ([None, 2], np.array([np.nan, 2.0])))  # fmt: skip
     same(blank, frame)
+
+
+def test_a_link_is_written_as_in_a_study_file(small: dse.Study) -> None:
+    fast, slow = ({"bandwidth": f"{speed} Gbps", "latency": "5 us"} for speed in (40, 4))
+    found = small.price({"gpus": 16, "inter_node": [slow, "10gbe", fast, dict(slow)]})
+    same(found, small.price([{"gpus": 16, "inter_node": link}
+                             for link in (slow, "10gbe", fast, slow)]))  # fmt: skip
+    assert (np.diff(found["step_s"][:3]) < 0).all()
+    assert found["step_s"][0] == found["step_s"][3]
+    for links in (fast, [fast, fast], "{bandwidth: 40 Gbps, latency: 5 us}"):
+        priced_so = small.price({"gpus": [16, 16], "inter_node": links})
+        assert priced_so["step_s"].tolist() == [found["step_s"][2]] * 2
+
+
+def test_what_is_masked_is_a_blank(small: dse.Study) -> None:
+    servers = np.ma.array([1, 2], mask=[True, False])
+    links = np.ma.array(["pcie3-x16", "pcie3-x16"], mask=[True, False])
+    points = {"aggregation": ["ring-mpi", "ps-grpc"]}
+    found = small.price({**points, "ps_servers": servers, "intra_node": links})
+    same(found, small.price({**points, "ps_servers": [None, 2], "intra_node": [None, "pcie3-x16"]}))
+    whole = np.ma.array([8, 16])
+    same(small.price({"gpus": whole}), small.price({"gpus": [8, 16]}))
+    same(small.price({"intra_node": np.ma.masked}), small.price({"intra_node": None}))
 
 
 def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:
