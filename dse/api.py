@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dse.errors import DseError, StudyError
-from dse.prices import Prices, labels, point_values, price
+from dse.prices import Prices, labels, point_values, price, priced
 from dse.pricing.load import known_names, load, resolve
+from dse.pricing.point_arrays import columns_of
 from dse.pricing.problem import Problem
-from dse.study import Axis
+from dse.study import Axis, Value
 from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
@@ -206,7 +207,8 @@ class Result:
     @cached_property
     def front(self) -> Prices:
         """The points that no other beats, by rising cost: their axes, then their prices."""
-        return self._priced([point.labels for point in self.outcome.front])
+        front = self.outcome.front
+        return self._priced([point.values for point in front], [point.labels for point in front])
 
     @property
     def recommended(self) -> Point:
@@ -220,19 +222,22 @@ class Result:
         if archive is not None:
             from dse.search.run import labels_of
 
-            values = (archive.space.values(point) for point in archive.points)
-            return self._priced([labels_of(problem, one) for one in values])
+            values = [archive.space.values(point) for point in archive.points]
+            return self._priced(values, [labels_of(problem, one) for one in values])
         if problem.space.size > MOST_POINTS:
             raise DseError(
                 f"the study has {problem.space.size:,} points, too many to list; price those you "
                 "want by study.price"
             )
-        return self._priced([problem.space.labels(at) for at in range(problem.space.size)])
+        every = range(problem.space.size)
+        return self._priced([*map(problem.space.point, every)], [*map(problem.space.labels, every)])
 
-    def _priced(self, rows: list[dict[str, str]] | list[Mapping[str, str]]) -> Prices:
-        columns = labels(rows)
-        axes = {name: np.array(text) for name, text in columns.items()}
-        return Prices({**axes, **self.study.price(columns)})  # axes of counts as numbers
+    def _priced(
+        self, points: Sequence[Mapping[str, Value | None]], shown: Sequence[Mapping[str, str]]
+    ) -> Prices:
+        """Prices of points by their values, beside their axes as text; counts are numbers."""
+        axes = {name: np.array(text) for name, text in labels(shown).items()}
+        return Prices({**axes, **priced(self.study.problem, columns_of(points), len(points))})
 
     def explain(self, row: int) -> Explanation:
         """Every term of a point of the front, by its row."""

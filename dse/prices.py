@@ -16,6 +16,7 @@ from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.model.arrays import distinct
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.point_arrays import Coordinate, listed
 from dse.pricing.problem import Problem
@@ -77,7 +78,13 @@ def _text(value: Any) -> str:
 def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     """Price points; see :meth:`dse.Study.price`."""
     columns, count = _columns(points)
-    coordinates = _coordinates(problem, columns, count)
+    return priced(problem, _coordinates(problem, columns, count), count, intervals)
+
+
+def priced(
+    problem: Problem, coordinates: Mapping[str, Coordinate], count: int, intervals: bool = False
+) -> Prices:
+    """Price points of which every axis is known. coordinates: of shape (count,)."""
     aimed = problem.target_samples is not None
     rows = [
         row
@@ -90,12 +97,12 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     reason, texts = np.zeros(count, dtype=np.int16), [""]
     order = np.zeros(count, dtype=np.int64)
     start = 0
-    for where, priced in problem.scattered(coordinates) if count else []:
+    for where, evaluation in problem.scattered(coordinates) if count else []:
         here = slice(start, start := start + len(where))
         order[here] = where
         for row in rows:
-            sorted_[row.column][here] = priced[row.name]
-        for said, mask in constraints.checks(priced, problem.study):
+            sorted_[row.column][here] = evaluation[row.name]
+        for said, mask in constraints.checks(evaluation, problem.study):
             if mask.all():
                 continue
             if said not in texts:
@@ -103,7 +110,7 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
             first = np.broadcast_to(~mask, where.shape) & feasible[here]
             reason[here][first] = texts.index(said)
             feasible[here] &= mask
-        evidence[here] = _evidence(problem, priced)
+        evidence[here] = _evidence(problem, evaluation)
     back = np.empty(count, dtype=np.int64)
     back[order] = np.arange(count)
     found, unknown = Prices(), np.full(count, np.nan)
@@ -127,10 +134,10 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     return found
 
 
-def _evidence(problem: Problem, priced: Any) -> Column:
+def _evidence(problem: Problem, evaluation: Evaluation) -> Column:
     if not problem.step_model.measurable:
         return np.asarray(EVIDENCE.index(FORMULA))
-    return np.where(priced["comm"] == 0, EVIDENCE.index(SILENT), priced.grade)
+    return np.where(evaluation["comm"] == 0, EVIDENCE.index(SILENT), evaluation.grade)
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:

@@ -215,8 +215,17 @@ def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -
     study = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
     result = study.search(budget=150, seed=4)
     assert 0 < result.points.rows <= 150
-    gains = [point.gain for point in result.outcome.front]
-    np.testing.assert_allclose(result.front["speedup"], gains, rtol=1e-2)
+    front, archive = result.front, result.outcome.archive
+    assert archive is not None
+    assert front["speedup"].tolist() == [point.gain for point in result.outcome.front]
+    assert front["capital_usd"].tolist() == [point.cost for point in result.outcome.front]
+    for row in range(front.rows):
+        told = result.explain(row).point
+        assert (front["step_s"][row], front["speedup"][row]) == (told.step_s, told.speedup)
+        assert front["inter_node"][row] == told.config["inter_node"]  # rounded: 80.01 Gbps
+    steps = [float(study.problem.point(archive.space.values(one))["step"][0])
+             for one in archive.points]  # fmt: skip
+    np.testing.assert_array_equal(result.points["step_s"], steps)
 
 
 def test_a_space_too_large_to_list_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
