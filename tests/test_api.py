@@ -181,7 +181,7 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     assert "<table>" in html
     explained = result.explain(-1).point
     assert explained.speedup == result.front["speedup"][-1]
-    assert result.explain(0).point.costs.capital == result.front["capital_usd"][0]
+    assert result.explain(0).point.costs["capital"] == result.front["capital_usd"][0]
     for row in (result.front.rows, -result.front.rows - 1):
         with pytest.raises(DseError, match="of a front of"):
             result.explain(row)
