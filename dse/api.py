@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.errors import DseError
-from dse.prices import Prices, axis_value, labels, price
+from dse.errors import DseError, StudyError
+from dse.prices import Prices, labels, point_values, price, priced
 from dse.pricing.load import known_names, load, resolve
+from dse.pricing.point_arrays import columns_of
 from dse.pricing.problem import Problem
-from dse.study import Axis
-from dse.yaml_source import parse_yaml
+from dse.study import Axis, Value
+from dse.yaml_source import parse_yaml, yaml_text
 
 if TYPE_CHECKING:
     from dse.report.design_point import Explained, Point
@@ -88,12 +89,12 @@ class Study:
         """Price any points, in or outside of the study's space.
 
         points: columns by axis (a mapping, a pandas or polars frame, a structured array), or a list
-        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``). An axis that is left
-        out has the baseline's value, so that ``{}`` is the baseline; one whose condition does not
-        hold has none. Returns columns in
-        the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced, and why
-        stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low`` and so on,
-        NaN where nothing was measured.
+        of mappings; values as a study file writes them (``"25 Gbps"``, ``8``, a mapping for a
+        link); None, NaN and what is masked are blanks. An axis that is left out has the baseline's
+        value, so that ``{}`` is the baseline; one whose condition does not hold has none. Returns
+        columns in the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced,
+        and why stands in ``reason``. intervals: also the ends of 90 % intervals, ``speedup_low``
+        and so on, NaN where nothing was measured.
 
         Raises StudyError for an axis or value that does not exist.
 
@@ -155,9 +156,7 @@ class Study:
         """
         from dse.report.points import explained
 
-        given = {axis: axis_value(self.problem, axis, v, "point") for axis, v in point.items()}
-        values = self.problem.applicable({**self.problem.study.baseline.values, **given})
-        return Explanation(explained(self.problem, values))
+        return Explanation(explained(self.problem, point_values(self.problem, point)))
 
 
 def _labels(axis: Axis) -> tuple[str, ...]:
@@ -208,7 +207,8 @@ class Result:
     @cached_property
     def front(self) -> Prices:
         """The points that no other beats, by rising cost: their axes, then their prices."""
-        return self._priced([point.labels for point in self.outcome.front])
+        front = self.outcome.front
+        return self._priced([point.values for point in front], [point.labels for point in front])
 
     @property
     def recommended(self) -> Point:
@@ -222,19 +222,22 @@ class Result:
         if archive is not None:
             from dse.search.run import labels_of
 
-            values = (archive.space.values(point) for point in archive.points)
-            return self._priced([labels_of(problem, one) for one in values])
+            values = [archive.space.values(point) for point in archive.points]
+            return self._priced(values, [labels_of(problem, one) for one in values])
         if problem.space.size > MOST_POINTS:
             raise DseError(
                 f"the study has {problem.space.size:,} points, too many to list; price those you "
                 "want by study.price"
             )
-        return self._priced([problem.space.labels(at) for at in range(problem.space.size)])
+        every = range(problem.space.size)
+        return self._priced([*map(problem.space.point, every)], [*map(problem.space.labels, every)])
 
-    def _priced(self, rows: list[dict[str, str]] | list[Mapping[str, str]]) -> Prices:
-        columns = labels(rows)
-        axes = {name: np.array(text) for name, text in columns.items()}
-        return Prices({**axes, **self.study.price(columns)})  # axes of counts as numbers
+    def _priced(
+        self, points: Sequence[Mapping[str, Value | None]], shown: Sequence[Mapping[str, str]]
+    ) -> Prices:
+        """Prices of points by their values, beside their axes as text; counts are numbers."""
+        axes = {name: np.array(text) for name, text in labels(shown).items()}
+        return Prices({**axes, **priced(self.study.problem, columns_of(points), len(points))})
 
     def explain(self, row: int) -> Explanation:
         """Every term of a point of the front, by its row."""
@@ -276,22 +279,12 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
     >>> dse.load_study("ps-vs-allreduce").workload
     'vgg16'
     """
-    if not isinstance(study, Mapping):
+    if isinstance(study, str | PathLike):
         return Study(load(Path(study)))
-    import yaml
-
+    if not isinstance(study, Mapping):
+        what = f"{type(study).__name__} is not a study"
+        raise StudyError("study", 0, 0, what, "give a path, the name of a study, or a mapping")
     from dse.study.reader import study_of
 
-    text = yaml.safe_dump(_plain(study), sort_keys=False, allow_unicode=True)
-    return Study(resolve(study_of(parse_yaml(text, "study"), known_names())))
-
-
-def _plain(value: Any) -> Any:
-    """Mappings, lists, arrays and paths as YAML has them."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain(one) for one in value]
-    return str(value) if isinstance(value, PathLike) else value
+    source = parse_yaml(yaml_text(study, "study"), "study")
+    return Study(resolve(study_of(source, known_names())))

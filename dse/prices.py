@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
 from math import isnan
 from typing import Any, TypeAlias
@@ -16,12 +16,14 @@ from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.model.arrays import distinct
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
-from dse.pricing.point_arrays import Coordinate
+from dse.pricing.point_arrays import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
-from dse.study.set_option import value_of
+from dse.study.set_option import check_name, value_of
+from dse.yaml_source import yaml_text
 
 Column: TypeAlias = NDArray[Any]
 INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
@@ -76,7 +78,13 @@ def _text(value: Any) -> str:
 def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     """Price points; see :meth:`dse.Study.price`."""
     columns, count = _columns(points)
-    coordinates = _coordinates(problem, columns, count)
+    return priced(problem, _coordinates(problem, columns, count), count, intervals)
+
+
+def priced(
+    problem: Problem, coordinates: Mapping[str, Coordinate], count: int, intervals: bool = False
+) -> Prices:
+    """Price points of which every axis is known. coordinates: of shape (count,)."""
     aimed = problem.target_samples is not None
     rows = [
         row
@@ -89,12 +97,12 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     reason, texts = np.zeros(count, dtype=np.int16), [""]
     order = np.zeros(count, dtype=np.int64)
     start = 0
-    for where, priced in problem.scattered(coordinates) if count else []:
+    for where, evaluation in problem.scattered(coordinates) if count else []:
         here = slice(start, start := start + len(where))
         order[here] = where
         for row in rows:
-            sorted_[row.column][here] = priced[row.name]
-        for said, mask in constraints.checks(priced, problem.study):
+            sorted_[row.column][here] = evaluation[row.name]
+        for said, mask in constraints.checks(evaluation, problem.study):
             if mask.all():
                 continue
             if said not in texts:
@@ -102,7 +110,7 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
             first = np.broadcast_to(~mask, where.shape) & feasible[here]
             reason[here][first] = texts.index(said)
             feasible[here] &= mask
-        evidence[here] = _evidence(problem, priced)
+        evidence[here] = _evidence(problem, evaluation)
     back = np.empty(count, dtype=np.int64)
     back[order] = np.arange(count)
     found, unknown = Prices(), np.full(count, np.nan)
@@ -126,10 +134,10 @@ def price(problem: Problem, points: Any, intervals: bool = False) -> Prices:
     return found
 
 
-def _evidence(problem: Problem, priced: Any) -> Column:
+def _evidence(problem: Problem, evaluation: Evaluation) -> Column:
     if not problem.step_model.measurable:
         return np.asarray(EVIDENCE.index(FORMULA))
-    return np.where(priced["comm"] == 0, EVIDENCE.index(SILENT), priced.grade)
+    return np.where(evaluation["comm"] == 0, EVIDENCE.index(SILENT), evaluation.grade)
 
 
 def _columns(points: Any) -> tuple[dict[str, Any], int]:
@@ -147,9 +155,14 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
         raise StudyError("points", 0, 0, what, "give columns by axis, or a list of mappings")
     found: dict[str, Any] = {}
     lengths: dict[str, int] = {}
-    for name, given in columns.items():
-        column = given.item() if isinstance(given, np.ndarray) and not given.ndim else given
-        if isinstance(column, str) or not hasattr(column, "__len__"):
+    for key, given in columns.items():
+        name, column = str(key), given
+        if isinstance(given, np.ndarray) and (not given.ndim or np.ma.isMaskedArray(given)):
+            column = given.tolist()  # what is masked is None
+        if getattr(given, "ndim", 1) > 1 or isinstance(given, Set | bytes):
+            what = f"column '{name}' is not a list of values"
+            raise StudyError("points", 0, 0, what, "give one value for each point")
+        if not _is_column(column):
             found[name] = column
             continue
         found[name] = column.to_numpy() if hasattr(column, "to_numpy") else column
@@ -167,53 +180,98 @@ def _columns(points: Any) -> tuple[dict[str, Any], int]:
 def _of_rows(points: Sequence[Any]) -> tuple[dict[str, Any], int]:
     for row in points:
         if not isinstance(row, Mapping):
-            what = f"{type(row).__name__} is not a point"
-            raise StudyError("points", 0, 0, what, 'write points as {"gpus": 8}')
+            raise _not_a_point(row, "points")
     names = dict.fromkeys(name for row in points for name in row)
-    return {name: [row.get(name, _BASELINE) for row in points] for name in names}, len(points)
+    return {str(name): [row.get(name, _BASELINE) for row in points] for name in names}, len(points)
+
+
+def _is_column(given: Any) -> bool:
+    """Whether these are the values of points; else they have one in common."""
+    return hasattr(given, "__len__") and not isinstance(given, str | Mapping)
+
+
+def _not_a_point(given: Any, place: str) -> StudyError:
+    what = f"{type(given).__name__} is not a point"
+    return StudyError(place, 0, 0, what, 'write it as {"gpus": 8}')
 
 
 _BASELINE = object()  # the baseline's value, where a row says nothing
 
 
-def _coordinates(problem: Problem, columns: Mapping[str, Any], count: int) -> dict[str, Coordinate]:
+def _coordinates(
+    problem: Problem, columns: Mapping[str, Any], count: int, place: str = "points"
+) -> dict[str, Coordinate]:
     """Where the points lie on every axis; the baseline's value where they say nothing."""
     baseline: Mapping[str, Value | None] = problem.study.baseline.values
     every = np.zeros(count, dtype=np.int64)
     found = {name: Coordinate((value,), every) for name, value in baseline.items()}
+    blank: dict[str, NDArray[np.bool_]] = {}
     for name, column in columns.items():
-        found[name] = _coordinate(problem, name, column, count)
+        values, at = _distinct(column, count)
+        read = listed([_axis_value(problem, name, one, place) for one in values])
+        found[name] = Coordinate(read.values, read.at.take(at))  # "8" is 8, NaN is None
+        blank[name] = np.array([_is_blank(one) for one in values], dtype=bool).take(at)
     for axis in dict.fromkeys(condition.axis for condition in problem.study.conditions):
         if axis in found:
-            found[axis] = _applied(problem, axis, found)
+            holds = _holds(problem, axis, found)
+            if np.any(holds & blank.get(axis, False)):
+                raise _no_value(axis, place)
+            found[axis] = _applied(found[axis], holds)
     return found
 
 
-def _coordinate(problem: Problem, name: str, column: Any, count: int) -> Coordinate:
-    """One axis: every distinct value is read once."""
-    if isinstance(column, str) or not hasattr(column, "__len__"):
-        return Coordinate((axis_value(problem, name, column),), np.zeros(count, dtype=np.int64))
+def point_values(problem: Problem, point: Mapping[str, Any]) -> dict[str, Value | None]:
+    """The values of one point on every axis; the baseline's where it says nothing."""
+    if not hasattr(point, "items"):
+        raise _not_a_point(point, "point")
+    columns = {str(name): [value] for name, value in point.items()}
+    found = _coordinates(problem, columns, 1, "point")
+    return {name: column.values[int(column.at[0])] for name, column in found.items()}
+
+
+def _distinct(column: Any, count: int) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+    """The values of a column, as they were given, and the positions of points among them."""
+    if not _is_column(column):
+        return (column,), np.zeros(count, dtype=np.int64)
     if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
         found, at = distinct(column)
-        values = tuple(found.tolist())
-    else:
-        texts = column.tolist() if isinstance(column, np.ndarray) else column
-        places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+        return tuple(found.tolist()), at
+    texts = column.tolist() if isinstance(column, np.ndarray) else column
+    places: defaultdict[Any, int] = defaultdict(itertools.count().__next__)
+    try:
         at = np.fromiter(map(places.__getitem__, texts), dtype=np.int64, count=count)
-        values = tuple(places)
-    return Coordinate(tuple(axis_value(problem, name, value) for value in values), at)
+    except TypeError:  # mappings, such as links, are no keys: their text stands for them
+        by_text = {repr(value): value for value in texts}
+        return tuple(by_text.values()), listed([repr(value) for value in texts]).at
+    return tuple(places), at
 
 
-def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -> Value | None:
+def _is_blank(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, an empty text, or what a library calls so."""
+    if isinstance(value, float | np.floating):
+        return isnan(value)
+    return value is None or value is np.ma.masked or str(value) in ("", "<NA>")  # NA of pandas
+
+
+def _no_value(axis: str, place: str) -> StudyError:
+    return StudyError(place, 0, 0, f"{axis} has no value", "give one, or leave the axis out")
+
+
+def _axis_value(problem: Problem, axis: str, value: Any, place: str) -> Value | None:
     """What a user's value of an axis means; None for a blank. place: where errors say it is."""
     if value is _BASELINE:
         return problem.study.baseline.values.get(axis)
+    check_name(problem.study, axis, place)
     known = problem.study.axis(axis)
-    if value is None or value == "" or (isinstance(value, float) and isnan(value)):
-        if known is None or any(axis == condition.axis for condition in problem.study.conditions):
+    if _is_blank(value):
+        if known is None:
             return None
-        raise StudyError(place, 0, 0, f"{axis} has no value", "give one, or leave the axis out")
-    if known is not None and not isinstance(value, str) and value in known.values:
+        raise _no_value(axis, place)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, Mapping | list | tuple):
+        value = yaml_text(value, place, inline=True)
+    if known is not None and not isinstance(value, str | bool) and value in known.values:
         return known.values[known.values.index(value)]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -222,8 +280,8 @@ def axis_value(problem: Problem, axis: str, value: Any, place: str = "points") -
     return value_of(problem.study, axis, str(value), known_names(), place)
 
 
-def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Coordinate:
-    """A conditional axis with no value where its condition does not hold."""
+def _holds(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> NDArray[np.bool_]:
+    """Whether points have a conditional axis."""
     holds: NDArray[np.bool_] = np.asarray(False)
     for condition in problem.study.conditions:
         if condition.axis == axis:
@@ -232,11 +290,15 @@ def _applied(problem: Problem, axis: str, found: Mapping[str, Coordinate]) -> Co
                 column = found[name]
                 mine = mine & np.array([v in allowed for v in column.values])[column.at]
             holds = holds | mine
-    mine_here = found[axis]
+    return holds
+
+
+def _applied(column: Coordinate, holds: NDArray[np.bool_]) -> Coordinate:
+    """A conditional axis with no value where its condition does not hold."""
     if np.all(holds):
-        return mine_here
-    values = (*mine_here.values, None)
-    return Coordinate(values, np.where(holds, mine_here.at, len(values) - 1))
+        return column
+    values = (*column.values, None)
+    return Coordinate(values, np.where(holds, column.at, len(values) - 1))
 
 
 def labels(columns: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -127,6 +128,32 @@ def read_yaml(
     name = os.fspath(path)
     text = _text(name, _read(name, max_bytes))
     return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys)
+
+
+def yaml_text(value: Any, place: str, *, inline: bool = False) -> str:
+    """A mapping or list as YAML; arrays become lists, paths text. inline: on one line.
+
+    Raises StudyError, in which ``place`` stands, for what no file can hold.
+    """
+    try:
+        return str(yaml.safe_dump(
+            _plain(value), sort_keys=False, allow_unicode=True,
+            default_flow_style=inline, width=float("inf"),
+        ).strip())  # fmt: skip
+    except yaml.representer.RepresenterError as cause:
+        what = f"{type(cause.args[1]).__name__} cannot be written in a file"
+        raise StudyError(place, 0, 0, what, "use text, numbers, lists and mappings") from None
+
+
+def _plain(value: Any) -> Any:
+    """Mappings, lists, arrays and paths as YAML has them."""
+    if hasattr(value, "tolist"):  # of numpy
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, os.PathLike) else value
 
 
 def parse_yaml(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,6 +97,20 @@ def test_what_is_wrong_with_a_study_has_its_place(tmp_path: Path) -> None:
         dse.load_study("no-such-study")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (5, "study: int is not a study; give a path, the name of a study, or a mapping"),
+        (None, "study: NoneType is not a study"),
+        ({"workload": object()}, "study: object cannot be written in a file; use text, numbers"),
+    ],
+)
+def test_what_is_no_study_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(StudyError) as found:
+        dse.load_study(given)
+    assert str(found.value).startswith(said)
+
+
 # -- explanations ----------------------------------------------------------------------------------
 
 
@@ -113,6 +128,13 @@ def test_a_point_is_explained_as_the_command_does(
     assert small.explain({}).point.speedup == 1.0
     with pytest.raises(StudyError, match="point: no axis 'gpsu'; did you mean gpus"):
         small.explain({"gpsu": 1})
+    for wrong in ([8], 8, None):
+        with pytest.raises(StudyError, match=r"point: \w+ is not a point; write it as"):
+            small.explain(wrong)  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="point: gpus: a list where one value should be"):
+        small.explain({"gpus": [8]})
+    link = {"bandwidth": "25 Gbps", "latency": "5 us"}
+    assert small.explain({"inter_node": link}).point.step_s is not None
 
 
 # -- searches --------------------------------------------------------------------------------------
@@ -159,7 +181,7 @@ def test_the_recommended_point_is_one_of_the_front(small: dse.Study) -> None:
     assert "<table>" in html
     explained = result.explain(-1).point
     assert explained.speedup == result.front["speedup"][-1]
-    assert result.explain(0).point.costs.capital == result.front["capital_usd"][0]
+    assert result.explain(0).point.costs["capital"] == result.front["capital_usd"][0]
     for row in (result.front.rows, -result.front.rows - 1):
         with pytest.raises(DseError, match="of a front of"):
             result.explain(row)
@@ -193,8 +215,17 @@ def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -
     study = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
     result = study.search(budget=150, seed=4)
     assert 0 < result.points.rows <= 150
-    gains = [point.gain for point in result.outcome.front]
-    np.testing.assert_allclose(result.front["speedup"], gains, rtol=1e-2)
+    front, archive = result.front, result.outcome.archive
+    assert archive is not None
+    assert front["speedup"].tolist() == [point.gain for point in result.outcome.front]
+    assert front["capital_usd"].tolist() == [point.cost for point in result.outcome.front]
+    for row in range(front.rows):
+        told = result.explain(row).point
+        assert (front["step_s"][row], front["speedup"][row]) == (told.step_s, told.speedup)
+        assert front["inter_node"][row] == told.config["inter_node"]  # rounded: 80.01 Gbps
+    steps = [float(study.problem.point(archive.space.values(one))["step"][0])
+             for one in archive.points]  # fmt: skip
+    np.testing.assert_array_equal(result.points["step_s"], steps)
 
 
 def test_a_space_too_large_to_list_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,6 +251,8 @@ def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> No
     assert str(small.explain({**point, "ps_servers": ""})) == said
     with pytest.raises(StudyError, match="point: gpus has no value"):
         small.explain({"gpus": None})
+    with pytest.raises(StudyError, match="point: ps_servers has no value"):
+        small.explain({"aggregation": "ps-grpc", "ps_servers": None})
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import dse
 from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.prices import EVIDENCE, FORMULA, SILENT
-from dse.pricing import constraints
+from dse.pricing import constraints, problem, uncertainty
 from dse.report.points import describe
 from dse.search.run import labels_of
 from dse.study import QUANTITIES
@@ -275,6 +275,61 @@ def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
     assert samples[0] == pytest.approx(1e7)
 
 
+NODES = """\
+study: nodes
+workload: bert-large-s512
+space:
+  node: [dgx-1-v100, dgx-a100-80gb]
+  gpus: [8, 16, 32]
+  batch_per_gpu: [4]
+  precision: fp16
+  aggregation: [hierarchical-nccl, ring-nccl]
+objectives: {maximize: speedup, minimize: capital}
+"""
+LINKS = {
+    "inter_node": [
+        None,
+        "100gbe",
+        None,
+        "ib-hdr",
+        "{bandwidth: 25 Gbps, latency: 5 us}",
+        float("nan"),
+    ],
+    "intra_node": ["pcie3-x16", None, None, "nvlink3", "{bandwidth: 9 GB/s, latency: 1 us}", ""],
+    "nics_per_node": [None, None, 2, 4, None, 1],
+    "gpus_per_node": [8, None, 4, None, 8, None],
+}
+
+
+@pytest.mark.parametrize("axes", [["inter_node"], ["intra_node"], [*LINKS]])
+def test_a_blank_link_is_that_of_the_machine(tmp_path: Path, axes: list[str]) -> None:
+    """Whatever links other points of the table have."""
+    study = dse.load_study(studies.written(tmp_path, NODES))
+    table = {"gpus": [16, 16, 8, 32, 16, 32], "node": ["dgx-1-v100", "dgx-a100-80gb"] * 3,
+             **{name: LINKS[name] for name in axes}}  # fmt: skip
+    found = study.price(table)
+    assert np.isfinite(found["step_s"]).all()
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    for at, point in enumerate(rows):
+        alone = study.price([point])
+        left_out = study.price([{k: v for k, v in point.items() if v and v == v}])
+        for name, column in found.items():
+            np.testing.assert_array_equal(column[at : at + 1], alone[name], name)
+            if name not in axes:
+                np.testing.assert_array_equal(left_out[name], alone[name], name)
+    own, chosen = study.price({"gpus": 16, axes[0]: [None, "pcie3-x16"]})["step_s"]
+    assert own != chosen
+
+
+def test_a_blank_on_an_axis_that_the_study_lacks_is_priced(small: dse.Study) -> None:
+    slow = "{bandwidth: 100 MB/s, latency: 1 ms}"
+    point = {"gpus": 8, "aggregation": "hierarchical-nccl"}
+    own, chosen = small.price({**point, "intra_node": [None, slow]})["comm_s"]
+    assert own == small.price(point)["comm_s"]
+    assert chosen == small.price({**point, "intra_node": slow})["comm_s"]
+    assert own < chosen
+
+
 # -- evidence and intervals ------------------------------------------------------------------------
 
 
@@ -318,6 +373,32 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
     assert np.isnan(found["step_s_low"]).tolist() == [False, False, True, False, False]
 
 
+def test_intervals_take_bounded_room_and_are_the_same_in_pieces(
+    nccl: dse.Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = nccl.problem.space
+    chosen = np.random.default_rng(7).integers(space.size, size=60)
+    alike = {"precision": "fp16", "bucket": "25 MiB", "overlap": "none"}  # of few structures
+    table = [{**labels_of(nccl.problem, space.point(int(at))), **alike} for at in chosen]
+    sizes: list[int] = []
+    made = uncertainty.intervals
+
+    def seen(best: Any, drawn: Any, baseline: Any) -> Any:
+        parts = [*drawn]
+        sizes.extend(len(where) for where, _ in parts)
+        return made(best, parts, baseline)
+
+    monkeypatch.setattr(uncertainty, "intervals", seen)
+    whole = nccl.price(table, intervals=True)
+    assert 3 < max(sizes) <= problem.DRAWN_POINTS == 200
+    sizes.clear()
+    monkeypatch.setattr(problem, "DRAWN_POINTS", 3)
+    same(nccl.price(table, intervals=True), whole)
+    assert sum(sizes) == len(table)
+    assert max(sizes) == 3
+    assert np.isfinite(whole["speedup_low"]).any()
+
+
 def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
     found = small.price(COLUMNS, intervals=True)
     assert all(np.isnan(found[name]).all() for name in ("speedup_low", "step_s_high"))
@@ -335,6 +416,13 @@ def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
         ([{"gpus": "four"}], "points: "),
         ([{"gpus": ""}], "points: gpus has no value; give one, or leave the axis out"),
         ([{"gpus": None}], "points: gpus has no value"),
+        ([{"aggregation": "ps-grpc", "ps_servers": None}],
+         "points: ps_servers has no value; give one, or leave the axis out"),
+        ({"aggregation": ["ring-mpi", "ps-grpc"], "ps_servers": np.array([2.0, np.nan])},
+         "points: ps_servers has no value"),
+        ([{}, {"ps_servers": ""}], "points: ps_servers has no value"),
+        ({"gpsu": None}, "points: no axis 'gpsu'; did you mean gpus?"),
+        ({"node": None}, "points: this study chooses by accelerator; give accelerator"),
         ({"batch_per_gpu": np.array([32.0, np.nan])}, "points: "),
         ([{"gpus": 8.5}], "points: "),
         ({"gpus": [8, 16], "batch_per_gpu": [32]},
@@ -344,7 +432,21 @@ def test_without_measurements_there_are_no_intervals(small: dse.Study) -> None:
         (8, "points: int is not a table; give columns by axis, or a list of mappings"),
         ("gpus=8", "points: str is not a table; give columns by axis, or a list of mappings"),
         (None, "points: NoneType is not a table"),
-        ([8], 'points: int is not a point; write points as {"gpus": 8}'),
+        ([8], 'points: int is not a point; write it as {"gpus": 8}'),
+        ([[8]], "points: list is not a point"),
+        ({"gpus": [[8]]}, "points: gpus: a list where one value should be; write one value"),
+        ({"gpus": np.ones((2, 2))},
+         "points: column 'gpus' is not a list of values; give one value for each point"),
+        ({"gpus": {8, 16}}, "points: column 'gpus' is not a list of values"),
+        ({"gpus": {0: 8}}, "points: gpus: a mapping is not a number"),
+        ([{"gpus": np.array([8])}], "points: gpus: a list where one value should be"),
+        ({"gpus": [8, np.ma.masked]}, "points: gpus has no value"),
+        ({"gpus": np.ma.array([8, 16], mask=[False, True])}, "points: gpus has no value"),
+        ({"gpus": True}, "points: gpus: true is not a number"),
+        ({8: [1]}, "points: no axis '8'"),
+        ([{"inter_node": {"bandwidth": object()}}], "points: object cannot be written in a file"),
+        ([{"inter_node": {"bandwidth": ["1 Gbps", "2 Gbps"]}}],
+         "points: inter_node: several links; write one bandwidth"),
         (np.zeros(3), "points: ndarray is not a table"),
     ],
 )  # fmt: skip
@@ -360,6 +462,29 @@ def test_a_blank_of_a_data_frame_is_a_blank(small: dse.Study) -> None:
     blank, frame = (small.price({**names, "ps_servers": servers})
                     for servers in ([None, 2], np.array([np.nan, 2.0])))  # fmt: skip
     same(blank, frame)
+
+
+def test_a_link_is_written_as_in_a_study_file(small: dse.Study) -> None:
+    fast, slow = ({"bandwidth": f"{speed} Gbps", "latency": "5 us"} for speed in (40, 4))
+    found = small.price({"gpus": 16, "inter_node": [slow, "10gbe", fast, dict(slow)]})
+    same(found, small.price([{"gpus": 16, "inter_node": link}
+                             for link in (slow, "10gbe", fast, slow)]))  # fmt: skip
+    assert (np.diff(found["step_s"][:3]) < 0).all()
+    assert found["step_s"][0] == found["step_s"][3]
+    for links in (fast, [fast, fast], "{bandwidth: 40 Gbps, latency: 5 us}"):
+        priced_so = small.price({"gpus": [16, 16], "inter_node": links})
+        assert priced_so["step_s"].tolist() == [found["step_s"][2]] * 2
+
+
+def test_what_is_masked_is_a_blank(small: dse.Study) -> None:
+    servers = np.ma.array([1, 2], mask=[True, False])
+    links = np.ma.array(["pcie3-x16", "pcie3-x16"], mask=[True, False])
+    points = {"aggregation": ["ring-mpi", "ps-grpc"]}
+    found = small.price({**points, "ps_servers": servers, "intra_node": links})
+    same(found, small.price({**points, "ps_servers": [None, 2], "intra_node": [None, "pcie3-x16"]}))
+    whole = np.ma.array([8, 16])
+    same(small.price({"gpus": whole}), small.price({"gpus": [8, 16]}))
+    same(small.price({"intra_node": np.ma.masked}), small.price({"intra_node": None}))
 
 
 def test_an_array_of_one_value_is_that_value(small: dse.Study) -> None:

@@ -53,6 +53,11 @@ class Coordinate:
         values = [blank if value is None else value for value in self.values]
         return np.array(values, dtype=np.float64).take(self.at)
 
+    def blank(self) -> Coordinate:
+        """Whether points have no value on the axis."""
+        empty = np.array([value is None for value in self.values], dtype=np.int64)
+        return Coordinate((False, True), empty.take(self.at))
+
     def part(self, where: slice) -> Coordinate:
         """Of some of the points. Where some values do not apply (None), only those that are there
         are kept."""
@@ -149,8 +154,9 @@ class Points:
     """Points of one structure: a :class:`~dse.model.step.Work` and its
     :class:`~dse.calibration.evidence.Surroundings`.
 
-    fixed: values of the looped axes. coordinates: of the data axes. rank: axes of the points'
-    shape S; every array below broadcasts to it.
+    fixed: values of the looped axes. coordinates: of the data axes; on each of them either all
+    points have a value or none has. rank: axes of the points' shape S; every array below
+    broadcasts to it.
     """
 
     def __init__(

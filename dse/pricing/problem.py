@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,9 @@ from dse.study.space import Box, Space
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
+# Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
+# is 96 MB, and a step holds several.
+DRAWN_POINTS = 200
 
 
 @dataclass
@@ -184,7 +187,7 @@ class Problem:
         self, points: Sequence[Mapping[str, Value | None]], speedup: bool = True
     ) -> list[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points given one by one; see :meth:`scattered`."""
-        return self.scattered(columns_of(points), speedup)
+        return [*self.scattered(columns_of(points), speedup)]
 
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
@@ -202,25 +205,35 @@ class Problem:
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
-    ) -> list[tuple[NDArray[np.int64], Evaluation]]:
+    ) -> Iterator[tuple[NDArray[np.int64], Evaluation]]:
         """Evaluate points that lie anywhere, as few array evaluations as their structure allows.
 
-        columns: where they lie on every axis, shape (points,). Returns (positions of points, their
-        evaluation of shape (positions,)) per structure. Points that differ in the size of a bucket
-        alone come together; priced per draw they would take too much room.
+        columns: where they lie on every axis, shape (points,); what has no value there (None) is as
+        if the axis were left out. Yields (positions of points, their evaluation of shape
+        (positions,)) per structure. Points that differ in the size of a bucket
+        alone come together; priced per draw they would take too much room, and those of one
+        structure come in pieces of DRAWN_POINTS.
         """
         looped = [name for name in self._looped_names if name in columns]
         apart = self.draws or BUCKET in self._decisive_names
         inner = [name for name in looped if name == BUCKET and not apart]
         outer = [name for name in looped if name not in inner]
+        blank = [
+            column.blank() for name, column in columns.items()
+            if name not in looped and None in column.values and len(column.values) > 1
+        ]  # fmt: skip
         last = sorted(COMPUTE_AXES & set(columns) - set(looped))  # makes them quicker to compute
-        order, groups = sorted_by(*(
-            [columns[name] for name in names] for names in (outer, inner, last)
-        ))  # fmt: skip
+        order, groups = sorted_by(
+            [*(columns[name] for name in outer), *blank],
+            [columns[name] for name in inner],
+            [columns[name] for name in last],
+        )
         ordered = {
             name: column if len(column.values) == 1 else replace(column, at=column.at.take(order))
             for name, column in columns.items()
         }
+        if self.draws:
+            groups = [[piece] for (whole,) in groups for piece in _pieces(whole, DRAWN_POINTS)]
         missing = {name: None for name in self._looped_names if name not in columns}
 
         def points(here: slice, looped: Sequence[str]) -> Points:
@@ -231,15 +244,13 @@ class Problem:
             return Points(self, {**missing, **fixed}, rest, 1)
 
         baseline = self.baseline_samples_per_s if speedup else float("nan")
-        results = []
         for parts in groups:
             where = slice(parts[0].start, parts[-1].stop)
             found = points(where, looped if len(parts) == 1 else outer)
             if len(parts) > 1:
                 counts = [part.stop - part.start for part in parts]
                 found = SeveralBuckets(found, [points(part, looped) for part in parts], counts)
-            results.append((order[where], found.evaluation(baseline)))
-        return results
+            yield order[where], found.evaluation(baseline)
 
     @cached_property
     def _decisive_names(self) -> frozenset[str]:
@@ -294,6 +305,12 @@ class Problem:
                 oldest, _ = self._memory.popitem(last=False)
                 del self._sizes[oldest]
         return self._memory[key]
+
+
+def _pieces(whole: slice, most: int) -> list[slice]:
+    """A slice in pieces of at most so many positions."""
+    starts = range(whole.start, whole.stop, most)
+    return [slice(start, min(start + most, whole.stop)) for start in starts]
 
 
 def _nbytes(value: Any) -> int:

@@ -29,11 +29,7 @@ def value_of(study: Study, axis: str, written: str, names: Names, place: str) ->
 
     place: where it was given, for errors. Raises :class:`StudyError` for one that cannot be.
     """
-    if axis not in AXES:
-        raise StudyError(place, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
-    if axis in ("node", "accelerator") and study.axis(axis) is None:
-        other = "node" if axis == "accelerator" else "accelerator"
-        raise StudyError(place, 0, 0, f"this study chooses by {other}", f"give {other}")
+    check_name(study, axis, place)
     known = study.axis(axis)
     if known is not None and written in known.labels:
         return known.values[known.labels.index(written)]
@@ -46,3 +42,12 @@ def value_of(study: Study, axis: str, written: str, names: Names, place: str) ->
     if refused:
         raise StudyError(place, 0, 0, *refused)
     return value
+
+
+def check_name(study: Study, axis: str, place: str) -> None:
+    """Raise :class:`StudyError` for an axis that there is not, or that the study cannot have."""
+    if axis not in AXES:
+        raise StudyError(place, 0, 0, f"no axis '{axis}'", suggest(axis, tuple(AXES)))
+    if axis in ("node", "accelerator") and study.axis(axis) is None:
+        other = "node" if axis == "accelerator" else "accelerator"
+        raise StudyError(place, 0, 0, f"this study chooses by {other}", f"give {other}")
