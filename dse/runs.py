@@ -56,7 +56,8 @@ def run_studies(
 
     Returns the document of each. A study that fails does not keep the others from being searched:
     its document holds nothing but its path under ``study``, ``error`` and ``exit_status``. Reports
-    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`.
+    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`; an
+    ArgumentError is raised before anything is searched.
 
     >>> documents = run_studies(["ps-vs-allreduce", "no-such-study"], out="my-report")
     >>> ["error" in document for document in documents]
