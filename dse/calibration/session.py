@@ -14,7 +14,7 @@ from dse.calibration.runners.hosts import read_hosts
 from dse.calibration.runners.registry import Runner
 from dse.calibration.runners.request import Request, Where
 from dse.calibration.runners.started_rank import Started
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 
 
 def whereabouts(
@@ -48,10 +48,10 @@ def whereabouts(
     }
     runner.check_options((name for name, value in said.items() if value is not None), launcher)
     if device not in (None, "cpu", "cuda"):
-        raise StudyError("--device", 0, 0, f"'{device}' is no device", "use cpu or cuda")
+        raise ArgumentError("--device", f"'{device}' is no device", "use cpu or cuda")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
-        raise StudyError(option, 0, 0, "applies to the hosts of a host file", "give --hostfile")
+        raise ArgumentError(option, "applies to the hosts of a host file", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
     name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     return Where(mpi, hosts, name, speed, address, servers, device or "cpu")
@@ -90,7 +90,7 @@ def check(runner: Runner, asked: Request, folder: Path) -> None:
     """
     name = asked.name
     if not name or name != Path(name).name or name.startswith("."):
-        raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
+        raise ArgumentError("--name", f"'{name}' is not a file name", "use letters and dashes")
     arguments.check_budget(asked.budget_s)
     if asked.ranks is not None:
         runner.check_options(["--ranks"])
