@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     from dse import catalog, fleet
     from dse.api import Explanation, Result, Study, load_study
     from dse.errors import (
+        ArgumentError,
         DseError,
         MeasurementError,
         NoFeasiblePoint,
@@ -35,11 +36,12 @@ _HOMES = {
     "dse.api": ("Explanation", "Result", "Study", "load_study"),
     "dse.prices": ("Prices",),
     "dse.runs": ("calibrate", "rebuild_report", "run", "run_studies"),
-    "dse.errors": ("DseError", "MeasurementError", "NoFeasiblePoint", "OutputError",
-                   "OutsideCalibration", "StudyError"),
+    "dse.errors": ("ArgumentError", "DseError", "MeasurementError", "NoFeasiblePoint",
+                   "OutputError", "OutsideCalibration", "StudyError"),
 }  # fmt: skip
 _MODULES = ("catalog", "fleet")
 __all__ = [
+    "ArgumentError",
     "DseError",
     "Explanation",
     "MeasurementError",

@@ -118,7 +118,7 @@ class Study:
 
         engine: exhaustive, guided or auto. executor: local, ray or auto; address: of a Ray cluster.
         budget, sampler: of a guided search. Raises NoFeasiblePoint where nothing meets every
-        constraint.
+        constraint, ArgumentError for an argument that cannot be.
 
         >>> import dse
         >>> result = dse.load_study("ps-vs-allreduce").search()

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+_OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)")
+
 
 class DseError(Exception):
     """Base of every error that is reported as one line, never as a traceback."""
 
     exit_status = 2
+
+    def on_command_line(self) -> str:
+        """The error in the words of the command line."""
+        return str(self)
 
 
 class StudyError(DseError):
@@ -21,6 +29,29 @@ class StudyError(DseError):
         self.problem, self.remedy = problem, remedy
         place = f"{file}:{line}:{column}" if line else file
         super().__init__(" ".join(f"{place}: {problem}{'; ' if remedy else ''}{remedy}".split()))
+
+
+class ArgumentError(StudyError):
+    """An argument is wrong: which one, what is wrong, what would be right.
+
+    Made in the words of the command line: ``--link-bandwidth``, also within problem and remedy.
+    ``str(error)`` and the attributes have those of Python: ``link_bandwidth``. argument: its name
+    in Python, where that is another than the option's.
+    """
+
+    def __init__(self, option: str, problem: str, remedy: str = "", argument: str = "") -> None:
+        self._on_command_line = str(StudyError(option, 0, 0, problem, remedy))
+        place = argument or _as_arguments(option)
+        super().__init__(place, 0, 0, _as_arguments(problem), _as_arguments(remedy))
+
+    def on_command_line(self) -> str:
+        """The error in the words of the command line."""
+        return self._on_command_line
+
+
+def _as_arguments(text: str) -> str:
+    """The options that a text names, as arguments."""
+    return _OPTION.sub(lambda option: option[1].replace("-", "_"), text)
 
 
 class NoFeasiblePoint(DseError):

@@ -56,7 +56,8 @@ def run_studies(
 
     Returns the document of each. A study that fails does not keep the others from being searched:
     its document holds nothing but its path under ``study``, ``error`` and ``exit_status``. Reports
-    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`.
+    go to folders in ``out``, else in reports. Other arguments are those of :func:`run`; an
+    ArgumentError is raised before anything is searched.
 
     >>> documents = run_studies(["ps-vs-allreduce", "no-such-study"], out="my-report")
     >>> ["error" in document for document in documents]
@@ -74,20 +75,42 @@ def run_studies(
 def calibrate(
     out: File = "calibrations",
     budget_s: float = 60.0,
-    ranks: Sequence[int] = (2, 3, 4, 8),
+    ranks: Sequence[int] | None = None,
     name: str = "this-machine",
+    runner: str | None = None,
+    *,
+    mpi: str | None = None,
+    hostfile: File | None = None,
+    ranks_per_node: int | None = None,
+    interface: str | None = None,
+    link: str | None = None,
+    link_bandwidth: str | None = None,
+    address: str | None = None,
+    servers: Sequence[int] | None = None,
+    device: str | None = None,
 ) -> Profile:
-    """Measure allreduce with real MPI ranks on this machine, fit a profile, write and return it.
+    """Measure with real ranks, fit a profile, write and return it.
 
-    Raises MeasurementError where no measurement can be made.
+    Arguments are the options of ``dse calibrate run``; which runner takes which of them is in
+    docs/calibration.md. ranks: None is 2, 3, 4, 8, or what the hosts have room for. runner: None
+    measures allreduce over MPI. Raises ArgumentError for one that cannot be or that the runner does
+    not take, MeasurementError where no measurement can be made, OutputError.
 
     >>> profile = calibrate(budget_s=20, ranks=(2, 3))  # doctest: +SKIP
     >>> profile.error("ring")  # median, relative, on rank counts it was not fitted on
     ... # doctest: +SKIP
     """
     from dse.calibration import calibrate_here, read_profile
+    from dse.calibration.runners import registry
+    from dse.calibration.session import whereabouts
 
-    return read_profile(calibrate_here(Path(out), budget_s, ranks, name)[1])
+    where = whereabouts(
+        registry.chosen(runner), mpi=mpi, hostfile=None if hostfile is None else Path(hostfile),
+        ranks_per_node=ranks_per_node, interface=interface, link=link,
+        link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
+    )  # fmt: skip
+    found = calibrate_here(Path(out), budget_s, ranks, name, where=where, runner=runner)
+    return read_profile(found[1])
 
 
 def rebuild_report(folder: File) -> Path:

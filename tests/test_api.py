@@ -244,6 +244,53 @@ def test_nothing_feasible_and_wrong_options_are_raised(tmp_path: Path, empty: Pa
     assert not [*empty.iterdir()]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"budget": 0, "engine": "guided"}, "budget: '0' is not a whole number from 1 to"),
+        ({"budget": -3}, "budget: '-3' is not a whole number from 1 to"),
+        ({"budget": 2.5, "engine": "guided"}, "budget: '2.5' is not a whole number"),
+        ({"seed": -1}, "seed: '-1' is not a whole number from 0 to"),
+        ({"seed": "many"}, "seed: 'many' is not a whole number"),
+        ({"engine": "foo"}, "engine: 'foo' is not known; use auto, exhaustive, guided"),
+        ({"executor": "lcoal"}, "executor: 'lcoal' is not known; did you mean local?"),
+    ],
+)
+def test_a_wrong_argument_is_named_before_anything_is_searched(
+    small: dse.Study, tmp_path: Path, empty: Path, given: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "study.yaml"
+    for search in (
+        lambda: small.search(**given),
+        lambda: dse.run(path, **given),
+        lambda: dse.run_studies([path], **given),
+    ):
+        with pytest.raises(StudyError) as found:
+            search()
+        assert str(found.value).startswith(said)
+        assert isinstance(found.value, dse.ArgumentError)
+    assert not [*empty.iterdir()]
+
+
+def test_an_argument_that_a_search_does_not_heed_is_named_as_python_names_it(
+    small: dse.Study,
+) -> None:
+    with pytest.raises(dse.ArgumentError) as found:
+        small.search(sampler="tpe")
+    assert str(found.value) == (
+        "sampler: needs the guided engine, and this search is exhaustive; leave it out, or add "
+        "engine guided"
+    )
+    with pytest.raises(dse.ArgumentError, match=r"^address: joins a Ray cluster, and executor loc"):
+        small.search(address="a:1", executor="local")
+
+
+def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> None:
+    found = small.search(engine="guided", budget=np.int64(50), seed=np.int64(2**62 + 1))
+    assert (found.seed, type(found.seed)) == (2**62 + 1, int)
+    assert repr(found)
+
+
 def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> None:
     point = {"aggregation": "ring-mpi", "gpus": 8}
     said = str(small.explain(point))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import PS
-from dse.errors import OutsideCalibration, StudyError
+from dse.errors import ArgumentError, OutsideCalibration, StudyError
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.library_rules import BY_NAME
 from dse.spelling import LONGEST, meant
@@ -47,7 +47,7 @@ def count(text: str | None, option: str) -> int | None:
         return None
     found = _list(text, option, lambda part: parse(part, "count"), MOST_RANKS, "8")
     if len(found) > 1:
-        raise StudyError(option, 0, 0, f"'{text}' is more than one value", "give one")
+        raise ArgumentError(option, f"'{text}' is more than one value", "give one")
     return found[0]
 
 
@@ -59,7 +59,7 @@ def named(given: str | None, known: Sequence[str], option: str) -> str | None:
     if given is None or given in known:
         return given
     remedy = meant(given, known, f"choose from {', '.join(known)}")
-    raise StudyError(option, 0, 0, f"'{given}' is not known", remedy)
+    raise ArgumentError(option, f"'{given}' is not known", remedy)
 
 
 def link_speed(text: str | None) -> float | None:
@@ -69,10 +69,10 @@ def link_speed(text: str | None) -> float | None:
     try:
         speed = parse(text, "bytes_per_s")
     except UnitError as cause:
-        raise StudyError("--link-bandwidth", 0, 0, cause.problem, cause.remedy) from None
+        raise ArgumentError("--link-bandwidth", cause.problem, cause.remedy) from None
     if speed <= 0:
-        raise StudyError(
-            "--link-bandwidth", 0, 0, "the speed must be positive", "write for example 25 Gbps"
+        raise ArgumentError(
+            "--link-bandwidth", "the speed must be positive", "write for example 25 Gbps"
         )
     return speed
 
@@ -83,12 +83,12 @@ def link_name(text: str | None) -> str | None:
         return None
     name = text.strip()
     if not name or not name.isprintable() or len(name) > LONGEST:
-        raise StudyError(
-            "--link", 0, 0, f"'{name[:LONGEST]}' is not a name", "write for example ib-hdr"
+        raise ArgumentError(
+            "--link", f"'{name[:LONGEST]}' is not a name", "write for example ib-hdr"
         )
     if _is_number(name):
         remedy = f"give --link-bandwidth '{name}', and --link a name such as ib-hdr"
-        raise StudyError("--link", 0, 0, f"'{name}' is a speed, not a name", remedy)
+        raise ArgumentError("--link", f"'{name}' is a speed, not a name", remedy)
     return name
 
 
@@ -106,7 +106,7 @@ def _is_number(text: str) -> bool:
 def check_budget(budget_s: float) -> None:
     """Refuse a budget that is not positive."""
     if not 0 < budget_s < math.inf:
-        raise StudyError("--budget", 0, 0, "must be positive", "write for example 60")
+        raise ArgumentError("--budget", "must be positive", "write for example 60", "budget_s")
 
 
 def check_once(paths: Sequence[str | PathLike[str]]) -> None:
@@ -132,13 +132,13 @@ def _list(
             remedy = f"write for example {example}"
             if problem.endswith("in bits"):
                 remedy = cause.remedy
-            raise StudyError(option, 0, 0, problem, remedy) from None
+            raise ArgumentError(option, problem, remedy) from None
         if value < 1 or value > most:
             problem = f"'{part.strip()}' is not between 1 and {most:g}"
-            raise StudyError(option, 0, 0, problem, f"write for example {example}")
+            raise ArgumentError(option, problem, f"write for example {example}")
         if value != round(value) and option != "--bytes":
             problem = f"'{part.strip()}' is not a whole number"
-            raise StudyError(option, 0, 0, problem, f"write for example {example}")
+            raise ArgumentError(option, problem, f"write for example {example}")
         found.append(round(value))
     return tuple(dict.fromkeys(found))
 
@@ -171,9 +171,7 @@ def server_algorithm(
     name = PS if algorithm is None and (only or servers is not None) else algorithm
     if name is None or not (name == PS or name.startswith(f"{PS}-")):
         if servers is not None:
-            raise StudyError(
-                "--servers", 0, 0, f"'{name}' uses no servers", f"give --algorithm {PS}"
-            )
+            raise ArgumentError("--servers", f"'{name}' uses no servers", f"give --algorithm {PS}")
         return None
     if profile.servers(name) is None:
         known = ", ".join([*profile.measured_algorithms, *(f"{PS}-{t}" for t in profile.ps)])

@@ -15,7 +15,7 @@ from dse.calibration.number_text import short, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Profile
 from dse.console_table import Columns, console_table, numbers
-from dse.errors import OutsideCalibration, StudyError
+from dse.errors import ArgumentError, OutsideCalibration
 from dse.model.arrays import Array
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def compare(
     sizes = message_bytes if message_bytes is not None else _common_sizes(a, b)
     if min(counts) < 2:
         problem = "one rank exchanges no messages"
-        raise StudyError("--ranks", 0, 0, problem, "compare at 2 ranks or more")
+        raise ArgumentError("--ranks", problem, "compare at 2 ranks or more")
     same = replace(a, name="") == replace(b, name="")
     rows, locals_of = list[Compared](), list[tuple[int, ...]]()
     refused = dict[int, OutsideCalibration]()
@@ -131,7 +131,7 @@ def _common_ranks(a: Profile, b: Profile) -> tuple[int, ...]:
         return tuple(sorted(mine & other))
     listed = " and ".join(", ".join(f"{n:,}" for n in sorted(counts)) for counts in (mine, other))
     problem = f"{a.name} and {b.name} measured no rank count in common: {listed}"
-    raise StudyError("--ranks", 0, 0, problem, "give --ranks, the counts to compare at")
+    raise ArgumentError("--ranks", problem, "give --ranks, the counts to compare at")
 
 
 def _common_sizes(a: Profile, b: Profile) -> tuple[int, ...]:
@@ -139,7 +139,7 @@ def _common_sizes(a: Profile, b: Profile) -> tuple[int, ...]:
     high = min(a.message_bytes[1], b.message_bytes[1])
     if low > high:
         problem = f"{a.name} and {b.name} measured no size in common"
-        raise StudyError("--bytes", 0, 0, problem, "give --bytes, the sizes to compare at")
+        raise ArgumentError("--bytes", problem, "give --bytes, the sizes to compare at")
     first = SIZE_RATIO ** np.ceil(np.log(low) / np.log(SIZE_RATIO) - 1e-9)
     steps = int(np.floor(np.log(high / first) / np.log(SIZE_RATIO) + 1e-9)) + 1
     sizes = {round(low), round(high), *(round(first * SIZE_RATIO**k) for k in range(steps))}

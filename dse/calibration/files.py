@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TypeVar
 
-from dse.errors import OutputError, StudyError
+from dse.errors import ArgumentError, OutputError, StudyError
 from dse.yaml_source import Loc, Source, read_yaml
 
 MAX_FILE_BYTES = 20_000_000
@@ -56,7 +56,7 @@ def check_replaces(path: str | Path, family: str) -> None:
         begun = "" if isinstance(cause, UnicodeDecodeError) else f"{family}/"  # said on writing
     if f"{family}/" not in begun and Path(path).stat().st_size:
         problem = f"'{path}' exists and is another kind of file"
-        raise StudyError("--out", 0, 0, problem, "choose another name, or remove it")
+        raise ArgumentError("--out", problem, "choose another name, or remove it")
 
 
 def _validate(kind: type[T], source: Source, remedy: str) -> T:

@@ -14,7 +14,7 @@ from dse.calibration.runners.hosts import read_hosts
 from dse.calibration.runners.registry import Runner
 from dse.calibration.runners.request import Request, Where
 from dse.calibration.runners.started_rank import Started
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 
 
 def whereabouts(
@@ -22,16 +22,16 @@ def whereabouts(
     launcher: str | None = None,
     *,
     mpi: str | None = None,
-    hostfile: Path | None = None,
+    hostfile: str | Path | None = None,
     ranks_per_node: int | None = None,
     interface: str | None = None,
     link: str | None = None,
     link_bandwidth: str | None = None,
     address: str | None = None,
-    servers: tuple[int, ...] | None = None,
+    servers: Sequence[int] | None = None,
     device: str | None = None,
 ) -> Where:
-    """What the user says of it, read and checked; StudyError where that cannot be right.
+    """What the user says of it, read and checked; ArgumentError where that cannot be right.
 
     launcher: what started this process as one of many ranks, if anything did.
     """
@@ -48,13 +48,14 @@ def whereabouts(
     }
     runner.check_options((name for name, value in said.items() if value is not None), launcher)
     if device not in (None, "cpu", "cuda"):
-        raise StudyError("--device", 0, 0, f"'{device}' is no device", "use cpu or cuda")
+        raise ArgumentError("--device", f"'{device}' is no device", "use cpu or cuda")
     if hostfile is None and (ranks_per_node is not None or interface is not None):
         option = "--interface" if ranks_per_node is None else "--ranks-per-node"
-        raise StudyError(option, 0, 0, "applies to the hosts of a host file", "give --hostfile")
+        raise ArgumentError(option, "applies to the hosts of a host file", "give --hostfile")
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
     name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
-    return Where(mpi, hosts, name, speed, address, servers, device or "cpu")
+    counts = None if servers is None else tuple(servers)
+    return Where(mpi, hosts, name, speed, address, counts, device)
 
 
 def calibrate_here(
@@ -73,7 +74,7 @@ def calibrate_here(
     seconds beyond the budget. ranks: None is 2, 3, 4, 8, or what the hosts have room for. runner:
     a name of :data:`.runners.registry.RUNNERS`; None is MPI.
     ``progress(done, total, text)`` is called before every run.
-    Raises StudyError for an argument that cannot be right, MeasurementError where measuring fails,
+    Raises ArgumentError for one that cannot be right, MeasurementError where measuring fails,
     and OutputError where the folder plainly cannot be written (found out before anything is
     measured); earlier files then stay as they were.
     """
@@ -84,16 +85,16 @@ def calibrate_here(
 
 
 def check(runner: Runner, asked: Request, folder: Path) -> None:
-    """StudyError unless the name is one of a file, the budget some time, and ranks apply.
+    """ArgumentError unless the name is a file's, the budget some time, and all of it applies.
 
     OutputError where the folder plainly cannot be written.
     """
     name = asked.name
     if not name or name != Path(name).name or name.startswith("."):
-        raise StudyError("--name", 0, 0, f"'{name}' is not a file name", "use letters and dashes")
+        raise ArgumentError("--name", f"'{name}' is not a file name", "use letters and dashes")
     arguments.check_budget(asked.budget_s)
-    if asked.ranks is not None:
-        runner.check_options(["--ranks"])
+    ranks = [] if asked.ranks is None else ["--ranks"]
+    runner.check_options([*ranks, *asked.where.options])
     check_writable(folder)
 
 

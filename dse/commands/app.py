@@ -89,7 +89,8 @@ def run_command() -> int | None:
     except (Interrupted, typer.Abort) as cause:
         raise KeyboardInterrupt(*cause.args) from None
     except DseError as error:
-        status = _fail(str(error) if getattr(error, "line", 0) else f"dse: {error}", error)
+        said = error.on_command_line()
+        status = _fail(said if getattr(error, "line", 0) else f"dse: {said}", error)
     except _UsageError as error:
         status = _misused(error)
     except OSError as error:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dse.errors import DseError, StudyError
+from dse.errors import ArgumentError
 from dse.spelling import meant
 
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
+WHOLE = {"budget": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 
 StudyPath = Annotated[
     str, typer.Argument(help="A study file, or the name of one that comes with dse.")
@@ -24,7 +28,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line may override; None leaves it to the study."""
+    """What the command line may override; None leaves it to the study.
+
+    Raises :class:`ArgumentError` for a name that is not known or a number that cannot be.
+    """
 
     out: Path | None = None
     engine: str | None = None
@@ -37,14 +44,16 @@ class Options:
     sampler: str | None = None
     warm_start: Path | None = None
 
-    def check_names(self) -> None:
-        """Raise :class:`StudyError` where an engine, executor or sampler is not known."""
+    def __post_init__(self) -> None:
         _one_of(self.engine, ENGINES, "--engine")
         _one_of(self.executor, EXECUTORS, "--executor")
         _one_of(self.sampler, SAMPLERS, "--sampler")
+        for name in WHOLE:
+            if (given := getattr(self, name)) is not None:
+                object.__setattr__(self, name, whole(name, given))
 
     def check_engine(self, engine: str) -> None:
-        """Raise :class:`DseError` where this engine or executor would not heed an option."""
+        """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
         needs = {
             "--within": ("exhaustive", self.within),
             "--budget": ("guided", self.budget),
@@ -53,12 +62,27 @@ class Options:
         }
         for option, (needed, value) in needs.items():
             if value is not None and needed != engine:
-                raise DseError(
-                    f"{option} needs the {needed} engine, and this search is {engine}; leave it "
-                    f"out, or add --engine {needed}"
-                )
+                problem = f"needs the {needed} engine, and this search is {engine}"
+                raise ArgumentError(option, problem, f"leave it out, or add --engine {needed}")
         if self.address and self.executor == "local":
-            raise DseError("--address joins a Ray cluster, and --executor local does not; drop one")
+            problem = "joins a Ray cluster, and --executor local does not"
+            raise ArgumentError("--address", problem, "drop one")
+
+
+def whole(name: str, given: Any) -> int:
+    """A whole number within the limits of :data:`WHOLE`, also from text such as 2e4.
+
+    Raises :class:`ArgumentError` for anything else.
+    """
+    least, most = WHOLE[name]
+    found: float = math.nan
+    with suppress(TypeError, ValueError):
+        whole_text = isinstance(given, str) and "e" not in given.lower()
+        found = int(given) if whole_text or isinstance(given, Integral) else float(given)
+    if not least <= found <= most or found != int(found):
+        problem = f"'{given}' is not a whole number from {least:,} to {most:,}"
+        raise ArgumentError(f"--{name}", problem, "write for example 2000")
+    return int(found)
 
 
 def share(text: str | None) -> float | None:
@@ -71,14 +95,12 @@ def share(text: str | None) -> float | None:
     except ValueError:
         found = float("nan")
     if not 0 < found < 1:
-        remedy = "write for example 5%"
-        raise StudyError(
-            "--within", 0, 0, f"'{text}' is not a percentage between 0 and 100", remedy
-        )
+        problem = f"'{text}' is not a percentage between 0 and 100"
+        raise ArgumentError("--within", problem, "write for example 5%")
     return found
 
 
 def _one_of(value: str | None, allowed: Sequence[str], option: str) -> None:
     if value is not None and value not in allowed:
         remedy = meant(value, allowed, f"use {', '.join(allowed)}")
-        raise StudyError(option, 0, 0, f"'{value}' is not known", remedy)
+        raise ArgumentError(option, f"'{value}' is not known", remedy)

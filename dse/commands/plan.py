@@ -65,15 +65,13 @@ def planned(study: str, options: Options) -> Plan:
     """Read a study and choose its engine."""
     from dse.pricing import load
 
-    options.check_names()
     return plan_of(load.load(study), options)
 
 
 def plan_of(problem: Problem, options: Options) -> Plan:
-    """How a study is searched. Raises DseError for an option that this search does not heed."""
+    """How a study is searched. Raises ArgumentError for one that this search does not heed."""
     from dse.search.engine_choice import choose_engine
 
-    options.check_names()
     asked, place = problem.study.search, problem.study.executor
     engine, reason = choose_engine(problem, options.engine or asked.engine)
     options.check_engine(engine)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dse.commands.options import Json, Options, share
+from dse.commands.options import Json, Options, share, whole
 from dse.commands.plan import finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
@@ -29,19 +29,9 @@ Studies = Annotated[
 ]
 
 
-def _whole(least: int, most: int) -> Callable[[str], int]:
-    """Reads a whole number within limits, also as 2e4, as study files do."""
-
-    def read(text: str) -> int:
-        try:
-            found = int(text) if "e" not in text.lower() else float(text)
-        except ValueError:
-            found = float("nan")
-        if not least <= found <= most or found != int(found):
-            raise typer.BadParameter(f"'{text}' is not a whole number from {least:,} to {most:,}")
-        return int(found)
-
-    return read
+def _whole(name: str) -> Callable[[str], int]:
+    """Reads the whole number of an option, also as 2e4, as study files do."""
+    return lambda text: whole(name, text)
 
 
 def run(
@@ -59,14 +49,12 @@ def run(
     budget: Annotated[
         int | None,
         typer.Option(
-            parser=_whole(1, 10**9), metavar="INTEGER", help="Points the guided engine may price."
+            parser=_whole("budget"), metavar="INTEGER", help="Points the guided engine may price."
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=_whole(0, 2**63 - 1), metavar="INTEGER", help="Seed of everything random."
-        ),
+        typer.Option(parser=_whole("seed"), metavar="INTEGER", help="Seed of everything random."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue where a run stopped.")] = False,
     within: Annotated[

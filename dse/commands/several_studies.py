@@ -69,7 +69,7 @@ def run_studies(
     """
     results = _results(studies, options, command, quiet, _tell)
     if show_json:
-        print(json.dumps([_as_json(result) for result in results], indent=1))
+        print(json.dumps([_as_json(r, DseError.on_command_line) for r in results], indent=1))
     else:
         _print_table(results)
     return min((r.error.exit_status for r in results if r.error), default=0)
@@ -78,7 +78,7 @@ def run_studies(
 def documents(studies: Sequence[str], options: Options, command: str) -> list[dict[str, Any]]:
     """The same, printing nothing; returns what ``dse run --json`` prints of several."""
     results = _results(studies, options, command, True, lambda *_: None)
-    return [_as_json(result) for result in results]
+    return [_as_json(result, str) for result in results]
 
 
 def _results(
@@ -167,21 +167,21 @@ def _as_it_is(progress: Progress) -> Iterator[Progress]:
 
 
 def _tell(study: str, error: DseError) -> None:
-    print(_line(study, error), file=sys.stderr, flush=True)
+    print(_line(study, error.on_command_line()), file=sys.stderr, flush=True)
 
 
-def _line(study: str, error: DseError) -> str:
-    text = str(error)
-    return text if text.startswith(study) else f"{study}: {text}"
+def _line(study: str, error: str) -> str:
+    return error if error.startswith(study) else f"{study}: {error}"
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: Result, worded: Callable[[DseError], str]) -> dict[str, Any]:
+    """worded: an error in the words of the command line, or of Python."""
     from dse.report.json_form import plain
 
     if result.done:
         return plain(result.done.document)
     assert result.error is not None
-    line = _line(result.study, result.error)
+    line = _line(result.study, worded(result.error))
     return {"study": {"path": result.study}, "error": line,
             "exit_status": result.error.exit_status}  # fmt: skip
 
@@ -197,7 +197,10 @@ def _print_table(results: Sequence[Result]) -> None:
     rows: list[tuple[str, ...]] = []
     for result in results:
         if result.done is None:
-            why = str(result.error).removeprefix(f"{result.study}: ").partition("; ")[0]
+            assert result.error is not None
+            why = (
+                result.error.on_command_line().removeprefix(f"{result.study}: ").partition("; ")[0]
+            )
             rows.append((result.study, f"failed: {why}"))
             continue
         found = result.done.document

@@ -14,10 +14,29 @@ WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
 KNOWN = "facts known"
 PRICED = "layout priced by its profile"
+_UNMET = {
+    WHOLE_NODES: "the last node is only partly filled",
+    COMPUTABLE: "the accelerator does not have this precision",
+    KNOWN: "a price or a speed is unknown",
+    PRICED: "no profile prices this layout",
+    "fits_memory": "the accelerator has too little memory",
+}
+
+
+def unmet(demand: str) -> str:
+    """What to say of a point that does not meet a demand, by its name: that of a built-in one, or
+    a constraint as the study writes it."""
+    return _UNMET.get(demand, f"{demand} is not met")
 
 
 def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
-    """(reason, mask of the points that pass) for the built-in demands and every constraint.
+    """(what to say of the points that fail, mask of those that pass): :func:`demands` in words."""
+    for demand, mask in demands(evaluation, study):
+        yield unmet(demand), mask
+
+
+def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
+    """(name, mask of the points that pass) for the built-in demands and every constraint.
 
     Masks broadcast to the points' shape and stay as small as what they depend on.
     """

@@ -222,7 +222,7 @@ def _check_baseline(problem: Problem) -> None:
         ) from cause
     if missed:
         machine = values.get("node", values.get("accelerator"))
-        why = f"{machine} with {values.get('precision', 'fp32')} fails '{missed[0]}'"
+        why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
         if missed[0] == constraints.PRICED:
             why = why_unpriced(problem, values) or why
         problem_text = f"the baseline cannot be priced: {why}"

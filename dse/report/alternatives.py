@@ -44,13 +44,13 @@ def alternatives(
         point = dict(chosen) if value == chosen[AXIS] else _best(problem, {**chosen, AXIS: value})
         evaluation = problem.point(point)
         row = describe(problem, point)
-        checks = constraints.checks(evaluation, problem.study)
+        checks = constraints.demands(evaluation, problem.study)
         label = row.config[AXIS]
         found.append(
             Alternative(
                 **vars(row),
                 ratio=None if row.speedup is None else row.speedup / own,
-                missed=tuple(reason for reason, mask in checks if not mask.all()),
+                missed=tuple(name for name, mask in checks if not mask.all()),
                 on_front=sum(
                     any(labels[AXIS] == label for labels in (entry.labels, *entry.tied))
                     for entry in front
@@ -69,7 +69,7 @@ def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Val
     order = np.full((3, len(tried)), np.inf)
     for where, evaluation in problem.rows(tried):
         fails = np.zeros(len(where))
-        for _, mask in constraints.checks(evaluation, problem.study):
+        for _, mask in constraints.demands(evaluation, problem.study):
             fails += ~np.broadcast_to(mask, fails.shape)
         order[0, where] = fails > 0
         order[1, where] = np.nan_to_num(-evaluation[most.name], nan=np.inf)
@@ -97,7 +97,7 @@ def table(document: RunDocument) -> AlternativesTable | None:
     heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
              *((tables.capital(cost), True) for cost in costs), ("Front points", True),
-             *([("Constraints missed", False)] if missed else []), ("Basis", False)]  # fmt: skip
+             *([("Rejected because", False)] if missed else []), ("Basis", False)]  # fmt: skip
     best = document.recommended.config
     rows = tuple(
         (
@@ -124,13 +124,13 @@ def _settings(document: RunDocument, point: Point) -> str:
 def _cells(document: RunDocument, point: Alternative, missed: bool) -> tuple[str, ...]:
     """missed: whether there is a column for the demands that it fails."""
     bounds = words.interval(point.interval.speedup if point.interval else None, "x")
-    ratio = point.ratio
+    ratio, why = point.ratio, "; ".join(map(constraints.unmet, point.missed))
     return (
         words.duration(point.step_s),
         words.shown(point.speedup, "x") + (f" ({bounds})" if bounds else ""),
         words.UNKNOWN if ratio is None else f"{ratio:.2f}x",
         *(words.show_cost(document, point, sense) for sense in document.objectives.minimized),
         words.count(point.on_front),
-        *([", ".join(point.missed) or tables.NOT_APPLICABLE] if missed else []),
+        *([why or tables.NOT_APPLICABLE] if missed else []),
         words.says_who(point)[0],
     )

@@ -140,7 +140,7 @@ def sample(problem: Problem, seed: int) -> Sample:
     rows: list[tuple[float, float, str, int]] = []
     for where, evaluation in problem.rows(points):
         passed = np.ones(len(where), dtype=bool)
-        for _, mask in constraints.checks(evaluation, problem.study):
+        for _, mask in constraints.demands(evaluation, problem.study):
             passed &= mask
         gain = np.broadcast_to(evaluation[most.name], passed.shape)
         cost = np.broadcast_to(evaluation[least.name], passed.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.pricing.constraints import unmet
 from dse.report import approaches, words
 from dse.report.design_point import Explained
 from dse.study.quantities import COSTS
@@ -40,8 +41,7 @@ def lines(point: Explained) -> list[str]:
         out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
     step_s = point.step_s
     if step_s is None:
-        missed = [text for text, met in point.constraints.items() if not met]
-        out += ["", f"step             cannot be computed; not met: {', '.join(missed)}"]
+        out += ["", f"step             cannot be computed: {_missed(point)}"]
         why = point.why_unpriced
         return [*out, f"                 {why}"] if why else out
     scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
@@ -78,9 +78,13 @@ def lines(point: Explained) -> list[str]:
         out.append("                 goes to another rank first, and the sum comes back last")
     if point.approach:
         out += approaches.lines(point.approach, step_s)
-    missed = [text for text, met in point.constraints.items() if not met]
-    out.append(f"constraints      {'all met' if not missed else 'not met: ' + ', '.join(missed)}")
+    out.append(f"constraints      {_missed(point) or 'all met'}")
     return out
+
+
+def _missed(point: Explained) -> str:
+    """The demands that a point does not meet, in words; empty where there are none."""
+    return "; ".join(unmet(name) for name, met in point.constraints.items() if not met)
 
 
 def _calibration(point: Explained) -> str:

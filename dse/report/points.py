@@ -83,7 +83,7 @@ def describe(
 def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained:
     """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
-    checks = constraints.checks(problem.point(values), problem.study)
+    checks = constraints.demands(problem.point(values), problem.study)
     points = problem.points_at(values)
     return Explained(
         **vars(point),
@@ -95,7 +95,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
             for name, value in values.items()
             if value is not None and not problem.study.has(name, value)
         ),
-        constraints={reason: bool(mask.all()) for reason, mask in checks},
+        constraints={name: bool(mask.all()) for name, mask in checks},
     )
 
 

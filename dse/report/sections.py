@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog import Citation
+from dse.pricing.constraints import unmet
 from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
@@ -144,9 +145,9 @@ def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
 
 
 def rejected(document: RunDocument) -> list[tuple[str, int, float]]:
-    """(reason, points rejected, share of the space), the sharpest first."""
+    """(why, points rejected, share of the space), the sharpest first."""
     points = max(1, document.counts.points)
-    rows = [(reason, count, count / points) for reason, count in document.rejected.items()]
+    rows = [(unmet(name), count, count / points) for name, count in document.rejected.items()]
     return sorted(rows, key=lambda row: -row[1])
 
 

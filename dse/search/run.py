@@ -238,24 +238,24 @@ def _nothing_feasible(
     labels: Mapping[str, str],
     values: Mapping[str, Value | None],
 ) -> NoFeasiblePoint:
-    worst = max(tally.rejected, key=lambda reason: tally.rejected[reason])
+    worst = max(tally.rejected, key=lambda name: tally.rejected[name])
     evaluation = problem.point(values)
     missed = [
-        f"'{reason}'{_reached(evaluation, problem.study, reason)}"
-        for reason, mask in constraints.checks(evaluation, problem.study)
+        f"{constraints.unmet(name)}{_reached(evaluation, problem.study, name)}"
+        for name, mask in constraints.demands(evaluation, problem.study)
         if not mask.all()
     ]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; "
-        f"'{worst}' rejects most ({tally.rejected[worst]:,}); nearest is {shown}, "
-        f"which misses {' and '.join(missed)}"
+        f"most ({tally.rejected[worst]:,}) are rejected because {constraints.unmet(worst)}; "
+        f"nearest is {shown}, rejected because {' and '.join(missed)}"
     )
 
 
-def _reached(evaluation: Evaluation, study: Study, reason: str) -> str:
+def _reached(evaluation: Evaluation, study: Study, demand: str) -> str:
     """The values that a constraint speaks of, at a point that misses it; SI units."""
-    constraint = next((c for c in study.constraints if c.text == reason), None)
+    constraint = next((c for c in study.constraints if c.text == demand), None)
     if constraint is None:
         return ""
     names = sorted(constraint.expression.names) if constraint.expression else ["memory_slack"]

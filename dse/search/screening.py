@@ -47,7 +47,7 @@ def counted(evaluation: Evaluation, problem: Problem, shape: tuple[int, ...]) ->
     """What the study's demands leave of points of this shape."""
     size = int(np.prod(shape, dtype=np.int64))
     masks, rejected = [], {}
-    for reason, passed in constraints.checks(evaluation, problem.study):
+    for reason, passed in constraints.demands(evaluation, problem.study):
         failed = passed.size - int(np.count_nonzero(passed))
         if failed:
             rejected[reason] = failed * (size // passed.size)

@@ -20,9 +20,10 @@ from tests.pricing import studies
 
 def test_the_public_names() -> None:
     assert set(dse.__all__) == {
-        "DseError", "Explanation", "MeasurementError", "NoFeasiblePoint", "OutputError",
-        "OutsideCalibration", "Prices", "Result", "Study", "StudyError", "__version__",
-        "calibrate", "catalog", "fleet", "load_study", "rebuild_report", "run", "run_studies",
+        "ArgumentError", "DseError", "Explanation", "MeasurementError", "NoFeasiblePoint",
+        "OutputError", "OutsideCalibration", "Prices", "Result", "Study", "StudyError",
+        "__version__", "calibrate", "catalog", "fleet", "load_study", "rebuild_report", "run",
+        "run_studies",
     }  # fmt: skip
     assert dse.__all__ == sorted(dse.__all__)
     for name in dse.__all__:
@@ -103,7 +104,7 @@ def test_many_studies_are_a_list_of_documents_and_failures(
 
 def test_nothing_feasible_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(NoFeasiblePoint, match="rejects most"):
+    with pytest.raises(NoFeasiblePoint, match="are rejected because capital <= 1 USD is not met"):
         dse.run(studies.written(tmp_path, studies.IMPOSSIBLE))
 
 

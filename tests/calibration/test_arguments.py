@@ -23,13 +23,13 @@ def test_sizes_are_read(text: str, expected: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "4 KiB,", "3 Q", "1e99", "4 Gbps", "nan"])
 def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(StudyError, match="--bytes"):
+    with pytest.raises(StudyError, match=r"^bytes: "):
         arguments.sizes(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-4", "2.5", "x", "1e30", "inf", "4 KiB"])
 def test_what_is_no_count_is_refused(text: str) -> None:
-    with pytest.raises(StudyError, match="--ranks"):
+    with pytest.raises(StudyError, match=r"^ranks: "):
         arguments.counts(text, "--ranks")
 
 

@@ -84,7 +84,7 @@ def test_other_devices_and_nodes_are_warned_of() -> None:
 
 
 def test_nothing_in_common_is_refused() -> None:
-    with pytest.raises(StudyError, match=r"no rank count in common: 8, 32 and 4; give --ranks"):
+    with pytest.raises(StudyError, match=r"no rank count in common: 8, 32 and 4; give ranks"):
         compare(FAST, profile("small", layouts=((4, 4),)))
     with pytest.raises(StudyError, match="one rank"):
         compare(FAST, SLOW, ranks=(1,))

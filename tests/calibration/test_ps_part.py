@@ -161,7 +161,7 @@ def test_what_is_asked_is_understood() -> None:
     assert server_algorithm(made, None, None) == "ps"
     assert server_algorithm(made, "ps-grpc", (2,)) == "ps-grpc"
     assert server_algorithm(made, "ring", None) is None
-    with pytest.raises(StudyError, match="'ring' uses no servers; give --algorithm ps"):
+    with pytest.raises(StudyError, match="'ring' uses no servers; give algorithm ps"):
         server_algorithm(made, "ring", (2,))
     with pytest.raises(OutsideCalibration, match="did not measure ps-mpi; it measured ps-grpc"):
         server_algorithm(made, "ps-mpi", None)

@@ -185,7 +185,7 @@ def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
     written(tmp_path, IMPOSSIBLE.replace("budget: 6000", "budget: 300"))
     line = refused(dse("run", "study.yaml", "--engine", engine, cwd=tmp_path), status=3)
     assert "none of" in line
-    assert "'capital <= 1 USD' rejects most" in line
+    assert "are rejected because capital <= 1 USD is not met; nearest" in line
     assert "nearest is" in line
     assert "gpus=1," in line + ","  # the cheapest is one accelerator
     assert "p100-sxm2-16gb" in line

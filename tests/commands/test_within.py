@@ -52,6 +52,6 @@ def test_a_guided_search_knows_no_runners_up(tmp_path: Path) -> None:
     written(tmp_path, CONTINUOUS)
     line = refused(dse("run", "study.yaml", "--within", "5%", cwd=tmp_path))
     assert line == (
-        "dse: --within needs the exhaustive engine, and this search is guided; leave it out, or "
+        "dse: --within: needs the exhaustive engine, and this search is guided; leave it out, or "
         "add --engine exhaustive"
     )

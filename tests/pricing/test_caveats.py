@@ -9,13 +9,14 @@ import pytest
 
 from dse.calibration import Profile
 from dse.errors import StudyError
+from dse.pricing import constraints
 from dse.pricing.caveats import caveats, unsupported, why_unpriced
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import assembly, check
 from dse.report.design_point import Explained
 from dse.report.explain import lines
-from dse.report.points import describe
+from dse.report.points import describe, explained
 from dse.search.run import run
 from tests.calibration import library_profiles
 from tests.pricing import studies
@@ -42,14 +43,16 @@ def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> No
     assert check.checked(problem).cautions[0] == said
     described = Explained(**vars(describe(problem, point)), why_unpriced=said)
     assert said in lines(described)[-1]
+    unpriced = "\n".join(lines(explained(problem, point)))
+    assert "step             cannot be computed: no profile prices this layout" in unpriced
 
 
 def test_they_are_rejected_as_what_they_are(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, library_profiles.one_node())
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 100, 0)
     # 2 accelerators x 2 counts x 3 networks x 2 precisions
-    assert outcome.tally.rejected["layout priced by its profile"] == 24
-    assert not outcome.tally.rejected.get("facts known")
+    assert outcome.tally.rejected[constraints.PRICED] == 24
+    assert not outcome.tally.rejected.get(constraints.KNOWN)
     found = assembly.build(outcome, "dse run", 0, 1.0, {})
     assert found.cautions[0] in found.assumptions
 

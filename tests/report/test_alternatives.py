@@ -86,7 +86,7 @@ def test_a_demand_that_no_setting_meets_is_named(tmp_path: Path) -> None:
     assert row.missed == ("ps_servers <= 1",)
     shown = alternatives.table(found)
     assert shown is not None
-    assert any("ps_servers <= 1" in cells for _, cells in shown.rows)
+    assert any("ps_servers <= 1 is not met" in cells for _, cells in shown.rows)
 
 
 def test_nothing_is_compared_where_there_is_nothing_to_compare(
@@ -112,7 +112,7 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     shown = alternatives.table(found)
     assert shown is not None
     fails = any(point.missed for point in found.other_aggregations)
-    missed = ["Constraints missed"] * fails
+    missed = ["Rejected because"] * fails
     several = any(point.nodes > 1 for point in found.other_aggregations)
     assert [head for head, _ in shown.heads] == [
         "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
@@ -129,11 +129,11 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
         assert f"| {line} |" in text
         assert cells[2] in html
     *others, last = found.other_aggregations
-    others.append(replace(last, missed=("gpus <= 1",)))
+    others.append(replace(last, missed=("gpus <= 1", constraints.PRICED)))
     shown = alternatives.table(replace(found, other_aggregations=tuple(others)))
     assert shown is not None
-    at = [head for head, _ in shown.heads].index("Constraints missed")
-    assert shown.rows[-1][1][at] == "gpus <= 1"
+    at = [head for head, _ in shown.heads].index("Rejected because")
+    assert shown.rows[-1][1][at] == "gpus <= 1 is not met; no profile prices this layout"
 
 
 def test_a_continuous_axis_keeps_its_value(tmp_path: Path) -> None:

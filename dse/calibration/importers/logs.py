@@ -14,7 +14,7 @@ from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
-from dse.errors import StudyError
+from dse.errors import ArgumentError, StudyError
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.version import __version__
 
@@ -56,7 +56,7 @@ def import_logs(
     )  # fmt: skip
     for option, count in (("--ranks", ranks), ("--nodes", nodes)):
         if count is not None and count < 1:
-            raise StudyError(option, 0, 0, f"must be at least 1, not {count}", "give 1 or more")
+            raise ArgumentError(option, f"must be at least 1, not {count}", "give 1 or more")
     wanted = _selection(select)
     samples: list[Measurement] = []
     notes: list[str] = []
@@ -65,7 +65,7 @@ def import_logs(
     logs = [(str(path), read_log(str(path), collective, wanted)) for path in paths]
     if wanted and not any(log.format == "table" for _, log in logs):
         problem = f"applies to tables only, and {logs[0][0]} is {logs[0][1].format} output"
-        raise StudyError("--select", 0, 0, problem, "leave it out")
+        raise ArgumentError("--select", problem, "leave it out")
     for path, log in logs:
         tables = placed(log.tables, path, told)
         for table, place in tables:
@@ -89,7 +89,7 @@ def import_logs(
 def check_out(out: str | PathLike[str], paths: Sequence[str | PathLike[str]]) -> None:
     """StudyError where writing ``out`` would replace one of the logs, or a file of another kind."""
     if any(Path(path).resolve() == Path(out).resolve() for path in paths):
-        raise StudyError("--out", 0, 0, f"'{out}' is one of the logs", "choose another name")
+        raise ArgumentError("--out", f"'{out}' is one of the logs", "choose another name")
     check_replaces(Path(out), MEASUREMENTS)
 
 
@@ -107,8 +107,8 @@ def _selection(select: Select | None) -> dict[str, list[str]]:
         for part in select.split(","):
             column, equals, value = (text.strip() for text in part.partition("="))
             if not (column and equals and value):
-                raise StudyError(
-                    "--select", 0, 0, f"'{part}' is not column=value",
+                raise ArgumentError(
+                    "--select", f"'{part}' is not column=value",
                     "write for example system=polaris,library=nccl-2.18,transport=ofi",
                 )  # fmt: skip
             found.setdefault(column, []).append(value)
@@ -205,7 +205,7 @@ def _link_notes(samples: Sequence[Measurement], told: Told) -> list[str]:
     between = [s for s in samples if s.nodes > 1]
     if told.link_bytes_per_s and not between:
         problem = "applies to links between nodes, and all ranks are on one node"
-        raise StudyError("--link-bandwidth", 0, 0, problem, "give --nodes N, or leave it out")
+        raise ArgumentError("--link-bandwidth", problem, "give --nodes N, or leave it out")
     if any(s.link_bytes_per_s is None for s in between):
         return ["the speed of the link between nodes is not known, so the profile cannot predict "
                 "other networks; give it as --link-bandwidth '100 Gbps'"]  # fmt: skip

@@ -27,7 +27,7 @@ LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 def run(asked: Request) -> Experiment:
     """The runner 'compute': matrix products and training steps on one device."""
-    return measure_speed(asked.budget_s, asked.name, asked.where.device)
+    return measure_speed(asked.budget_s, asked.name, asked.where.device or "cpu")
 
 
 def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.calibration.runners.mpi_library import MPICH
-from dse.errors import MeasurementError, StudyError
+from dse.errors import ArgumentError, MeasurementError, StudyError
 
 EXAMPLE = "write for example: node1 slots=4"
 CONNECT_S = 10  # for ssh to reach a host
@@ -91,15 +91,15 @@ def read_hosts(
         raise StudyError(str(path), 0, 0, "names no host", EXAMPLE)
     if ranks_per_node is not None and ranks_per_node < 1:
         problem = f"{ranks_per_node} is not a number of ranks"
-        raise StudyError("--ranks-per-node", 0, 0, problem, "give 1 or more")
+        raise ArgumentError("--ranks-per-node", problem, "give 1 or more")
     small = min(hosts, key=lambda host: host.slots)
     if ranks_per_node is None and small.slots < max(slots.values()):
         problem = f"the hosts have different numbers of slots ({small.name} has {small.slots})"
-        raise StudyError(str(path), 0, 0, problem, "give --ranks-per-node")
+        raise ArgumentError(str(path), problem, "give --ranks-per-node")
     each = ranks_per_node or small.slots
     if each > small.slots:
         problem = f"{small.name} has slots for {small.slots} ranks, not for {each}"
-        raise StudyError(str(path), 0, 0, problem, "give fewer --ranks-per-node, or more slots")
+        raise ArgumentError(str(path), problem, "give fewer --ranks-per-node, or more slots")
     if interface is not None:
         _check_interface(interface)
     return Hosts(hosts, each, interface)
@@ -185,4 +185,4 @@ def _check_interface(interface: str) -> None:
             ipaddress.ip_network(name, strict=False)
         except ValueError:
             problem, remedy = f"this host has no '{name}'", f"it has {', '.join(known)}"
-            raise StudyError("--interface", 0, 0, problem, remedy) from None
+            raise ArgumentError("--interface", problem, remedy) from None

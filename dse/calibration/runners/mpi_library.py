@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.errors import MeasurementError, StudyError
+from dse.errors import ArgumentError, MeasurementError
 
 OPENMPI, MPICH = "openmpi", "mpich"
 LIBRARIES = (OPENMPI, MPICH)
@@ -91,7 +91,7 @@ def find_launcher(wanted: str | None = None) -> Mpirun:
     if wanted is not None and wanted not in LIBRARIES:
         if os.sep not in wanted:
             known = f"use {', '.join(LIBRARIES)}, or the path of an mpiexec"
-            raise StudyError("--mpi", 0, 0, f"'{wanted}' is not known", known)
+            raise ArgumentError("--mpi", f"'{wanted}' is not known", known)
         if shutil.which(wanted) is None:
             raise MeasurementError(f"{wanted}: not found, or not a program; {_install()}")
         return Mpirun(wanted, _library_of(wanted))

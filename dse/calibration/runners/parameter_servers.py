@@ -12,7 +12,7 @@ from dse.calibration.runners.hosts import Hosts, check_reachable
 from dse.calibration.runners.ps_plan import DEFAULT_SIZES, PsPlan
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.request import Request
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 
 MOST_WORKERS, DEFAULT_SERVERS = 3, (1, 2)
 LOCAL_S = 1.0  # for reductions and copies
@@ -30,7 +30,7 @@ def server_plan(
     """
     if hosts is not None and hosts.ranks_per_node > 1:
         problem = "a worker or server wants a host of its own"
-        raise StudyError("--ranks-per-node", 0, 0, problem, "give --ranks-per-node 1")
+        raise ArgumentError("--ranks-per-node", problem, "give --ranks-per-node 1")
     room = hosts.ranks if hosts is not None else None
     p = tuple(servers or (s for s in DEFAULT_SERVERS if room is None or s <= max(room - 2, 1)))
     most = MOST_WORKERS if room is None else max(room - max(p), 1)
@@ -38,13 +38,13 @@ def server_plan(
     for option, counts in (("--ranks", m), ("--servers", p)):
         if not counts or min(counts) < 1:
             listed = ",".join(map(str, counts))
-            raise StudyError(option, 0, 0, f"'{listed}' is no count", "give for example 1,2")
+            raise ArgumentError(option, f"'{listed}' is no count", "give for example 1,2")
     if len(set(product(m, p))) < 2:
         problem = "one number of workers and of servers is too little to fit and to check the fit"
-        raise StudyError("--ranks, --servers", 0, 0, problem, "give for example --ranks 1,2,3")
+        raise ArgumentError("--ranks, --servers", problem, "give for example --ranks 1,2,3")
     if room is not None and max(m) + max(p) > room:
         problem = f"{max(m)} workers and {max(p)} servers want more than the {room} hosts"
-        raise StudyError("--ranks, --servers", 0, 0, problem, "give fewer, or more hosts")
+        raise ArgumentError("--ranks, --servers", problem, "give fewer, or more hosts")
     return PsPlan(m, p, tuple(sizes_bytes) if sizes_bytes else DEFAULT_SIZES)
 
 

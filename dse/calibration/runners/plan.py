@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.errors import MeasurementError, StudyError
+from dse.errors import ArgumentError, MeasurementError
 
 # Open MPI's coll_tuned_allreduce_algorithm numbers (ompi_info --param coll tuned --level 9).
 OPENMPI_ALGORITHMS = {"recursive-doubling": 3, "ring": 4, "halving-doubling": 6}
@@ -81,7 +81,7 @@ def allreduce_plan(
     if len(set(counts)) < 2 or min(counts) < 2:
         listed = ",".join(str(count) for count in counts)
         problem = f"'{listed}' is too little to fit and to check the fit"
-        raise StudyError("--ranks", 0, 0, problem, "give two or more counts from 2, as 2,3,4,8")
+        raise ArgumentError("--ranks", problem, "give two or more counts from 2, as 2,3,4,8")
     return MeasurePlan(
         ranks=counts, sizes_bytes=DEFAULT_SIZES if sizes_bytes is None else tuple(sizes_bytes)
     )

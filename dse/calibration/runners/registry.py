@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dse.calibration.runners.started_rank import MPIRUN, SRUN, TORCHRUN
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 from dse.spelling import alternatives, meant
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ class Runner:
         for option in given:
             if launcher is not None and option in DECIDED:
                 problem = f"{launcher} has chosen the hosts and the MPI already"
-                raise StudyError(option, 0, 0, problem, "leave it out")
+                raise ArgumentError(option, problem, "leave it out")
             if option not in self.options:
                 others = alternatives(one.name for one in RUNNERS if option in one.options)
                 problem = f"does not apply to --runner {self.name}"
-                raise StudyError(option, 0, 0, problem, f"leave it out, or give --runner {others}")
+                raise ArgumentError(option, problem, f"leave it out, or give --runner {others}")
 
 
 RUNNERS: tuple[Runner, ...] = (
@@ -126,13 +126,13 @@ def chosen(name: str | None, launcher: str | None = None) -> Runner:
     names = [one.name for one in RUNNERS]
     if name not in names:
         remedy = meant(name, names, f"use {alternatives(names)}")
-        raise StudyError("--runner", 0, 0, f"'{name}' is not known", remedy)
+        raise ArgumentError("--runner", f"'{name}' is not known", remedy)
     found = RUNNERS[names.index(name)]
     if launcher is not None and launcher not in found.launchers:
         problem = f"'{name}' cannot measure with the ranks that {launcher} started"
         able = alternatives(one.name for one in RUNNERS if launcher in one.launchers)
         remedy = f"start it without {launcher}, or give --runner {able}"
-        raise StudyError("--runner", 0, 0, problem, remedy)
+        raise ArgumentError("--runner", problem, remedy)
     return found
 
 

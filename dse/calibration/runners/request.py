@@ -18,7 +18,7 @@ class Where:
     mpi: see find_launcher; None: whichever is there. hosts: None is this machine alone. link,
     link_bytes_per_s: the network between the hosts, by name and in one direction per host.
     address: of a Ray cluster; None starts Ray here. servers: numbers of parameter servers; None
-    leaves them to the runner. device: what is to compute, cpu or cuda.
+    leaves them to the runner. device: what is to compute, cpu or cuda; None is cpu.
     """
 
     mpi: str | None = None
@@ -27,7 +27,22 @@ class Where:
     link_bytes_per_s: float | None = None
     address: str | None = None
     servers: tuple[int, ...] | None = None
-    device: str = "cpu"
+    device: str | None = None
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of the command that are given by this: where it says more than None."""
+        said = {
+            "--mpi": self.mpi,
+            "--hostfile": self.hosts,
+            "--interface": self.hosts.interface if self.hosts else None,
+            "--link": self.link,
+            "--link-bandwidth": self.link_bytes_per_s,
+            "--address": self.address,
+            "--servers": self.servers,
+            "--device": self.device,
+        }
+        return tuple(option for option, value in said.items() if value is not None)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dse.commands.calibrate.profiles import print_other_parts
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 
 
 def fit(
@@ -23,7 +23,7 @@ def fit(
     check_replaces(out, PROFILE)
     if any(path.resolve() == out.resolve() for path in measurements):
         problem = f"'{out}' is one of the measurement files"
-        raise StudyError("--out", 0, 0, problem, "choose another name")
+        raise ArgumentError("--out", problem, "choose another name")
     profile = fit_measurements(measurements, out.stem)
     write_profile(profile, out)
     for assumed in profile.assumed:

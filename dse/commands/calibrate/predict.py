@@ -9,7 +9,7 @@ import typer
 from dse.commands.calibrate.profiles import PROFILE, Algorithm, RanksPerNode, named_profile
 from dse.commands.options import Json
 from dse.commands.terminal import console, print_json
-from dse.errors import StudyError
+from dse.errors import ArgumentError
 
 
 def predict(
@@ -54,7 +54,7 @@ def predict(
     if name := arguments.server_algorithm(found, algorithm, counted):
         if local is not None:
             problem, remedy = "does not apply to parameter servers", "leave it out"
-            raise StudyError("--ranks-per-node", 0, 0, problem, remedy)
+            raise ArgumentError("--ranks-per-node", problem, remedy)
         served = server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:
             print_json(served)

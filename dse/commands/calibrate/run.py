@@ -11,7 +11,7 @@ import typer
 from dse.calibration.runners import registry
 from dse.calibration.runners.started_rank import Started, started
 from dse.commands.calibrate.profiles import print_other_parts
-from dse.errors import DseError, StudyError
+from dse.errors import ArgumentError, DseError
 
 if TYPE_CHECKING:
     from dse.calibration.runners.registry import Runner
@@ -114,10 +114,8 @@ def _counts(ranks: str | None) -> tuple[int, ...] | None:
     try:
         return None if ranks is None else tuple(int(text) for text in ranks.split(","))
     except ValueError:
-        raise StudyError(
+        raise ArgumentError(
             "--ranks",
-            0,
-            0,
             f"'{ranks}' is not a list of rank counts",
             "write for example --ranks 2,3,4",
         ) from None

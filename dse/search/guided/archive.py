@@ -127,7 +127,7 @@ def evaluated(problem: Problem, space: Points, points: Sequence[Point]) -> Block
     rejected: dict[str, int] = {}
     for where, evaluation in problem.rows([space.values(point) for point in points]):
         passed = np.ones(len(where), dtype=bool)
-        for reason, mask in constraints.checks(evaluation, study):
+        for reason, mask in constraints.demands(evaluation, study):
             failed = len(where) - int(np.count_nonzero(np.broadcast_to(mask, passed.shape)))
             passed &= mask
             if failed:

