@@ -144,7 +144,8 @@ def test_python_measures_with_any_runner(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(registry, "RUNNERS", (*RUNNERS, MADE_UP))
     found = dse.calibrate(tmp_path, 3, (2, 3), "paper", "made-up", link="string")
     assert found.name == "paper"
-    assert (ASKED[-1].ranks, ASKED[-1].where.link) == ((2, 3), "string")
+    asked = ASKED.pop()
+    assert (asked.ranks, asked.where.link) == ((2, 3), "string")
 
 
 def test_a_runner_of_one_more_row_is_offered_and_measures(
