@@ -94,7 +94,7 @@ def test_three_objectives(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     export_run(tmp_path / "out", storage, only_front=False)
     export_run(tmp_path / "out", storage, only_front=True)
-    expected = {(p.speedup, p.costs.capital, p.costs.power) for p in document.front}
+    expected = {(p.speedup, p.costs["capital"], p.costs["power"]) for p in document.front}
     for name, count in (("small", 150), ("small-2", len(document.front))):
         found = optuna.load_study(study_name=name, storage=storage)
         assert found.metric_names == ["speedup", "capital", "power"]
