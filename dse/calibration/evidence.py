@@ -227,7 +227,7 @@ class OfAlgorithm(Checked):
         profile = self.profile
         yield _elements(gradients, profile)
         yield _sizes(gradients, profile.message_bytes)
-        yield _nodes(layout, 1)
+        yield _nodes(layout, (1, 1))
         # Beyond, ranks shared cores: no cluster does that.
         yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
         known = ", ".join(profile.measured_algorithms)
@@ -302,7 +302,7 @@ class OfLibraryChoice(Checked):
         assert auto is not None
         priced = self.aggregation.priced(layout)
         yield _kind(priced | _several(layout), lambda: "one node (measured: several)")
-        yield _nodes(layout, profile.max_nodes)
+        yield _nodes(layout, (auto.fewest_nodes, profile.max_nodes))
         yield _ranks(layout, profile, profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = auto.ranks_per_node
@@ -592,13 +592,13 @@ def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
     return Check(octaves_outside(np.array(sizes), limits).max(), np.asarray(False), text)
 
 
-def _nodes(layout: Surroundings, most: int) -> Check:
-    """As many nodes; where one was measured, several are of another kind."""
-    nodes = _nodes_of(layout)
+def _nodes(layout: Surroundings, measured: tuple[int, int]) -> Check:
+    """No more nodes; where one was measured, several are of another kind."""
+    nodes, (few, most) = _nodes_of(layout), measured
     return Check(
         octaves_outside(nodes, (1, most)) if most > 1 else np.zeros(()),
         np.asarray((nodes > 1) & (most <= 1)),
-        lambda: f"{_many(nodes, 'node')} (measured: {span_text(1, most)})",
+        lambda: f"{_many(nodes, 'node')} (measured: {span_text(few, most)})",
     )
 
 

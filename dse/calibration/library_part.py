@@ -60,6 +60,11 @@ class LibraryFit:
         )
         return LibraryCost(composition, self.edges_bytes, self.coefficients, self.anchors)
 
+    @property
+    def fewest_nodes(self) -> int:
+        """Of the layouts that were measured."""
+        return round(min((anchor.nodes for anchor in self.anchors), default=1))
+
     def shape_is_right(self) -> bool:
         """Whether the lists fit together and the edges ascend."""
         columns = 5 + 5 * len(self.edges_bytes)

@@ -81,8 +81,9 @@ def why_outside(
         measured = f"{size_text(low)} to {size_text(high)}"
         reasons.append(f"{size_text(message_bytes)} (measured: {measured})")
     nodes = int(node_count(ranks, ranks_per_node))
+    few = profile.auto.fewest_nodes if profile.auto is not None and algorithm == AUTO else 1
     if nodes > profile.max_nodes:
-        reasons.append(f"{nodes:,} nodes (measured: {span_text(1, profile.max_nodes)})")
+        reasons.append(f"{nodes:,} nodes (measured: {span_text(few, profile.max_nodes)})")
     if profile.auto is not None and algorithm == AUTO:
         least, most = profile.auto.ranks_per_node
         if not least <= ranks_per_node <= most:

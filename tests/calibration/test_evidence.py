@@ -70,7 +70,7 @@ def test_every_reason_is_told(tmp_path: Path) -> None:
     assert reasons(by_host, **half) == [width]  # or the host adds the elements
     many = reasons(problem, gpus=128, inter_node="200gbe")
     assert "128 ranks (measured: 8-32)" in many
-    assert any(reason.startswith("32 nodes (measured: 1-") for reason in many)
+    assert any(reason.startswith("32 nodes (measured: 2-") for reason in many)
     short = replace(known, message_bytes=(1024.0, 65536.0))
     (size,) = reasons(problem_of(tmp_path, short), gpus=8, inter_node="200gbe")
     assert size.endswith(" (measured: 1 KiB to 64 KiB)")
