@@ -157,7 +157,8 @@ def _how_sure(document: RunDocument) -> str:
     text = f"{CONFIDENCE}: {ends} (from the calibration and the computing model's error)."
     if base.interval and point.interval:
         mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
-        text += f" A step takes {mine}, the baseline's {theirs}; what slows both cancels in the ratio."
+        text += f" A step takes {mine}, the baseline's {theirs};"
+        text += " what slows both cancels in the ratio."
     if name != EVIDENCE["inside"][0]:
         text += f" {sentence}"
     return f"{text} Prices carry no interval."
