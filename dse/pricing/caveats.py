@@ -112,7 +112,8 @@ def unsupported(problem: Problem) -> list[str]:
         ]
         if lacking:
             found.append(
-                f"{_listed(lacking)}: speed in {precision} unknown; such points are rejected"
+                f"The catalogue has no speed in {precision} for {_listed(lacking)} (not "
+                "supported, or not known); these points are left out."
             )
     return found
 

@@ -75,7 +75,10 @@ def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
 def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
     study = STUDY.replace("[fp32, fp16]", "[fp32, bf16]")
     (said,) = unsupported(problem_of(tmp_path, library_profiles.one_node(), study))
-    assert said == "p100-sxm2-16gb: speed in bf16 unknown; such points are rejected"
+    assert said == (
+        "The catalogue has no speed in bf16 for p100-sxm2-16gb (not supported, or not known); "
+        "these points are left out."
+    )
 
 
 def test_a_profile_that_prices_nothing_of_the_study_is_said(tmp_path: Path) -> None:
