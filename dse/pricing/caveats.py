@@ -62,9 +62,13 @@ def _hosts(problem: Problem) -> list[str]:
     others = [name for name in bought if name not in shares]
     if not shares or not others:
         return []
+    prices_of, part = ("prices", "their part") if len(shares) > 1 else ("price", "its part")
+    verb = "contain" if len(shares) > 1 else "contains"
+    host_usd = hardware.number(prices.host_usd.value)
     return [
-        f"The price of {_listed(shares)} is its share of a complete node, host included, even "
-        f"where a node holds fewer; a node of {_listed(others)} is charged for its host separately."
+        f"The {prices_of} of {_listed(shares)} already {verb} {part} of the server (too little "
+        f"where a node is part-filled). For {_listed(others)} a server of USD {host_usd:,.0f} per "
+        "node is added."
     ]
 
 

@@ -22,6 +22,7 @@ from dse.search.run import FrontPoint
 from dse.study import Value
 
 AXIS = "aggregation"
+NOTE = "A front point with equals counts under each of their aggregations."
 MOST_TRIED = 2000  # settings of one aggregation that the recommended point does not have
 
 
@@ -96,7 +97,8 @@ def table(document: RunDocument) -> AlternativesTable | None:
     missed = any(point.missed for point in points)
     heads = [("Aggregation", False), *([("Settings of its own", False)] if any(own) else []),
              ("Step", True), ("Speedup", True), ("Against the recommended", True),
-             *((tables.capital(cost), True) for cost in costs), ("Front points", True),
+             *((tables.capital(cost), True) for cost in costs),
+             ("Front points (equals included)", True),
              *([("Rejected because", False)] if missed else []), ("Basis", False)]  # fmt: skip
     best = document.recommended.config
     rows = tuple(

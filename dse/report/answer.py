@@ -37,8 +37,11 @@ def answer(document: RunDocument) -> list[str]:
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.near:
-        share, listed = f"{100 * near.within:g} %", f"{len(near.rows)} are in near.csv"
-        lines.append(f"Within {share} of the front are {near.points:,} more points; {listed}.")
+        share, listed = f"{100 * near.within:g} %", f"{len(near.rows):,} in all"
+        lines.append(
+            f"Within {share} of the front are {near.points:,} more points; near.csv lists the "
+            f"nearest of each front point, {listed}."
+        )
     lines += [f"Note: {caution}" for caution in (*_left_out(best, base), *document.cautions)]
     if base.misses:
         lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
@@ -114,8 +117,13 @@ def _nearly(document: RunDocument) -> str:
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
     if price is not None and whole:
-        saved = percent(1 - price / whole)
-        less = f", {saved} cheaper than the fastest ({show_gain(document, fast)})"
+        saved, top = percent(1 - price / whole), show_gain(document, fast)
+        if show_gain(document, cheap) == top:
+            alike = f"as fast as the fastest point to three digits ({top}) and {saved} cheaper"
+            if cheap.config == document.recommended.config:
+                return f"It is {alike}."
+            return f"One point is {alike}; it {_costs(document, cheap)}: {describe(cheap)}."
+        less = f", {saved} cheaper than the fastest ({top})"
     if cheap.config == document.recommended.config:
         also = "" if document.recommended.rule == "cheapest-within-5%" else "also "
         return f"It is {also}the {least} point within 5 % of the fastest{less}."

@@ -5,15 +5,10 @@ from __future__ import annotations
 from dse.pricing.constraints import unmet
 from dse.report import approaches, words
 from dse.report.design_point import Explained
+from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
 
-_TERMS = {
-    "forward_s": "forward pass",
-    "backward_s": "backward pass",
-    "exposed_s": "aggregation not hidden",
-    "optimizer_s": "weight update",
-    "stalled_s": "waiting for input",
-}
+_TERMS = {term.key: term.title.lower() for term in TERMS}
 _CLOSED = {
     "data_s": "T_d input over PCIe",
     "flops_s": "T_c compute-bound",
@@ -55,19 +50,23 @@ def lines(point: Explained) -> list[str]:
         how = "the longest of T_d, T_c, T_w" if closed.ideal else "T_d + T_c + T_w"
         out.append(f"  (model pai, {closed.architecture}: {how})")
     else:
-        out.append(f"  (aggregation, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
+        out.append(f"  (communication, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s"]
-    speedup = f"speedup          {point.speedup:.3f}"
+    speedup = f"speedup          {point.speedup:.3f} times the baseline"
     if point.interval:
         low, high = point.interval.speedup
         speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
-    out.append(speedup)
+    out += [speedup, ""]
     for row in COSTS:
-        cost, unit = point.costs.get(row.name), row.phrase.unit if row.phrase else ""
-        out.append(f"{row.name:<16} {'unknown' if cost is None else f'{cost:,.2f} {unit}'}")
+        cost, phrase = point.costs.get(row.name), row.phrase
+        assert phrase is not None, f"{row.name} has no words"
+        label = phrase.title if phrase.title == row.name else f"{phrase.title} ({row.name})"
+        said = words.UNKNOWN if cost is None else f"{cost:,.2f} {phrase.unit}"
+        out.append(f"{label:<26} {said}")
     slack = point.memory_slack_bytes
-    out.append(f"memory slack     {'unknown' if slack is None else f'{slack / 1e9:.2f} GB'}")
-    out.append(f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}")
+    free = f"{words.FREE_MEMORY:<26} "
+    out.append(free + (words.UNKNOWN if slack is None else f"{slack / 1e9:.2f} GB"))
+    out += ["", f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}"]
     out += [f"                 {reason}" for reason in point.why_outside]
     choice = words.choice(point)
     if choice and point.chosen:

@@ -6,6 +6,7 @@ To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,15 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "answer": answer(document),
         "tiles": tiles(document),
         "comparison": tables.comparison(document),
+        "intervals": any(point.interval for point in _named(document)),
+        "costs_note": costs_note(document),
     }
+
+
+def _named(document: RunDocument) -> tuple[Point, ...]:
+    """The points that the answer sets side by side."""
+    cheap = document.cheapest_within_5_percent
+    return document.baseline, document.recommended, cheap, document.fastest
 
 
 def _front(document: RunDocument) -> dict[str, Any]:
@@ -58,7 +67,9 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "front": tables.front_table(document),
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
+        "outside": outside(document),
         "others": alternatives.table(document),
+        "others_note": alternatives.NOTE,
     }
 
 
@@ -133,6 +144,32 @@ def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
         ("Throughput, samples/s", words.shown(best.throughput_samples_per_s, ""), per_step),
         end,
     ]  # fmt: skip
+
+
+def costs_note(document: RunDocument) -> str:
+    """What the costs by the hour are made of."""
+    years = [row.value for row in document.sources
+             if (row.item, row.fact) == ("prices", "amortisation_years")]  # fmt: skip
+    over = f"{years[0]} years" if years and years[0] else "the write-off time"
+    return (
+        f"Cost of ownership: the purchase price spread over every hour of {over}, plus electricity "
+        "with cooling; no staff, floor space or repair. Rental: the provider's list price."
+    )
+
+
+def outside(document: RunDocument) -> str:
+    """How many points of the front are priced outside what was measured; empty if none."""
+    many = document.extrapolated.front
+    if not many:
+        return ""
+    found = Counter(words.evidence(point) for point in document.front)
+    verb = "is" if many == 1 else "are"
+    if found[words.CATALOGUE] == many and not (found["inside"] or found["near"] or found["far"]):
+        return (
+            "None of their communication was measured: "
+            f"{words.count(many)} {verb} priced from the catalogue."
+        )
+    return f"{words.count(many)} of them {verb} priced outside what was measured."
 
 
 def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:

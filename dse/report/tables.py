@@ -184,7 +184,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
         **{how.title: Cell(words.shown(value, how.unit)) for how, value in others.items()},
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
         "global batch": Cell(words.count(p.global_batch)),
-        "free memory per GPU": Cell(words.size(p.memory_slack_bytes)),
+        words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),
         "basis": Cell(capital(words.says_who(p)[0])),
     }
 

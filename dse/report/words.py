@@ -15,6 +15,7 @@ from dse.study.quantities import QUANTITIES, Phrase
 Document: TypeAlias = Mapping[str, Any]  # of a fleet
 
 UNKNOWN = "unknown"
+FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 CONFIDENCE = "90 % confidence"  # the same, in a sentence
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
@@ -33,8 +34,10 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 
 
 # Said in this order where a study has the axis; every other axis is left to the tables.
-_PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}", "aggregation": "{}",
+_PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
+            "nics_per_node": "with {} network cards per node", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "precision": "{}"}  # fmt: skip
+_UNSAID = {"nics_per_node": "1"}  # the ordinary value of an axis, which goes without saying
 _TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
     "accelerator": ("accelerators", catalog.accelerator),
     "node": ("nodes", catalog.node),
@@ -204,7 +207,7 @@ def describe(point: Point, identified: bool = False) -> str:
         parts.append("in one node")
     for axis, phrase in _PHRASES.items():
         text = label(point, axis)
-        if text and not (alone and "node" in axis):
+        if text and text != _UNSAID.get(axis) and not (alone and "node" in axis):
             parts.append(phrase.format(title(axis, text) if axis in _TITLED else text))
     return ", ".join(parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
     assert f"{point['step_s'] * 1e3:.3f} ms" in printed
+    assert f"{point['speedup']:.3f} times the baseline" in printed
+    for label in ("optimizer", "purchase price (capital)", "rental (hourly)", "power",
+                  "cost of ownership (tco)", "free memory per GPU"):  # fmt: skip
+        assert re.search(rf"^ *{re.escape(label)}  +[\d.,]+ ", printed, re.MULTILINE), label
     assert list(files(tmp_path)) == ["study.yaml"]
 
 

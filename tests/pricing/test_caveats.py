@@ -105,10 +105,12 @@ def test_prices_with_and_without_a_host_are_told_apart(
 ) -> None:
     text = STUDY.replace("[a100-sxm4-40gb, p100-sxm2-16gb]", accelerators)
     text = text.replace("minimize: capital", f"minimize: {cost}").replace("auto-nccl", "ring-mpi")
-    found = [line for line in caveats(load(studies.written(tmp_path, text))) if "host" in line]
+    found = [
+        line for line in caveats(load(studies.written(tmp_path, text))) if "of the server" in line
+    ]
     assert found == [
-        "The price of v100-sxm2-32gb is its share of a complete node, host included, even where "
-        "a node holds fewer; a node of a100-sxm4-40gb is charged for its host separately."
+        "The price of v100-sxm2-32gb already contains its part of the server (too little where a "
+        "node is part-filled). For a100-sxm4-40gb a server of USD 20,000 per node is added."
     ] * said  # fmt: skip
 
 

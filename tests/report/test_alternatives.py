@@ -116,12 +116,15 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
     several = any(point.nodes > 1 for point in found.other_aggregations)
     assert [head for head, _ in shown.heads] == [
         "Aggregation", *["Settings of its own"] * several, "Step", "Speedup",
-        "Against the recommended", "Purchase price", "Front points", *missed, "Basis",
+        "Against the recommended", "Purchase price", "Front points (equals included)", *missed,
+        "Basis",
     ]  # fmt: skip
     assert sum(recommended for recommended, _ in shown.rows) == 1
     text, html = markdown.render_markdown(found), Page(page.render_page(found)).text
     assert HEADING in html
     assert f"### {HEADING}" in text
+    assert alternatives.NOTE in text
+    assert alternatives.NOTE in html
     for recommended, cells in shown.rows:
         assert len(cells) == len(shown.heads)
         name = cells[0] + " (recommended)" * recommended

@@ -131,6 +131,21 @@ def test_answer_where_something_cheaper_is_nearly_as_fast() -> None:
     assert f"{saved} cheaper than the fastest" in answer(read(run))[2]
 
 
+@pytest.mark.parametrize("recommended", [True, False])
+def test_answer_where_something_cheaper_reads_as_fast_as_the_fastest(recommended: bool) -> None:
+    run = written()
+    cheap, fast = run["front"][-2:]
+    cheap["speedup"] = fast["speedup"]
+    run["cheapest_within_5_percent"] = cheap
+    if recommended:
+        run["recommended"] = {**cheap, "rule": "cheapest-within-5%", "why": ""}
+    saved = words.percent(1 - cheap["capital"] / fast["capital"])
+    reads = f"{words.shown(fast['speedup'], 'x')}) and {saved} cheaper"
+    said = answer(read(run))[2]
+    assert said.startswith("It is" if recommended else "One point is")
+    assert f" as fast as the fastest point to three digits ({reads}" in said
+
+
 def test_answer_with_an_unknown_cost_of_the_baseline() -> None:
     run = written()
     run["baseline"].update(capital=None, costs={**run["baseline"]["costs"], "capital": None})

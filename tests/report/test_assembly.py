@@ -19,6 +19,7 @@ from dse.report.design_point import Explained, StepTerms
 from dse.report.document import RunDocument
 from dse.report.explain import lines
 from dse.report.json_form import parsed, plain, text
+from dse.report.terms import TERMS
 from dse.search.run import run
 from tests.calibration import synthetic
 from tests.pricing import studies
@@ -140,7 +141,7 @@ def test_explain_shows_every_term(problem: Problem) -> None:
     point = told(problem, gpus=8, aggregation="ring-mpi")
     known = replace(point, constraints={"fits_memory": True, "x <= 1": False})
     text = "\n".join(lines(known))
-    assert "forward pass" in text
+    assert all(f"  {term.title.lower()} " in text for term in TERMS)
     assert "constraints      x <= 1 is not met\n" in text + "\n"
     assert "ps_servers" not in text
     total = sum(vars(point.terms).values())
@@ -165,5 +166,5 @@ def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
     terms = StepTerms(**dict.fromkeys(vars(point.terms), 2.0))
     text = lines(replace(point, step_s=12.3456, comm_s=1.5, terms=terms))
     assert "step             12.346 s" in text
-    assert any(line.startswith("  forward pass") and "  2.000 s  16.2%" in line for line in text)
-    assert "  (aggregation, hidden or not: 1.500 s)" in text
+    assert any(line.startswith("  forward  ") and "  2.000 s  16.2%" in line for line in text)
+    assert "  (communication, hidden or not: 1.500 s)" in text

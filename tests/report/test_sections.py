@@ -44,3 +44,39 @@ def test_a_bound_of_the_space_at_the_fastest_point_is_pointed_out() -> None:
     run = written()
     run["fastest"]["config"]["gpus"] = "128"
     assert "GPUs = 128" in sections.edges(read(run))
+
+
+def test_a_front_of_which_nothing_was_measured_is_not_called_outside_the_measured_range() -> None:
+    run = written()
+    for point in run["front"]:
+        point.update(extrapolated=True, evidence="catalogue")
+    many = run["extrapolated"]["front"] = len(run["front"])
+    said = f"None of their communication was measured: {many} are priced from the catalogue."
+    assert sections.outside(read(run)) == said
+    run["front"][0]["evidence"] = "far"
+    assert sections.outside(read(run)) == f"{many} of them are priced outside what was measured."
+    run["extrapolated"]["front"] = 0
+    assert sections.outside(read(run)) == ""
+
+
+def test_small_print_is_explained_only_where_there_is_some() -> None:
+    run = written()
+    named = ("baseline", "recommended", "cheapest_within_5_percent", "fastest")
+    for name in named:
+        run[name]["interval"] = None
+    assert "small print gives" not in page.render_page(read(run))
+    for name in named:
+        one = {
+            **run,
+            name: {**run[name], "interval": {"speedup": [1.0, 2.0], "step_s": [0.1, 0.2]}},
+        }
+        assert "small print gives" in page.render_page(read(one))
+
+
+def test_costs_by_the_hour_say_what_they_are_made_of() -> None:
+    run = written()
+    cited = dict.fromkeys(run["sources"][0], "")
+    run["sources"] = []
+    assert "every hour of the write-off time, plus" in markdown.render_markdown(read(run))
+    run["sources"] = [{**cited, "item": "prices", "fact": "amortisation_years", "value": "3"}]
+    assert "every hour of 3 years, plus" in markdown.render_markdown(read(run))

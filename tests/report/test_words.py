@@ -29,6 +29,17 @@ def test_describe_leaves_the_network_out_of_a_single_node() -> None:
 
 
 @pytest.mark.parametrize(
+    ("cards", "nodes", "said"),
+    [("4", 2, ", on 10 Gbps Ethernet, with 4 network cards per node, ring-mpi"),
+     ("1", 2, ", on 10 Gbps Ethernet, ring-mpi"), ("4", 1, ", in one node, ring-mpi")],
+)  # fmt: skip
+def test_describe_says_how_many_network_cards_there_are(cards: str, nodes: int, said: str) -> None:
+    config = {"accelerator": "t4", "inter_node": "10gbe", "nics_per_node": cards,
+              "aggregation": "ring-mpi"}  # fmt: skip
+    assert words.describe(placed(config, 8, nodes)) == f"8 x NVIDIA T4 16 GB{said}"
+
+
+@pytest.mark.parametrize(
     ("value", "unit", "text"),
     [(3.4, "x", "3.4x"), (153.27, "x", "153x"), (1_230_000, "USD", "USD 1.23 M"),
      (999_999, "USD", "USD 1 M"), (12.34, "USD/hour", "USD 12.3/h"), (0.0421, "s", "42.1 ms"),
