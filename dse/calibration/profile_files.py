@@ -27,6 +27,9 @@ def find_profile(given: str | Path, shipped: Path) -> Path:
     for path in (CALIBRATIONS / f"{name}.yaml", shipped / f"{name}.yaml", Path(name)):
         if path.is_file():
             return path
+    if Path(name).is_dir():
+        problem = "is a folder, and no profile has that name"
+        raise StudyError(name, 0, 0, problem, "name a file in it")
     known = sorted({path.stem for folder in (CALIBRATIONS, shipped) for path in profiles(folder)})
     near = meant(name, known)
     remedy = f"measure one: dse calibrate run --name {name or 'this-machine'}"

@@ -121,7 +121,7 @@ def _range(profile: Profile) -> str:
     nodes = f"up to {profile.max_nodes:,} nodes" if profile.max_nodes > 1 else "1 node"
     return (
         f"valid for {span_text(*n)} ranks on {nodes}, messages of "
-        f"{size_text(m[0])} to {size_text(m[1])}, steps of {size_text(s[0])} to {size_text(s[1])}"
+        f"{size_text(m[0])} to {size_text(m[1])} (one hop carries up to {size_text(s[1])} of one)"
     )
 
 

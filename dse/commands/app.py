@@ -111,6 +111,10 @@ def _misused(error: Any) -> int:
         return int(error.exit_code)
     said = " ".join(error.format_message().split()).rstrip(".")
     command = error.ctx.command_path if error.ctx is not None else "dse"
+    if said.startswith("Missing argument"):
+        _, *arguments = error.ctx.command.collect_usage_pieces(error.ctx)  # the first is [OPTIONS]
+        names = [name.strip("{}").upper() for name in arguments]
+        said += f": write {' '.join([command, *names])}"
     return _fail(f"dse: {said[:1].lower()}{said[1:]}; see {command} --help")
 
 

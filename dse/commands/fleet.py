@@ -64,7 +64,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     from dse.calibration.files import check_writable
     from dse.fleet import answer, plain, read_fleet
     from dse.report.fleet_facts import fact_lines
-    from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles
+    from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
 
     started = time.perf_counter()
@@ -82,6 +82,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
         return
     for line in answer_lines(document):
         print(line)
+    print(terms(document))
     if with_facts:
         print()
         for line in fact_lines(document):

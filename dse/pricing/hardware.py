@@ -117,6 +117,10 @@ class Wiring:
     cable_usd: float
     switch_radix: float
 
+    def prices_usd(self) -> dict[str, float]:
+        """The prices under the names that a study gives them by."""
+        return {"nic": self.nic_usd, "switch_port": self.switch_port_usd, "cable": self.cable_usd}
+
 
 DEFAULT_RADIX = 64.0  # ports of a switch where neither study nor catalogue says
 

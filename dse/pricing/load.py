@@ -19,7 +19,7 @@ from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
 from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
 
 
@@ -225,6 +225,15 @@ def _check_baseline(problem: Problem) -> None:
         why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
         if missed[0] == constraints.PRICED:
             why = why_unpriced(problem, values) or why
+        if study.source.data.get("baseline") is None:
+            labels = study.baseline.labels
+            first = ", ".join(f"{name}={labels[name]}" for name in study.baseline.assumed)
+            raise study.source.error(
+                ("space",),
+                "no baseline: is given, so it is the first value of every axis "
+                f"({first}), which cannot be priced: {why}",
+                "give a baseline: that can run",
+            )
         problem_text = f"the baseline cannot be priced: {why}"
         raise study.source.error(("baseline",), problem_text, "choose one that can run")
 
@@ -261,6 +270,18 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
                     raise study.source.error(where, f"{label} has no latency", written)
                 if axis.name == "intra_node" or not bought:
                     continue
-                if not np.isfinite(link.nic_usd + link.switch_port_usd + link.cable_usd):
-                    problem_text = f"{label} has no known price of nic, switch_port or cable"
-                    raise study.source.error(where, problem_text, remedy)
+                missing = [part for part, usd in link.prices_usd().items() if not np.isfinite(usd)]
+                if missing:
+                    problem_text = f"{label} has no known price of {' and '.join(missing)}"
+                    known = _inline_prices(value, missing) if isinstance(value, Wire) else remedy
+                    raise study.source.error(where, problem_text, known)
+
+
+_USUAL_USD = {"nic": 300, "switch_port": 200, "cable": 60}  # examples of what a message asks for
+
+
+def _inline_prices(wire: Wire, missing: list[str]) -> str:
+    """How to give the prices that a link written in the study lacks."""
+    examples = ", ".join(f"{part}: {_USUAL_USD[part]} USD" for part in missing)
+    remedy = f"add to its mapping, {{bandwidth: .., {examples}}}"
+    return remedy if wire.fabric else f"{remedy}, or give fabric: 25gbe, whose prices then count"

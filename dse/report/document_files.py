@@ -62,6 +62,10 @@ def _instead(place: Path, names: Sequence[str]) -> tuple[str, str]:
 
 def read_json(path: Path) -> Any:
     """What a document holds. Raises :class:`~dse.errors.StudyError` with the place of a fault."""
+    if path.name in _KINDS:
+        no_document = f"is not the document of {_KINDS[path.name]}", _AGAIN[path.name]
+    else:
+        no_document = "is not a report", f"{_FINISHED}, such as reports/NAME"
     kind = _KINDS.get(path.name, "a run")
     again = _AGAIN.get(path.name, "run the study again")
     try:
@@ -74,13 +78,13 @@ def read_json(path: Path) -> Any:
         if not text.strip():
             raise StudyError(str(path), 0, 0, "the file is empty", again) from cause
         if text.lstrip()[0] != "{":
-            raise StudyError(str(path), 0, 0, f"is not the document of {kind}", again) from cause
+            raise StudyError(str(path), 0, 0, *no_document) from cause
         problem = f"the document of {kind} is damaged here"
         if "Unterminated" in cause.msg or cause.pos >= len(text.rstrip()):
             problem = f"the document of {kind} breaks off here"
         raise StudyError(str(path), cause.lineno, cause.colno, problem, again) from cause
     except ValueError as cause:  # not UTF-8
-        raise StudyError(str(path), 0, 0, f"is not the document of {kind}", again) from cause
+        raise StudyError(str(path), 0, 0, *no_document) from cause
 
 
 def read_document(folder: Path) -> RunDocument:

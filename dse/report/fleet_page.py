@@ -58,6 +58,7 @@ def sections(document: FleetDocument) -> dict[str, Any]:
     return {
         "d": document,
         "answer": fleet_words.answer_lines(document),
+        "terms": fleet_words.terms(document),
         "tiles": tiles(document),
         "classes": class_rows(document),
         "named": named_rows(document),

@@ -17,6 +17,14 @@ RESOURCES = {"gpu": "GPU FLOP/s", "memory": "GPU memory", "pcie": "PCIe",
 CLASSES = {"1w1g": "1w1g", "1wng": "1wng", "ps-worker": "PS/Worker",
            "allreduce-local": "AllReduce-Local", "allreduce-cluster": "AllReduce-Cluster",
            "pearl": "PEARL", "all": "All jobs"}  # fmt: skip
+MEANINGS = {
+    "1w1g": "jobs on one accelerator",
+    "1wng": "several in one server",
+    "ps-worker": "gradients go to parameter servers",
+    "allreduce-local": "exchanged over NVLink in one server",
+    "allreduce-cluster": "exchanged between servers by allreduce",
+    "pearl": "as AllReduce, with embedding tables split among the accelerators",
+}
 # What a step is made of, each named once -> the components of it.
 PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
@@ -79,6 +87,14 @@ def answer_lines(document: FleetDocument) -> list[str]:
     lines += [_of_port(row) for row in document.ports[:1]]
     lines += _of_money(document, best)
     return lines
+
+
+def terms(document: FleetDocument) -> str:
+    """What the report calls the classes of jobs that occur in it, in one line."""
+    named = {row.architecture for row in document.classes}
+    named |= {row.target for row in document.ports}
+    said = [f"{CLASSES[name]}: {meaning}" for name, meaning in MEANINGS.items() if name in named]
+    return "A cNode is one accelerator of a job. " + f"{'; '.join(said)}."
 
 
 def _of_time(document: FleetDocument) -> str:
@@ -208,9 +224,14 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
             f"; it costs {shown(row.capital_usd / money.gpus, 'USD')} per GPU and is paid back "
             f"in {row.payback_years:.1f} years"
         )
-    if len(priced) > 1:
+    saving = [one for one in priced if (one.net_usd_per_year or 0.0) > 0]
+    if len(saving) > 1:
         text += (
-            f". Of the {len(priced)} upgrades with a known price it saves the most after its own "
-            "cost"
+            f". Of the {len(saving)} upgrades with a known price that save money it saves the most "
+            "after its own cost"
         )
+    elif saving and len(money.upgrades) > 1:
+        text += ". It is the only upgrade with a known price that saves money"
+        if len(priced) < len(money.upgrades):
+            text += "; give price_per_gpu for the others"
     yield f"{text}."

@@ -21,6 +21,8 @@ from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
 from dse.study.definition import written
+from dse.study.quantities import QUANTITIES
+from dse.units import DIMENSIONS
 
 
 class Progress(Protocol):
@@ -241,7 +243,7 @@ def _nothing_feasible(
     worst = max(tally.rejected, key=lambda name: tally.rejected[name])
     evaluation = problem.point(values)
     missed = [
-        f"{constraints.unmet(name)}{_reached(evaluation, problem.study, name)}"
+        _missed(evaluation, problem.study, name)
         for name, mask in constraints.demands(evaluation, problem.study)
         if not mask.all()
     ]
@@ -249,14 +251,34 @@ def _nothing_feasible(
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; "
         f"most ({tally.rejected[worst]:,}) are rejected because {constraints.unmet(worst)}; "
-        f"nearest is {shown}, rejected because {' and '.join(missed)}"
+        f"nearest is {shown}, which {' and '.join(missed)}"
     )
 
 
-def _reached(evaluation: Evaluation, study: Study, demand: str) -> str:
-    """The values that a constraint speaks of, at a point that misses it; SI units."""
+def _missed(evaluation: Evaluation, study: Study, demand: str) -> str:
+    """What a point does that misses a demand: what it reaches instead, and what may help."""
     constraint = next((c for c in study.constraints if c.text == demand), None)
     if constraint is None:
-        return ""
-    names = sorted(constraint.expression.names) if constraint.expression else ["memory_slack"]
-    return f" ({', '.join(f'{n} = {float(np.ravel(evaluation[n])[0]):.4g}' for n in names)})"
+        return f"is rejected because {constraints.unmet(demand)}"
+    if constraint.expression is None:
+        lacking = _quantity("memory_slack", -_value(evaluation, "memory_slack"))
+        return f"misses {demand}: {lacking} too little per GPU; try a smaller batch_per_gpu"
+    names = sorted(constraint.expression.names)
+    reached = [_quantity(name, _value(evaluation, name)) for name in names]
+    said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]
+    it_is = f"it is {reached[0]}" if len(names) == 1 else " and ".join(said)
+    return f"misses '{demand}': {it_is}; loosen that constraint"
+
+
+def _value(evaluation: Evaluation, name: str) -> float:
+    return float(np.ravel(evaluation[name])[0])
+
+
+def _quantity(name: str, value: float) -> str:
+    """A value of a quantity with its unit, to four digits: ``30,660 USD``, ``4,408 GB``."""
+    if not np.isfinite(value):
+        return "unknown"
+    unit, _ = DIMENSIONS[QUANTITIES[name].dimension]
+    if unit == "B":
+        value, unit = value / 1e9, "GB"
+    return f"{float(f'{value:.4g}'):,.12g} {unit}".rstrip()

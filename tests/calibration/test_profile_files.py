@@ -25,3 +25,6 @@ def test_profiles_are_found_by_name_or_path(
         find_profile("polaros", shipped)
     with pytest.raises(StudyError, match="dse calibrate run --name zzz, or use mine, polaris"):
         find_profile("zzz", shipped)
+    (tmp_path / "zzz").mkdir()
+    with pytest.raises(StudyError, match="zzz: is a folder, and no profile has that name; name a"):
+        find_profile("zzz", shipped)

@@ -26,7 +26,8 @@ def text_of(print_it: object, profile: Profile) -> str:
 def test_a_librarys_own_choice_is_shown_whole() -> None:
     text = text_of(show_profile, library_profiles.profile())
     for wanted in (
-        "8-32 ranks on up to 8 nodes", "1 KiB to 256 MiB", "ring between nodes from 32 MiB",
+        "8-32 ranks on up to 8 nodes", "1 KiB to 256 MiB (one hop carries up to",
+        "ring between nodes from 32 MiB",
         "no sums in",
         "per call", "per hop inside a node", "per byte between nodes", "us/MiB", "30 %", "60 %",
         "rank count left out", "2026-02-03", "made up", "abababab", "8 ranks, 4/node", "a100",

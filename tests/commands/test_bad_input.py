@@ -188,6 +188,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run study.yaml --executor lcoal": ("--executor", "did you mean local?"),
     "explain study.yaml --set gpus=4 --set gpus=8": ("'gpus' is set twice",),
     "explain study.yaml --set accelerator=a100": ("did you mean a100-", " or a100-"),
+    "calibrate compare one": ("write dse calibrate compare A B", "dse calibrate compare --help"),
     "calibrate rnu": ("'rnu'", "dse calibrate --help"),
     "calibrate run --ranks 2,x": ("--ranks", "'2,x'", "2,3,4"),
     "calibrate run --ranks 4": ("--ranks", "'4'"),

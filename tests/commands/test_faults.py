@@ -404,7 +404,8 @@ def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: 
     done = dse("run", "study.yaml", "--engine", engine, "--out", out, cwd=tmp_path)
     line = refused(done)
     assert line.startswith(f"dse: {out}: ")
-    assert "not a folder; choose another --out" in line
+    assert "is not a folder; choose another --out" in line
+    assert line.count(out) == 1
     assert (tmp_path / "taken").read_text() == "a file"
     assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
 

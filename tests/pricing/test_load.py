@@ -50,8 +50,31 @@ def test_own_host_and_fabric_prices_count(tmp_path: Path) -> None:
 
 
 def test_an_unknown_fabric_price_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"aws-efa-v2 has no known price"):
+    with pytest.raises(StudyError, match=r"aws-efa-v2 has no known price.*under prices:"):
         changed(tmp_path, ("    - 10gbe\n", "    - aws-efa-v2\n"), ("inter_node: 10gbe,", ""))
+
+
+def test_the_prices_that_an_inline_link_lacks_are_named(tmp_path: Path) -> None:
+    def link(given: str) -> Problem:
+        inline = f"    - {{bandwidth: 25 Gbps, latency: 5 us, nic: 300 USD{given}}}\n"
+        return changed(tmp_path, ("    - 10gbe\n", inline), ("inter_node: 10gbe,", ""))
+
+    with pytest.raises(StudyError) as caught:
+        link("")
+    assert str(caught.value).endswith(
+        " has no known price of switch_port and cable; add to its mapping, "
+        "{bandwidth: .., switch_port: 200 USD, cable: 60 USD}, or give fabric: 25gbe, whose prices "
+        "then count"
+    )
+    assert capital(link(", switch_port: 200 USD, cable: 60 USD")) > 0
+    assert capital(link(", fabric: 25gbe")) > 0
+
+
+def test_a_baseline_that_nobody_gave_is_told_so(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("precision: [fp32", "precision: [fp8")
+    text = text[: text.index("baseline:")] + text[text.index("constraints:") :]
+    with pytest.raises(StudyError, match=r"no baseline: is given.*\(accelerator=.*precision=fp8"):
+        load(studies.written(tmp_path, text))
 
 
 def test_unknown_activations_cannot_be_judged(tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ def test_the_report_of_a_fleet_is_none_of_a_run(tmp_path: Path) -> None:
          " study again"),
         (RUN, " \n", ": the file is empty; run the study again"),
         (RUN, "<html>", ": is not the document of a run; run the study again"),
+        ("study.yaml", "study: x\n", ": is not a report; name the folder of a finished run, such as"
+         " reports/NAME"),
     ],
 )  # fmt: skip
 def test_part_of_a_document_is_told_by_where_it_ends(

@@ -68,6 +68,14 @@ def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
     assert page.sections == ["answer", "time", "upgrades", "inputs", "reproduce"]
 
 
+def test_the_terms_of_the_classes_that_occur_are_told(tmp_path: Path) -> None:
+    found = document(tmp_path)
+    for text in (Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)):
+        assert "A cNode is one accelerator of a job. " in text
+        assert "PS/Worker: gradients go to parameter servers" in text
+        assert ("1wng: several" in text) == any(row.architecture == "1wng" for row in found.classes)
+
+
 def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
     fact = PaperFact("p", "the share", 0.6, 0.9, 0.55, 0.65, "check", "abstract", "", ok=False)
     found = document(tmp_path, facts=(fact,), assumptions=())
@@ -202,6 +210,13 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
     (said,) = (line for line in fleet_words.answer_lines(found) if line.startswith("On 100 GPUs"))
     assert f", {first} frees GPU-hours worth" in said
     dear = tuple(row for row in found.money.upgrades if row.name == "dear")
+    best = next(row for row in found.money.upgrades if row.name == first)
+    blank = replace(best, name="blank", net_usd_per_year=None)
+    one_saves = replace(found, money=replace(found.money, upgrades=(*dear, best, blank)))
+    assert fleet_words.answer_lines(one_saves)[-1].endswith(
+        "It is the only upgrade with a known price that saves money; give price_per_gpu for the "
+        "others."
+    )
     only_dear = replace(found, money=replace(found.money, upgrades=dear))
     assert fleet_words.answer_lines(only_dear)[-1].endswith(
         "no upgrade whose price is known saves more than it costs."

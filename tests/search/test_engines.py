@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,7 @@ def test_nothing_feasible_names_the_constraint_and_the_nearest_point(tmp_path: P
             search(problem, engine)
         assert caught.value.exit_status == 3
         assert "gpus=1," in str(caught.value)
+        assert re.search(r"misses 'capital <= 1 USD': it is \d\d,\d{3} USD", str(caught.value))
         assert "accelerator=p100" in str(caught.value)
 
 

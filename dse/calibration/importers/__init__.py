@@ -63,7 +63,8 @@ def _read_output(text: str, path: str, collective: str | None) -> Log:
         raise StudyError(
             path, 0, 0, "is already a measurement file", "give it to 'dse calibrate fit'"
         )
-    said = failure_in(lines)
+    said = failure_in(lines, sure=True)
     if said:
-        raise MeasurementError(f"{path}: contains no benchmark result; it reports: {said}")
+        problem = f"contains no benchmark result; it reports: {said}"
+        raise MeasurementError(f"{path}: {problem}; give {KNOWN}")
     raise StudyError(path, 0, 0, "is not a known benchmark output", f"give {KNOWN}")

@@ -69,9 +69,12 @@ def clean_lines(text: str) -> list[Line]:
     return found
 
 
-def failure_in(lines: list[Line]) -> str:
-    """What a log says about its failure: its first line that speaks of one, or ''."""
-    for pattern in _FAILURES:
+def failure_in(lines: list[Line], sure: bool = False) -> str:
+    """What a log says about its failure: its first line that speaks of one, or ''.
+
+    sure: only what nothing but a run says, so that it is a log at all.
+    """
+    for pattern in _FAILURES[:1] if sure else _FAILURES:
         for line in lines:
             if pattern.search(line.text):
                 return printable(line.text)

@@ -207,6 +207,11 @@ def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
     assert {x.collective for x in read(tmp_path, named).samples} == {"all_gather"}
 
 
+def test_text_that_speaks_of_errors_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="is not a known benchmark output; give output of nccl-te"):
+        read(tmp_path, "# dse\n\nEvery error is one line. What failed is told.\n")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -215,7 +220,10 @@ def test_a_collective_that_cannot_be_told(tmp_path: Path) -> None:
             s.nccl([]) + "host0: Test NCCL failure common.cu:958\n",
             "it reports: host0: Test NCCL failure",
         ),
-        ("start failed on node7: NIC alloc failed\n", "it reports: start failed on node7"),
+        (
+            "start failed on node7: NIC alloc failed\n",
+            "it reports: start failed on node7: NIC alloc failed; give output of nccl-tests",
+        ),
         (s.nccl([row[:60] for row in s.nccl_rows()]), "4 rows are damaged"),
     ],
 )
