@@ -209,8 +209,11 @@ def _coordinates(
     for name, column in columns.items():
         values, at = _distinct(column, count)
         read = listed([_axis_value(problem, name, one, place) for one in values])
-        found[name] = Coordinate(read.values, read.at.take(at))  # "8" is 8, NaN is None
-        blank[name] = np.array([_is_blank(one) for one in values], dtype=bool).take(at)
+        if any(blanks := [_is_blank(one) for one in values]):
+            blank[name] = np.array(blanks, dtype=bool).take(at)
+        # Several spellings may be of one value: "8" is 8, NaN is None.
+        several = len(read.values) < len(values)
+        found[name] = Coordinate(read.values, read.at.take(at) if several else at)
     for axis in dict.fromkeys(condition.axis for condition in problem.study.conditions):
         if axis in found:
             holds = _holds(problem, axis, found)
