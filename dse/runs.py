@@ -105,7 +105,8 @@ def calibrate(
     from dse.calibration.session import whereabouts
 
     where = whereabouts(
-        registry.chosen(runner), mpi=mpi, hostfile=None if hostfile is None else Path(hostfile),
+        registry.find_runner(runner), mpi=mpi,
+        hostfile=None if hostfile is None else Path(hostfile),
         ranks_per_node=ranks_per_node, interface=interface, link=link,
         link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
     )  # fmt: skip

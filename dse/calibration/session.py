@@ -78,7 +78,7 @@ def calibrate_here(
     and OutputError where the folder plainly cannot be written (found out before anything is
     measured); earlier files then stay as they were.
     """
-    chosen, folder = registry.chosen(runner), Path(out_dir)
+    chosen, folder = registry.find_runner(runner), Path(out_dir)
     asked = Request(budget_s, name, ranks, sizes_bytes, progress, where or Where())
     check(chosen, asked, folder)
     return calibrate(chosen, asked, folder)

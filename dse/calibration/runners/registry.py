@@ -116,7 +116,7 @@ RUNNERS: tuple[Runner, ...] = (
 )  # fmt: skip
 
 
-def chosen(name: str | None, launcher: str | None = None) -> Runner:
+def find_runner(name: str | None, launcher: str | None = None) -> Runner:
     """The runner of that name; None takes the first, or the first for ranks of that launcher.
 
     StudyError for a name that is not known, or a runner that the launcher's ranks cannot be.
@@ -139,7 +139,7 @@ def chosen(name: str | None, launcher: str | None = None) -> Runner:
 def help_text() -> str:
     """What ``--runner`` offers."""
     offered = "; ".join(f"{one.name}: {one.what}" for one in RUNNERS)
-    by = {launcher: chosen(None, launcher).name for launcher in (MPIRUN, SRUN, TORCHRUN)}
+    by = {launcher: find_runner(None, launcher).name for launcher in (MPIRUN, SRUN, TORCHRUN)}
     usual = RUNNERS[0].name
     other = "".join(f"; under {who}: {name}" for who, name in by.items() if name != usual)
     return f"{offered} [default: {usual}{other}]."

@@ -75,7 +75,7 @@ def run(
     me = started(os.environ)
     launcher = me.by if me else None
     try:
-        chosen = registry.chosen(runner, launcher)
+        chosen = registry.find_runner(runner, launcher)
         where = whereabouts(
             chosen, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
             interface=interface, link=link, link_bandwidth=link_bandwidth, address=address,

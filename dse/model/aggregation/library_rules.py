@@ -251,7 +251,7 @@ class LibraryRules(Bucketed):
         """All that they may choose."""
         return tuple(sorted({known.priced_as for known in self.rules.algorithms}))
 
-    def chosen(self, gradients: Gradients, layout: Layout) -> tuple[Array, Choice]:
+    def choice_by_size(self, gradients: Gradients, layout: Layout) -> tuple[Array, Choice]:
         """The distinct sizes of the messages, (sizes,), and the choice for each: (sizes, *S)."""
         sizes = np.unique(gradients.message_bytes)
         column = sizes.reshape((-1,) + (1,) * layout.rank)
@@ -260,7 +260,7 @@ class LibraryRules(Bucketed):
 
     def names(self, gradients: Gradients, layout: Layout) -> tuple[str, ...]:
         """The model's algorithms that are chosen at these points."""
-        return priced_names(self.rules.algorithms, self.chosen(gradients, layout)[1])
+        return priced_names(self.rules.algorithms, self.choice_by_size(gradients, layout)[1])
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         """Of each size by the algorithm chosen for it; others are not priced."""
@@ -279,7 +279,7 @@ class LibraryRules(Bucketed):
 
     def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
         """See :class:`.base.Aggregation`."""
-        sizes, chosen = self.chosen(gradients, layout)
+        sizes, chosen = self.choice_by_size(gradients, layout)
         messages = gradients.message_bytes
         taken = np.ravel(chosen) if np.all(layout.gpus > 1) else np.zeros(0, dtype=np.int64)
         found = []

@@ -12,7 +12,7 @@ from dse.calibration.runners import hosts as hosting
 from dse.calibration.runners.hosts import Host, Hosts, check_reachable, read_hosts
 from dse.calibration.runners.mpi import measure
 from dse.calibration.runners.plan import MeasurePlan
-from dse.calibration.runners.registry import chosen
+from dse.calibration.runners.registry import find_runner
 from dse.calibration.session import whereabouts
 from dse.errors import MeasurementError, StudyError
 
@@ -83,9 +83,9 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
         ({"link_bandwidth": "0 Gbps"}, "link_bandwidth: the speed must be positive"),
     ):
         with pytest.raises(StudyError, match=said):
-            whereabouts(chosen(None), **arguments)
+            whereabouts(find_runner(None), **arguments)
     found = whereabouts(
-        chosen(None), hostfile=path, interface="lo,10.0.0.0/8", link_bandwidth="25 Gbps"
+        find_runner(None), hostfile=path, interface="lo,10.0.0.0/8", link_bandwidth="25 Gbps"
     )
     assert found.link_bytes_per_s == 25e9 / 8
 

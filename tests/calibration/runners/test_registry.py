@@ -13,7 +13,7 @@ import pytest
 
 from dse.calibration.library_part import AUTO
 from dse.calibration.runners import registry
-from dse.calibration.runners.registry import RUNNERS, Runner, chosen, command_for, help_text
+from dse.calibration.runners.registry import RUNNERS, Runner, command_for, find_runner, help_text
 from dse.calibration.runners.started_rank import MPIRUN, SRUN, TORCHRUN
 from dse.commands.calibrate.run import run as command
 from dse.errors import StudyError
@@ -63,7 +63,7 @@ def test_the_help_and_the_docs_name_every_runner(runner: Runner) -> None:
 def test_no_runner_is_imported_before_it_measures() -> None:
     code = (
         "import sys, dse.calibration.runners.registry as registry; registry.help_text()\n"
-        "registry.chosen('ray')\n"
+        "registry.find_runner('ray')\n"
         "rooms = [m for m in sys.modules if m.startswith('dse.calibration.runners.')]\n"
         f"print(sorted({HEAVY!r} & set(sys.modules)), sorted(rooms))"
     )
@@ -78,17 +78,17 @@ def test_no_runner_is_imported_before_it_measures() -> None:
     ("launcher", "usual"), [(None, "mpi"), (MPIRUN, "mpi"), (SRUN, "mpi"), (TORCHRUN, "torch")]
 )
 def test_without_a_name_the_launcher_decides(launcher: str | None, usual: str) -> None:
-    assert chosen(None, launcher).name == usual
+    assert find_runner(None, launcher).name == usual
 
 
 @EVERY
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_a_runner_measures_as_ranks_or_says_which_do(runner: Runner, launcher: str) -> None:
     if launcher in runner.launchers:
-        assert chosen(runner.name, launcher) is runner
+        assert find_runner(runner.name, launcher) is runner
         return
     with pytest.raises(StudyError, match=f"cannot measure with the ranks that {launcher} started"):
-        chosen(runner.name, launcher)
+        find_runner(runner.name, launcher)
 
 
 def test_a_report_names_the_runner_that_measures_a_profile_again() -> None:
