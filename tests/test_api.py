@@ -128,9 +128,10 @@ def test_a_point_is_explained_as_the_command_does(
     assert small.explain({}).point.speedup == 1.0
     with pytest.raises(StudyError, match="point: no axis 'gpsu'; did you mean gpus"):
         small.explain({"gpsu": 1})
-    for wrong in ([8], 8, None):
+    mistakes: tuple[Any, ...] = ([8], 8, None)
+    for wrong in mistakes:
         with pytest.raises(StudyError, match=r"point: \w+ is not a point; write it as"):
-            small.explain(wrong)  # type: ignore[arg-type]
+            small.explain(wrong)
     with pytest.raises(StudyError, match="point: gpus: a list where one value should be"):
         small.explain({"gpus": [8]})
     link = {"bandwidth": "25 Gbps", "latency": "5 us"}

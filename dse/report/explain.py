@@ -64,8 +64,7 @@ def lines(point: Explained) -> list[str]:
         said = words.UNKNOWN if cost is None else f"{cost:,.2f} {phrase.unit}"
         out.append(f"{label:<26} {said}")
     slack = point.memory_slack_bytes
-    free = f"{words.FREE_MEMORY:<26} "
-    out.append(free + (words.UNKNOWN if slack is None else f"{slack / 1e9:.2f} GB"))
+    out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
     out += ["", f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}"]
     out += [f"                 {reason}" for reason in point.why_outside]
     choice = words.choice(point)
