@@ -91,34 +91,29 @@ def priced(
         for row in QUANTITIES.values()
         if (aimed or not row.needs_target) and row.column not in coordinates
     ]
-    # Points come by structure: columns are filled in that order, and sorted back at the end.
-    sorted_ = {row.column: np.empty(count) for row in rows}
+    columns = {row.column: np.empty(count) for row in rows}
     feasible, evidence = np.ones(count, dtype=bool), np.zeros(count, dtype=np.int8)
     reason, texts = np.zeros(count, dtype=np.int16), [""]
-    order = np.zeros(count, dtype=np.int64)
-    start = 0
     for where, evaluation in problem.scattered(coordinates) if count else []:
-        here = slice(start, start := start + len(where))
-        order[here] = where
         for row in rows:
-            sorted_[row.column][here] = evaluation[row.name]
+            columns[row.column][where] = evaluation[row.name]
+        meets = np.ones(where.shape, dtype=bool)
+        first = np.zeros(where.shape, dtype=np.int16)
         for said, mask in constraints.checks(evaluation, problem.study):
             if mask.all():
                 continue
             if said not in texts:
                 texts.append(said)
-            first = np.broadcast_to(~mask, where.shape) & feasible[here]
-            reason[here][first] = texts.index(said)
-            feasible[here] &= mask
-        evidence[here] = _evidence(problem, evaluation)
-    back = np.empty(count, dtype=np.int64)
-    back[order] = np.arange(count)
+            first[meets & ~mask] = texts.index(said)
+            meets &= mask
+        feasible[where], reason[where] = meets, first
+        evidence[where] = _evidence(problem, evaluation)
     found, unknown = Prices(), np.full(count, np.nan)
     for row in QUANTITIES.values():
         if row.column in coordinates:
             found[row.column] = coordinates[row.column].numbers(np.nan)
         elif row in rows:
-            found[row.column] = sorted_[row.column].take(back)
+            found[row.column] = columns[row.column]
         else:
             found[row.column] = unknown.copy()
     if intervals:
@@ -128,9 +123,9 @@ def priced(
         )
         for name in SURE:
             found.update(zip(INTERVALS[name], ends[name], strict=True))
-    found["feasible"] = feasible.take(back)
-    found["evidence"] = np.array(EVIDENCE).take(evidence.take(back))
-    found["reason"] = np.array(texts).take(reason.take(back))
+    found["feasible"] = feasible
+    found["evidence"] = np.array(EVIDENCE).take(evidence)
+    found["reason"] = np.array(texts).take(reason)
     return found
 
 

@@ -61,7 +61,7 @@ def recursive_doubling(
     power = largest_power_of_two(n)
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _fold_step(network, m, n, g) + reduce_s
-    distance = _distances(power, _axes(network, n, g, m))
+    distance = _distances(power, folded.ndim)
     flows = in_every_round(distance, n, g, _SECOND_GOES_ON)
     steps = _paced(network, m, flows > 0, flows) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
@@ -85,7 +85,7 @@ def halving_doubling(
         + _fold_step(network, m, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
-    distance = _distances(power, _axes(network, n, g, m))
+    distance = _distances(power, folded.ndim)
     flows = in_every_round(distance, n, g, _FIRST_GOES_ON)
     half = m / (2 * distance)
     steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
@@ -102,12 +102,12 @@ def reduce_broadcast(
     back receives: messages that go one way, of which one at most enters or leaves a node.
     """
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
-    distance = _distances(n, _axes(network, n, g, m))
     inside = network.within(m)
+    slower = np.maximum(inside, network.one_way(m))
+    free = np.zeros(np.broadcast_shapes(n.shape, g.shape, slower.shape))
+    distance = _distances(n, free.ndim)
     leaves = in_every_round(distance, n, g, crosses_in_tree) > 0
-    step = np.where(leaves, np.maximum(inside, network.one_way(m)), inside)
-    rounds = 2 * step + m * network.gamma_s_per_byte
-    free = np.zeros(np.broadcast_shapes(n.shape, g.shape, inside.shape))
+    rounds = 2 * np.where(leaves, slower, inside) + m * network.gamma_s_per_byte
     return _added(free, np.where(distance < n, rounds, 0.0))
 
 
@@ -131,12 +131,12 @@ def tree(
         inside = np.where(chain > 0, network.within(chunk), 0.0)
         between = np.where(levels > 0, network.across(chunk), 0.0)
         reduce_s = chunk * network.gamma_s_per_byte
-        fill = chain * inside + levels * between + (chain + levels) * reduce_s / 2
+        fill = chain * inside + levels * between + (chain + levels) * (reduce_s / 2)
         drain = (chunks - 1) * (np.maximum(inside, between) + reduce_s / 2)
-        total = 2 * (fill + drain)
-        best = total if best is None else np.minimum(best, total)
+        one_way = fill + drain
+        best = one_way if best is None else np.minimum(best, one_way)
     assert best is not None
-    return np.where(n > 1, best, 0.0)
+    return np.where(n > 1, 2 * best, 0.0)
 
 
 def hierarchical(
@@ -255,12 +255,6 @@ def _distances(count: Array, ndim: int) -> Array:
     """
     steps = int(np.max(ceil_log2(count), initial=0))
     return np.ldexp(1.0, np.arange(steps)).reshape((-1,) + (1,) * ndim)
-
-
-def _axes(network: Network, ranks: Array, ranks_per_node: Array, message_bytes: Array) -> int:
-    """How many axes a cost has: those of the arguments, and those of the network's own arrays."""
-    prices = network.within(message_bytes), network.across(message_bytes, ranks_per_node)
-    return max(ranks.ndim, *(price.ndim for price in prices))
 
 
 def _added(total: Array, steps: Array) -> Array:
