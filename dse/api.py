@@ -16,8 +16,8 @@ import numpy as np
 
 from dse.errors import DseError, StudyError
 from dse.prices import Prices, labels, point_values, price, priced
+from dse.pricing.coordinates import columns_of
 from dse.pricing.load import known_names, load, resolve
-from dse.pricing.point_arrays import columns_of
 from dse.pricing.problem import Problem
 from dse.study import Axis, Value
 from dse.yaml_source import parse_yaml, yaml_text

@@ -16,9 +16,9 @@ from dse.calibration.evidence import Grade
 from dse.errors import StudyError
 from dse.model.arrays import distinct
 from dse.pricing import constraints
+from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
-from dse.pricing.point_arrays import Coordinate, listed
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value

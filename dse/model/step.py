@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dse.model.aggregation.base import Aggregation, Gradients, Layout, Summed
+from dse.model.aggregation.base import Aggregation, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
 from dse.model.precision import Precision
@@ -22,6 +22,7 @@ class Work(Protocol):
     update_s: both passes, the input and the weight update, see :mod:`dse.model.compute`. overlap:
     what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
     speed what the transport reaches. summed: when the gradients are, by the aggregation.
+    sums_bounded: whether that is finite at all points for certain.
     """
 
     @property
@@ -41,8 +42,6 @@ class Work(Protocol):
     @property
     def update_s(self) -> Array: ...
     @property
-    def gradients(self) -> Gradients: ...
-    @property
     def layout(self) -> Layout: ...
     @property
     def aggregation(self) -> Aggregation: ...
@@ -51,6 +50,7 @@ class Work(Protocol):
     @property
     def link_efficiency(self) -> float: ...
     def summed(self) -> Summed: ...
+    def sums_bounded(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class OverlappedStep:
 
     def bounded(self, work: Work) -> bool:
         """See :class:`StepModel`."""
-        return work.aggregation.bounded(work.gradients, work.layout)
+        return work.sums_bounded()
 
 
 def _step(work: Work, summed: Summed) -> StepTime:

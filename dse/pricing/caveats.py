@@ -16,7 +16,8 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
 from dse.pricing import hardware
-from dse.pricing.point_arrays import Coordinate, Points
+from dse.pricing.coordinates import Coordinate
+from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.study import AggregationName, Value, Wire
 from dse.study.quantities import PURCHASE, facts_of

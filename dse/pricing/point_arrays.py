@@ -6,10 +6,11 @@ Here an axis value becomes the number that the model sees.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +28,7 @@ from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency, compute_log_spread
 from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
@@ -38,82 +40,6 @@ DEFAULT_BUCKET_BYTES = 25 * 2.0**20
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
 # Those that decide what an accelerator computes.
 COMPUTE_AXES = frozenset({"node", "accelerator", "batch_per_gpu", "optimizer"})
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """Where points lie on one axis: its values, and positions in them, in any shape."""
-
-    values: tuple[Value | None, ...]
-    at: NDArray[np.int64]
-    key: tuple[int, int] | None = None  # (start, stop) if ``at`` is a slice, for remembering
-
-    def numbers(self, blank: float) -> Array:
-        """The values of a numeric axis, in the shape of ``at``; ``blank`` where there is none."""
-        values = [blank if value is None else value for value in self.values]
-        return np.array(values, dtype=np.float64).take(self.at)
-
-    def blank(self) -> Coordinate:
-        """Whether points have no value on the axis."""
-        empty = np.array([value is None for value in self.values], dtype=np.int64)
-        return Coordinate((False, True), empty.take(self.at))
-
-    def part(self, where: slice) -> Coordinate:
-        """Of some of the points. Where some values do not apply (None), only those that are there
-        are kept."""
-        at = self.at[where]
-        if None not in self.values:
-            return Coordinate(self.values, at)
-        kept, at = np.unique(at, return_inverse=True)
-        return Coordinate(tuple(self.values[position] for position in kept), at)
-
-
-def listed(values: Sequence[Value | None]) -> Coordinate:
-    """Values given per point, as distinct values and positions in them."""
-    distinct = tuple(dict.fromkeys(values))
-    place = {value: position for position, value in enumerate(distinct)}
-    return Coordinate(distinct, np.array([place[value] for value in values], dtype=np.int64))
-
-
-def columns_of(points: Sequence[Mapping[str, Value | None]]) -> dict[str, Coordinate]:
-    """Points given one by one, as columns by axis."""
-    names = dict.fromkeys(name for values in points for name in values)
-    return {name: listed([values.get(name) for values in points]) for name in names}
-
-
-def sorted_by(
-    outer: Sequence[Coordinate], inner: Sequence[Coordinate], last: Sequence[Coordinate] = ()
-) -> tuple[NDArray[np.int64], list[list[slice]]]:
-    """The order that brings points together which have the same values on these axes.
-
-    Beside it, where they then lie: a list for every combination of values of ``outer``, in it a
-    slice for every one of ``inner`` that is there. last: axes that order the points of a slice, if
-    that costs no time.
-    """
-    code = coded((*outer, *inner))
-    keys, every = code, (*outer, *inner, *last)
-    if math.prod(len(axis.values) for axis in every) <= _SORTED_IN_ONE_PASS:
-        keys = coded(every).astype(np.uint16)
-    elif code.max(initial=0) < _SORTED_IN_ONE_PASS:
-        keys = code.astype(np.uint16)
-    order = np.argsort(keys, kind="stable")
-    code = code.take(order)
-    ends = [0, *(np.flatnonzero(np.diff(code)) + 1).tolist(), len(order)]
-    within = math.prod(len(axis.values) for axis in inner)
-    groups = groupby(pairwise(ends), lambda run: int(code[run[0]]) // within)
-    return order, [[slice(*run) for run in runs] for _, runs in groups]
-
-
-def coded(axes: Sequence[Coordinate]) -> NDArray[np.intp]:
-    """One whole number for every combination of values, in the order of the first axis, then of the
-    second, ..."""
-    code = np.zeros(1, dtype=np.intp)
-    for axis in axes:
-        code = code * len(axis.values) + axis.at
-    return code
-
-
-_SORTED_IN_ONE_PASS = 1 << 16  # codes that numpy sorts so
 
 
 class StudyFacts(Protocol):
@@ -150,9 +76,9 @@ class StudyFacts(Protocol):
         ...
 
 
-class Points:
-    """Points of one structure: a :class:`~dse.model.step.Work` and its
-    :class:`~dse.calibration.evidence.Surroundings`.
+class PointArrays(ABC):
+    """Points of one structure, whatever the size of their buckets: a
+    :class:`~dse.model.step.Work` and its :class:`~dse.calibration.evidence.Surroundings`.
 
     fixed: values of the looped axes. coordinates: of the data axes; on each of them either all
     points have a value or none has. rank: axes of the points' shape S; every array below
@@ -256,7 +182,7 @@ class Points:
     # -- the layout, as its aggregation sees it ------------------------------------------------
 
     @property
-    def layout(self) -> Points:
+    def layout(self) -> PointArrays:
         """Points are their own layout."""
         return self
 
@@ -436,26 +362,6 @@ class Points:
         return str(self.fixed.get("overlap", self.problem.step_model.overlaps[0]))
 
     @cached_property
-    def bucket_bytes(self) -> ArrayLike:
-        """Gradients are fused into messages of this size."""
-        return float(self.fixed.get(BUCKET) or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
-
-    @property
-    def gradients(self) -> Gradients:
-        """What a step sums, and when it is there."""
-        problem, element_bytes = self.problem, self.precision.gradient_bytes
-        bucket_bytes, overlapped = self.bucket_bytes, self.overlap != "none"
-
-        def make() -> Gradients:
-            params = problem.layers.params
-            buckets = overlap.fuse(params * element_bytes, bucket_bytes)
-            return Gradients(
-                params, element_bytes, bucket_bytes, buckets, *problem.tensors, overlapped
-            )
-
-        return problem.remember(("gradients", element_bytes, bucket_bytes, overlapped), make)  # type: ignore[no-any-return]
-
-    @cached_property
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
         where = self.key(COMPUTE_AXES)
@@ -484,7 +390,7 @@ class Points:
 
     def _grid(
         self, axes: frozenset[str]
-    ) -> tuple[Points, tuple[int, ...], compute.CellOfPoints] | None:
+    ) -> tuple[PointArrays, tuple[int, ...], compute.CellOfPoints] | None:
         """The grid of all values of some axes, its shape, and the cell of every point.
 
         None where the points are a grid themselves, are priced by draws, or are too few to pay.
@@ -532,9 +438,22 @@ class Points:
         """Of the weights."""
         return self._computing[2]
 
+    @property
+    @abstractmethod
+    def bucket_bytes(self) -> ArrayLike:
+        """Gradients are fused into messages of this size."""
+
+    @abstractmethod
     def summed(self) -> Summed:
         """When the gradients are, by the aggregation."""
-        return self.aggregation.summed(self.gradients, self.passes.layer_done_s, self.layout)
+
+    @abstractmethod
+    def sums_bounded(self) -> bool:
+        """Whether the sums of all points are finite for certain."""
+
+    @abstractmethod
+    def grade(self) -> NDArray[np.int64]:
+        """How far the aggregation is from what was measured, a Grade."""
 
     def step_time(self) -> step.StepTime:
         """By the step model of the study."""
@@ -547,12 +466,6 @@ class Points:
     def bounded(self) -> bool:
         """Whether the communication of all points is finite for certain."""
         return self.problem.step_model.bounded(self)
-
-    def summed_by(self, model: Aggregation) -> Points:
-        """The same points with another aggregation over the same transport."""
-        other = Points(self.problem, self.fixed, self.coordinates, self.rank)
-        other.summing = replace(self.summing, model=model)
-        return other
 
     # -- what it costs -------------------------------------------------------------------------
 
@@ -589,14 +502,6 @@ class Points:
             ),
         )
 
-    def grade(self) -> NDArray[np.int64]:
-        """How far the aggregation is from what was measured, a Grade."""
-        return self.summing.evidence.grade(self.gradients, self)
-
-    def why_outside(self) -> list[str]:
-        """What of a single point was not measured; empty where all of it was."""
-        return self.summing.evidence.why_outside(self.gradients, self)
-
     def immaterial(self) -> tuple[str, ...]:
         """The axes that change nothing of a single point.
 
@@ -619,10 +524,6 @@ class Points:
         if not several or not self.aggregation.axes & SERVER_AXES:
             return None
         return int(_first(self.servers))
-
-    def measured(self) -> bool:
-        """Whether profiles price the aggregation of all points."""
-        return self.summing.evidence.measured(self.gradients, self)
 
     @property
     def priced(self) -> Mask:
@@ -653,15 +554,72 @@ class Points:
         )
 
 
-class SeveralBuckets(Points):
+class Points(PointArrays):
+    """Points of one structure, whose gradients are fused into buckets of one size."""
+
+    @cached_property
+    def bucket_bytes(self) -> ArrayLike:
+        """Gradients are fused into messages of this size."""
+        return float(self.fixed.get(BUCKET) or DEFAULT_BUCKET_BYTES)  # type: ignore[arg-type]
+
+    @property
+    def gradients(self) -> Gradients:
+        """What a step sums, and when it is there."""
+        problem, element_bytes = self.problem, self.precision.gradient_bytes
+        bucket_bytes, overlapped = self.bucket_bytes, self.overlap != "none"
+
+        def make() -> Gradients:
+            params = problem.layers.params
+            buckets = overlap.fuse(params * element_bytes, bucket_bytes)
+            return Gradients(
+                params, element_bytes, bucket_bytes, buckets, *problem.tensors, overlapped
+            )
+
+        return problem.remember(("gradients", element_bytes, bucket_bytes, overlapped), make)  # type: ignore[no-any-return]
+
+    def summed(self) -> Summed:
+        """When the gradients are, by the aggregation."""
+        return self.aggregation.summed(self.gradients, self.passes.layer_done_s, self.layout)
+
+    def sums_bounded(self) -> bool:
+        """Whether the sums of all points are finite for certain."""
+        return self.aggregation.bounded(self.gradients, self.layout)
+
+    def grade(self) -> NDArray[np.int64]:
+        """How far the aggregation is from what was measured, a Grade."""
+        return self.summing.evidence.grade(self.gradients, self)
+
+    def why_outside(self) -> list[str]:
+        """What of a single point was not measured; empty where all of it was."""
+        return self.summing.evidence.why_outside(self.gradients, self)
+
+    def measured(self) -> bool:
+        """Whether profiles price the aggregation of all points."""
+        return self.summing.evidence.measured(self.gradients, self)
+
+    def summed_by(self, model: Aggregation) -> Points:
+        """The same points with another aggregation over the same transport."""
+        other = Points(self.problem, self.fixed, self.coordinates, self.rank)
+        other.summing = replace(self.summing, model=model)
+        return other
+
+
+class SeveralBuckets(PointArrays):
     """Points of one structure but for the size of their buckets, which only the sums depend on.
 
-    alike: all of them, shape (points,). parts: those of each size, in the same order; counts: how
-    many.
+    coordinates: of all of them, of shape (points,). parts: those of each size, in the same order;
+    counts: how many.
     """
 
-    def __init__(self, alike: Points, parts: Sequence[Points], counts: Sequence[int]) -> None:
-        super().__init__(alike.problem, alike.fixed, alike.coordinates, alike.rank)
+    def __init__(
+        self,
+        problem: StudyFacts,
+        fixed: Mapping[str, Value | None],
+        coordinates: Mapping[str, Coordinate],
+        parts: Sequence[Points],
+        counts: Sequence[int],
+    ) -> None:
+        super().__init__(problem, fixed, coordinates, 1)
         self.parts, self.counts = parts, counts
 
     @cached_property
@@ -681,8 +639,12 @@ class SeveralBuckets(Points):
         ]
         return Summed(*(in_a_row(seconds, self.counts) for seconds in zip(*sums, strict=True)))
 
+    def sums_bounded(self) -> bool:
+        """Whether they are in every part."""
+        return all(part.sums_bounded() for part in self.parts)
+
     def grade(self) -> NDArray[np.int64]:
-        """Likewise."""
+        """Of every part by its own buckets."""
         return in_a_row([part.grade() for part in self.parts], self.counts)
 
 

@@ -20,17 +20,9 @@ from dse.model.pai import PaiStep
 from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
+from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import (
-    BUCKET,
-    COMPUTE_AXES,
-    Coordinate,
-    Points,
-    SeveralBuckets,
-    columns_of,
-    listed,
-    sorted_by,
-)
+from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import Box, Space
@@ -236,20 +228,23 @@ class Problem:
             groups = [[piece] for (whole,) in groups for piece in _pieces(whole, DRAWN_POINTS)]
         missing = {name: None for name in self._looped_names if name not in columns}
 
-        def points(here: slice, looped: Sequence[str]) -> Points:
+        def place(
+            here: slice, looped: Sequence[str]
+        ) -> tuple[dict[str, Value | None], dict[str, Coordinate]]:
             fixed = {name: columns[name].values[ordered[name].at[here.start]] for name in looped}
             rest = {
                 name: column.part(here) for name, column in ordered.items() if name not in looped
             }
-            return Points(self, {**missing, **fixed}, rest, 1)
+            return {**missing, **fixed}, rest
 
         baseline = self.baseline_samples_per_s if speedup else float("nan")
-        for parts in groups:
-            where = slice(parts[0].start, parts[-1].stop)
-            found = points(where, looped if len(parts) == 1 else outer)
+        for slices in groups:
+            where = slice(slices[0].start, slices[-1].stop)
+            parts = [Points(self, *place(part, looped), 1) for part in slices]
+            found: PointArrays = parts[0]
             if len(parts) > 1:
-                counts = [part.stop - part.start for part in parts]
-                found = SeveralBuckets(found, [points(part, looped) for part in parts], counts)
+                counts = [part.stop - part.start for part in slices]
+                found = SeveralBuckets(self, *place(where, outer), parts, counts)
             yield order[where], found.evaluation(baseline)
 
     @cached_property

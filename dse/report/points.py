@@ -15,7 +15,8 @@ from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints
 from dse.pricing.caveats import folded_ranks, why_unpriced
-from dse.pricing.point_arrays import Points, columns_of
+from dse.pricing.coordinates import columns_of
+from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
 from dse.report.design_point import (

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Mask
+from dse.pricing.coordinates import Coordinate
 from dse.pricing.evaluation import Evaluation
-from dse.pricing.point_arrays import Coordinate, Points
+from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.search.pareto import Indices
 from dse.study import Value

@@ -72,3 +72,7 @@ class Given:
     def summed(self) -> Summed:
         """By the aggregation."""
         return self.aggregation.summed(self.gradients, self.passes.layer_done_s, self.layout)
+
+    def sums_bounded(self) -> bool:
+        """By the aggregation."""
+        return self.aggregation.bounded(self.gradients, self.layout)
