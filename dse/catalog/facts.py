@@ -19,6 +19,12 @@ UNITS = {
 }
 
 STATUSES = ("sourced", "derived", "unverified", "unknown")
+# How a price is picked: of a node by :func:`latest`, of an accelerator in prices/list-prices.yaml.
+PRICE_RULE = (
+    "Of several catalogue prices of a part the newest is used, of the same date the lowest. "
+    "Marketplace rentals, rentals without the host, and unverified prices of nodes are used only "
+    "where there is no other."
+)
 
 
 @dataclass(frozen=True)

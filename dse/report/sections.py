@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog import Citation
+from dse.catalog.facts import PRICE_RULE
 from dse.pricing.constraints import unmet
 from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
@@ -96,7 +97,7 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
 def _inputs(document: RunDocument) -> dict[str, Any]:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"groups": groups(document), "unchecked": unchecked}
+    return {"groups": groups(document), "unchecked": unchecked, "price_rule": PRICE_RULE}
 
 
 def _reproduce(document: RunDocument) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from dse.catalog.facts import PRICE_RULE
 from dse.report import markdown, page, sections
 from tests.report.documents import document, read, written
 
@@ -18,6 +19,12 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     assert re.findall(r"<h2 id=\"[\w-]+\">(.*)</h2>", html) == titles
     links = re.findall(r"<a href=\"#(\w+)\">(.*)</a>", html)
     assert links[: len(titles)] == [(section.name, section.link) for section in sections.SECTIONS]
+
+
+def test_page_and_text_say_which_of_several_prices_is_used() -> None:
+    run = document()
+    assert PRICE_RULE in page.render_page(run)
+    assert PRICE_RULE in markdown.render_markdown(run)
 
 
 def test_what_binds_names_front_points_near_a_bound() -> None:
