@@ -19,6 +19,7 @@ UNITS = {
 }
 
 STATUSES = ("sourced", "derived", "unverified", "unknown")
+UNVERIFIED = "unverified: from the authors' memory or a source that leaves doubts, not checked"
 # How a price is picked: of a node by :func:`latest`, of an accelerator in prices/list-prices.yaml.
 PRICE_RULE = (
     "Of several catalogue prices of a part the newest is used, of the same date the lowest. "
@@ -35,7 +36,8 @@ class Fact:
     is unknown, or that the fact is a name, which ``text`` then holds. ``text`` is the value as
     written. ``source`` is a key of sources.yaml, ``accessed`` the day that source was read;
     ``date`` is the day a price was valid, empty where it has none. ``status`` is one of
-    :data:`STATUSES`: read in the source, derived from it, recalled and unchecked, not known.
+    :data:`STATUSES`: read in the source, derived from it, not checked (:data:`UNVERIFIED`), or
+    not known.
     """
 
     name: str

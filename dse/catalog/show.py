@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dse.catalog.accelerators import accelerator
 from dse.catalog.approaches import approach
 from dse.catalog.fabrics import fabric
-from dse.catalog.facts import Fact, latest
+from dse.catalog.facts import UNVERIFIED, Fact, latest
 from dse.catalog.nodes import node
 from dse.catalog.populations import population
 from dse.catalog.prices import PriceList, default_prices, read_prices
@@ -137,7 +137,7 @@ def render_kinds(console: Console) -> None:
 
 
 def render_kind(console: Console, kind: str) -> None:
-    """Print the entries of one kind; yellow is recalled and unchecked, blank is not known."""
+    """Print the entries of one kind; a star marks what is unverified, blank is unknown."""
     from rich.text import Text
 
     rows = _rows(kind)
@@ -148,7 +148,7 @@ def render_kind(console: Console, kind: str) -> None:
     ]
     console.print(console_table(columns, lines, framed=False))
     if any(fact and fact.status == "unverified" for *_, row in rows for fact in row.values()):
-        console.print(Text("* recalled, not checked against a document", "yellow"))
+        console.print(Text(f"* {UNVERIFIED}", "yellow"))
 
 
 def render_entry(console: Console, kind: str, name: str) -> None:

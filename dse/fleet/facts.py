@@ -2,9 +2,9 @@
 
 ``role`` says how far a fact counts: an ``identity`` is what the equations say of any jobs on the
 paper's hardware, ``fitted`` facts set the equations or the populations that ship, or follow from
-what did (that either agrees is no evidence), ``assumed`` ones turn on recalled values (neither
-agrees nor fails). None is a check that was free to disagree. No published number here is only
-recalled; some of what the populations rest on is.
+what did (that either agrees is no evidence), ``assumed`` ones depend on unverified values (neither
+agrees nor fails). None is a check that was free to disagree. Every published
+number here was read in its source; some of what the populations rest on was not.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _of_ps_worker(
     local = port(ps, ALLREDUCE_LOCAL, hardware, False, None)
     yield _number("PS/Worker jobs that gain from AllReduce-Local", 0.6, local.gain_throughput,
                   (0.55, 0.65), ASSUMED, ABSTRACT,
-                  "in samples per second; turns on recalled hardware, sizes from another trace "
+                  "in samples per second; depends on unverified hardware, sizes from another trace "
                   "and how input is spread")  # fmt: skip
     yield _name("what PS/Worker is most sensitive to", "ethernet",
                 most_sensitive(gains[PS_WORKER]), FITTED, NOTES,

@@ -38,7 +38,7 @@ def assumptions(problem: Problem) -> Iterator[str]:
         yield (
             f"What a message of {', '.join(facts.name for facts in found)} costs, and when it is "
             "sent, comes from the catalogue (below, with its sources): none of it was measured for "
-            "this study, and much is recalled and unverified."
+            "this study, and much of it is unverified."
         )
 
 

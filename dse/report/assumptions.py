@@ -51,7 +51,7 @@ def assumptions(problem: Problem) -> list[str]:
     lines.append(
         "The rest of a node is assumed to draw power in the proportion quoted for an H100 server, "
         "and a dedicated parameter server what is quoted there per accelerator. A training process "
-        "takes 1.5 GB of device memory besides its own data (recalled, unverified)."
+        "takes 1.5 GB of device memory besides its own data (unverified)."
     )
     return lines
 

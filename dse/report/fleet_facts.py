@@ -16,8 +16,8 @@ ROLES = {
     "so their agreement is no evidence.",
     "fitted": "Facts marked fitted were used to set the model or the populations that come with "
     "dse, or follow from those that were, so their agreement is no evidence either.",
-    "assumed": "Facts marked assumed depend on recalled values and count neither as agreement nor "
-    "as failure.",
+    "assumed": "Facts marked assumed depend on unverified values and count neither as agreement "
+    "nor as failure.",
     "": "These jobs are not the paper's population on its hardware, so facts without a role are "
     "not expected to agree.",
 }
@@ -74,11 +74,11 @@ def model_notes(document: FleetDocument) -> list[str]:
     far = [row.outside for row in document.models if row.outside is not None]
     if not far:
         return [
-            "The costs of gRPC and NCCL come from the catalogue, most of them recalled. To use "
+            "The costs of gRPC and NCCL come from the catalogue, most of them unverified. To use "
             "measured costs, name profiles under calibration: in the study."
         ]
     return [
-        "Costs come from the catalogue, most of them recalled, except in the rows that say "
+        "Costs come from the catalogue, most of them unverified, except in the rows that say "
         "measured.",
         *measured_notes(document),
         f"In those rows {' and '.join(dict.fromkeys(map(percent, far)))} of the jobs lie outside "

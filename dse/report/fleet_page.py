@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from dse.catalog.facts import UNVERIFIED
 from dse.report import fleet_facts, fleet_figures, fleet_words, markdown, page
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
 from dse.report.words import count, percent, shown, significant
@@ -83,6 +84,7 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "lone": [CLASSES[row.architecture] for row in document.classes if row.jobs == 1],
         "hardware": hardware_rows(document),
         "unchecked": sum(row.status in UNCHECKED for row in document.sources),
+        "unverified": f"{UNVERIFIED[0].upper()}{UNVERIFIED[1:]}.",
     }
 
 
@@ -277,7 +279,7 @@ def own_notes(document: FleetDocument) -> list[str]:
     if not mine:
         return [
             *notes,
-            "The costs of gRPC and NCCL come from the catalogue, most of them recalled.",
+            "The costs of gRPC and NCCL come from the catalogue, most of them unverified.",
         ]
     far = [job.name for job in document.named if job.own_model.outside]
     notes.append(f"Priced with measured costs: {', '.join(mine)}; the others with the catalogue's.")

@@ -13,7 +13,7 @@ CLOSED_LINES = (
     "for parameter servers in one node (1wng), Ethernet and PCIe across nodes (PS/Worker), NVLink "
     "for allreduce in one node, Ethernet and NVLink across nodes. NVLink stands for the link "
     "inside a node, Ethernet for all network cards of a node together.",
-    f"Every link reaches {DEFAULT_EFFICIENCY:.0%} of its bandwidth (recalled, unverified), and "
+    f"Every link reaches {DEFAULT_EFFICIENCY:.0%} of its bandwidth (unverified), and "
     "every accelerator has its link to the host to itself.",
     "The model leaves out latency, messages, buckets, algorithms, transports and their copies, "
     "contention, the number and place of servers, and profiles. No interval can be given.",

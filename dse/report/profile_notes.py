@@ -53,8 +53,8 @@ def efficiency_lines(problem: Problem) -> Iterator[str]:
     rest = " unless stated otherwise" if found else ""
     yield (
         f"Training is assumed to reach {DEFAULT_EFFICIENCY:.0%} of an accelerator's peak "
-        f"arithmetic and memory bandwidth{rest} (recalled from Wang et al., IISWC 2019; "
-        "unverified). Set efficiency: in the study to change it."
+        f"arithmetic and memory bandwidth{rest} (Wang et al., IISWC 2019; unverified). "
+        "Set efficiency: in the study to change it."
     )
     for device, precision, share in found:
         yield (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog import Citation
-from dse.catalog.facts import PRICE_RULE
+from dse.catalog.facts import PRICE_RULE, UNVERIFIED
 from dse.pricing.constraints import unmet
 from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
@@ -91,6 +91,7 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
     return {
         "profiles": [profile(item) for item in document.calibration],
         "evidence": words.evidence_lines(document),
+        "unverified": tables.capital(UNVERIFIED),
     }
 
 

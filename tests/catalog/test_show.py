@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from dse.catalog import KINDS, UnknownName, names
+from dse.catalog.facts import UNVERIFIED
 from dse.catalog.show import (
     entry_data,
     kind_data,
@@ -62,7 +63,7 @@ def test_numbers_are_si_and_unknown_is_null() -> None:
 def test_unverified_numbers_are_starred(console: Console) -> None:
     render_kind(console, "fabrics")
     assert "30 us*" in printed(console)
-    assert "recalled, not checked" in printed(console)
+    assert UNVERIFIED in printed(console)
 
 
 def test_the_price_shown_is_the_price_listed() -> None:

@@ -89,7 +89,7 @@ def test_a_fact_that_disagrees_is_seen(tmp_path: Path) -> None:
 def test_a_fact_that_is_assumed_neither_agrees_nor_fails(tmp_path: Path) -> None:
     fact = PaperFact("p", "the share", 0.6, 0.9, 0.55, 0.65, "assumed", "abstract", "", ok=None)
     found = document(tmp_path, facts=(fact,), assumptions=())
-    note = "Facts marked assumed depend on recalled values and count neither as agreement nor as "
+    note = "Facts marked assumed depend on unverified values and count neither as agreement nor as "
     note += "failure."
     page, text = Page(fleet_page.render_page(found)), fleet_page.render_markdown(found)
     assert "! disagrees" not in page.text
