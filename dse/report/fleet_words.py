@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from dse.model.pai import PS_WORKER
 from dse.report.words import count, percent, shown
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def _of_time(document: FleetDocument) -> str:
             remark = f" ({'; '.join(remarks)})" if remarks else ""
             said.append(f"{percent(share)}{goes} to {part}{remark}")
     text = f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}."
-    return text if alone else f"Counted by {document.population.counted_by}, {text}"
+    counted = "" if alone else f"counted by {document.population.counted_by}, "
+    return f"By the Alibaba-PAI paper's formula, {counted}{text}"
 
 
 def _bound(part: str, means: Mapping[str, float]) -> list[str]:
@@ -153,6 +155,9 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
             f" Upgrading {resources} resources together ({most.name}) gains more: "
             f"{times(_gained(document, most))}."
         )
+    if any(row.architecture == PS_WORKER for row in document.classes):
+        where = "below" if document.models else "with --facts"
+        text += f" For PS/Worker jobs dse's own model gives other speedups ({where})."
     return text
 
 

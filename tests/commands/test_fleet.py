@@ -22,7 +22,9 @@ def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
     done = dse("fleet", "study.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert re.match(r"Counted by cNodes, .* % of the fleet's time goes to", lines[0])
+    headline = r"By the Alibaba-PAI paper's formula, counted by cNodes, .* % of the fleet's time"
+    assert re.match(headline, lines[0])
+    assert "dse's own model gives other speedups (with --facts)." in done.stdout
     assert lines[-1] == "Report: reports/small/index.html"
     assert set(files(tmp_path / "reports" / "small")) == REPORT
     document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
