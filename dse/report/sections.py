@@ -18,6 +18,7 @@ from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
+from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     import jinja2
@@ -191,20 +192,23 @@ def rejected(document: RunDocument) -> list[tuple[str, int, float]]:
 
 
 def bounds(document: RunDocument) -> list[tuple[str, str, list[int]]]:
-    """(constraint, how much of it the recommended point uses, front points near the bound).
+    """(constraint, what of it the recommended point uses, front points near the bound).
 
     Only for constraints of the form ``quantity <= number``; others say nothing here.
     """
     rows = []
     for text in document.constraints:
-        used = [_used(text, p) for p in (document.recommended, *document.front)]
-        if used[0] is not None:
-            near = [at for at, share in enumerate(used[1:], 1) if share and share >= NEAR_BOUND]
-            rows.append((text, words.percent(used[0]), near))
+        name, most = _upper_bound(text) or ("", 0.0)
+        value = document.recommended.quantity(name)
+        if value is not None:
+            front = [point.quantity(name) for point in document.front]
+            near = [at for at, own in enumerate(front, 1) if own and own >= NEAR_BOUND * most]
+            rows.append((text, f"{_amount(name, value)} of the {_amount(name, most)}", near))
     return rows
 
 
-def _used(text: str, point: Point) -> float | None:
+def _upper_bound(text: str) -> tuple[str, float] | None:
+    """(quantity, the most it may be, in SI) of ``quantity <= number``; None of anything else."""
     from dse.study.constraints import ExpressionError, parse_constraint
     from dse.study.expressions import Name, Number
 
@@ -215,10 +219,13 @@ def _used(text: str, point: Point) -> float | None:
     left, right = parsed.left, parsed.right
     if not (isinstance(left, Name) and isinstance(right, Number)) or right.value <= 0:
         return None
-    value = point.quantity(left.name)
-    if value is None or not parsed.comparison.startswith("<"):
-        return None
-    return float(value) * left.scale / right.value
+    return (left.name, right.value / left.scale) if parsed.comparison.startswith("<") else None
+
+
+def _amount(name: str, value: float) -> str:
+    """A value of :meth:`Point.quantity` with its unit; of counts the whole number."""
+    phrase = QUANTITIES[name].phrase
+    return words.count(value) if phrase is None else words.shown(value, phrase.unit)
 
 
 def edges(document: RunDocument) -> list[str]:

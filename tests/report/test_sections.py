@@ -31,9 +31,12 @@ def test_what_binds_names_front_points_near_a_bound() -> None:
     run = written()
     run["front"][-1]["capital"] = run["front"][-1]["costs"]["capital"] = 1.19e6
     run["constraints"] += ["capital / gpus <= 50 kUSD", "gpus >= 1", "no constraint at all"]
+    run["constraints"].append("global_batch <= 4096")
+    run["recommended"]["global_batch"] = 512
     found = sections.bounds(read(run))
-    assert [text for text, _, _ in found] == ["capital <= 1.2 MUSD"]
+    assert [text for text, _, _ in found] == ["capital <= 1.2 MUSD", "global_batch <= 4096"]
     assert len(run["front"]) in found[0][2]
+    assert found[1][1] == "512 of the 4,096"
 
 
 def test_rejections_are_sorted_and_relative_to_the_space() -> None:
