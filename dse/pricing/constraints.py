@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -27,6 +28,21 @@ def unmet(demand: str) -> str:
     """What to say of a point that does not meet a demand, by its name: that of a built-in one, or
     a constraint as the study writes it."""
     return _UNMET.get(demand, f"{demand} is not met")
+
+
+def counted_once(rejected: Mapping[str, int]) -> dict[str, int]:
+    """Points that fail each demand, without those that do so only as a consequence of another.
+
+    An accelerator without the precision has no speed in it either: such points count as that only.
+    """
+    counts = dict(rejected)
+    unknown = counts.pop(KNOWN, 0) - counts.get(COMPUTABLE, 0)
+    return {**counts, KNOWN: unknown} if unknown > 0 else counts
+
+
+def reasons(missed: Iterable[str]) -> list[str]:
+    """What to say of a point that does not meet these demands, each reason once."""
+    return [unmet(name) for name in counted_once(Counter(missed))]
 
 
 def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:

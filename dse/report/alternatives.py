@@ -126,7 +126,7 @@ def _settings(document: RunDocument, point: Point) -> str:
 def _cells(document: RunDocument, point: Alternative, missed: bool) -> tuple[str, ...]:
     """missed: whether there is a column for the demands that it fails."""
     bounds = words.interval(point.interval.speedup if point.interval else None, "x")
-    ratio, why = point.ratio, "; ".join(map(constraints.unmet, point.missed))
+    ratio, why = point.ratio, "; ".join(constraints.reasons(point.missed))
     return (
         words.duration(point.step_s),
         words.shown(point.speedup, "x") + (f" ({bounds})" if bounds else ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.pricing.constraints import unmet
+from dse.pricing.constraints import reasons
 from dse.report import approaches, words
 from dse.report.design_point import Explained
 from dse.report.terms import TERMS
@@ -82,7 +82,7 @@ def lines(point: Explained) -> list[str]:
 
 def _missed(point: Explained) -> str:
     """The demands that a point does not meet, in words; empty where there are none."""
-    return "; ".join(unmet(name) for name, met in point.constraints.items() if not met)
+    return "; ".join(reasons(name for name, met in point.constraints.items() if not met))
 
 
 def _calibration(point: Explained) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNVERIFIED
-from dse.pricing.constraints import unmet
+from dse.pricing.constraints import counted_once, unmet
 from dse.report import alternatives, figures, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
@@ -187,7 +187,8 @@ def shares(document: RunDocument) -> list[tuple[str, list[str], str]]:
 def rejected(document: RunDocument) -> list[tuple[str, int, float]]:
     """(why, points rejected, share of the space), the sharpest first."""
     points = max(1, document.counts.points)
-    rows = [(unmet(name), count, count / points) for name, count in document.rejected.items()]
+    counts = counted_once(document.rejected)
+    rows = [(unmet(name), count, count / points) for name, count in counts.items()]
     return sorted(rows, key=lambda row: -row[1])
 
 

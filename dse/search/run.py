@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -240,17 +241,17 @@ def _nothing_feasible(
     labels: Mapping[str, str],
     values: Mapping[str, Value | None],
 ) -> NoFeasiblePoint:
-    worst = max(tally.rejected, key=lambda name: tally.rejected[name])
+    rejected = constraints.counted_once(tally.rejected)
+    worst = max(rejected, key=lambda name: rejected[name])
     evaluation = problem.point(values)
-    missed = [
-        _missed(evaluation, problem.study, name)
-        for name, mask in constraints.demands(evaluation, problem.study)
-        if not mask.all()
-    ]
+    failed = Counter(
+        name for name, mask in constraints.demands(evaluation, problem.study) if not mask.all()
+    )
+    missed = [_missed(evaluation, problem.study, name) for name in constraints.counted_once(failed)]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; "
-        f"most ({tally.rejected[worst]:,}) are rejected because {constraints.unmet(worst)}; "
+        f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}; "
         f"nearest is {shown}, which {' and '.join(missed)}"
     )
 

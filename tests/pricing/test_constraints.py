@@ -34,6 +34,15 @@ def test_prices_and_explanations_give_the_same_reason(tmp_path: Path) -> None:
     assert f"constraints      {why}; capital <= 200 kUSD is not met; " in str(explained)
 
 
+def test_a_precision_that_is_missing_is_no_unknown_speed_as_well() -> None:
+    rejected = {constraints.KNOWN: 5, constraints.COMPUTABLE: 3, "gpus <= 8": 2}
+    counts = {constraints.KNOWN: 2, constraints.COMPUTABLE: 3, "gpus <= 8": 2}
+    assert constraints.counted_once(rejected) == counts
+    missed = [constraints.COMPUTABLE, constraints.KNOWN]
+    assert constraints.reasons(missed) == [unmet(constraints.COMPUTABLE)]
+    assert constraints.reasons([constraints.KNOWN]) == [unmet(constraints.KNOWN)]
+
+
 def test_a_profile_without_the_layout_is_said_so() -> None:
     assert unmet(constraints.PRICED) == "no profile prices this layout"
     assert unmet(constraints.KNOWN) == "a price or a speed is unknown"
