@@ -154,7 +154,7 @@ def _network_assumptions(problem: Problem) -> list[str]:
             protocol, over = transport.protocol, transport.name
             if known and protocol not in known:
                 lines.append(
-                    f"The latency of {name} under {protocol} is unknown; {over} is priced with "
-                    f"that of {next(iter(known))}, which is too low."
+                    f"The catalogue has no latency of {name} under {protocol}; {over} is priced "
+                    f"with that under {next(iter(known))}. Latency is higher under tcp than rdma."
                 )
     return lines
