@@ -85,12 +85,14 @@ def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
 ) -> RunDocument:
     """Search a study, write its report, print the answer; returns the run document."""
+    from dse.calibration.files import check_writable
     from dse.report.answer import answer
     from dse.report.json_form import text
     from dse.search.executors import Executors
 
     started = time.perf_counter()
     plan = planned(study, options)
+    check_writable(plan.folder)
     say = (lambda *_: None) if quiet else print
     say(f"{plan.name}: {plan.engine} search, {plan.reason}")
     done = finished(plan) if options.resume else None

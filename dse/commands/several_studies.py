@@ -115,6 +115,8 @@ def _results(
 
 def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan | DseError]]:
     """Every study's plan, or what is wrong with it."""
+    from dse.calibration.files import check_writable
+
     taken: dict[str, str] = {}
     for study in studies:
         try:
@@ -124,6 +126,7 @@ def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan
                 remedy = "rename one of them: its name is that of its report"
                 problem = f"study '{plan.name}' has the same name as {taken[plan.name]}"
                 raise plan.problem.study.source.error(("study",), problem, remedy)
+            check_writable(folder)
         except DseError as error:
             yield study, error
             continue

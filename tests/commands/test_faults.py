@@ -406,6 +406,7 @@ def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: 
     assert line.startswith(f"dse: {out}: ")
     assert "is not a folder; choose another --out" in line
     assert line.count(out) == 1
+    assert done.stdout == ""
     assert (tmp_path / "taken").read_text() == "a file"
     assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
 
