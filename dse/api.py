@@ -254,7 +254,7 @@ class Result:
         from dse.report.write import write_report
 
         place = Path(folder)
-        check_writable(place)
+        check_writable(place, "folder")
         return write_report(self.document, place)
 
     def __repr__(self) -> str:

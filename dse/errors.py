@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)")
+# Options that errors of measuring and writing name -> arguments of dse.calibrate and dse.run.
+_ARGUMENTS = {"--budget": "budget_s", "--out": "out", "--ranks": "ranks", "--resume": "resume",
+              "--runner": "runner"}  # fmt: skip
 
 
 class DseError(Exception):
@@ -60,7 +63,23 @@ class NoFeasiblePoint(DseError):
     exit_status = 3
 
 
-class MeasurementError(DseError):
+class _OptionError(DseError):
+    """An error that may name options, made in the words of the command line.
+
+    ``str(error)`` has the arguments of Python in place of those of :data:`_ARGUMENTS`; options of
+    other programs, such as srun's, stay.
+    """
+
+    def __init__(self, message: str) -> None:
+        self._on_command_line = message
+        super().__init__(_OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), message))
+
+    def on_command_line(self) -> str:
+        """The error in the words of the command line."""
+        return self._on_command_line
+
+
+class MeasurementError(_OptionError):
     """A measurement could not be made, or its result is wrong."""
 
 
@@ -68,5 +87,5 @@ class OutsideCalibration(DseError):
     """A prediction was asked for where the profile says nothing."""
 
 
-class OutputError(DseError):
+class OutputError(_OptionError):
     """A result could not be written; what was there before is untouched."""

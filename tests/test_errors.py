@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dse.errors import ArgumentError, DseError, StudyError
+from dse.errors import ArgumentError, DseError, MeasurementError, OutputError, StudyError
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,30 @@ def test_an_argument_has_two_names(error: ArgumentError, line: str, python: str)
     assert error.on_command_line() == line
     assert str(error) == python
     assert python == f"{error.file}: {error.problem}{'; ' if error.remedy else ''}{error.remedy}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "python"),
+    [
+        (
+            MeasurementError,
+            "3 s is too short; give --budget 6 or more",
+            "3 s is too short; give budget_s 6 or more",
+        ),
+        (
+            OutputError,
+            "x: is full; continue with --resume, or choose another --out",
+            "x: is full; continue with resume, or choose another out",
+        ),
+        (MeasurementError, "use srun --mpi=pmix", "use srun --mpi=pmix"),
+    ],
+)
+def test_measuring_and_writing_speak_of_options_on_the_command_line_only(
+    kind: type[DseError], line: str, python: str
+) -> None:
+    error = kind(line)
+    assert error.on_command_line() == line
+    assert str(error) == python
 
 
 def test_other_errors_are_worded_alike() -> None:

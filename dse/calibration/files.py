@@ -105,14 +105,17 @@ def write_text(path: str | Path, text: str) -> None:
         raise
 
 
-def check_writable(folder: Path) -> None:
-    """Raise OutputError where nothing can plainly be written; before time is spent on it."""
+def check_writable(folder: Path, option: str = "--out") -> None:
+    """Raise OutputError where nothing can plainly be written; before time is spent on it.
+
+    option: what the user gave the folder as.
+    """
     place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     what = f"{folder}:" if place == folder else f"{folder}: {place}"
     if not place.is_dir():
-        raise OutputError(f"{what} is not a folder; choose another --out")
+        raise OutputError(f"{what} is not a folder; choose another {option}")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise OutputError(f"{what} cannot be written; choose another --out")
+        raise OutputError(f"{what} cannot be written; choose another {option}")
 
 
 def rounded(value: float, digits: int = 6) -> float:

@@ -263,7 +263,7 @@ def _cores(experiment: Experiment, samples: Sequence[Measurement]) -> float | No
         return None
     if experiment.machine is None:
         problem = "the parameter servers shared one machine, but its number of cores is not known"
-        raise MeasurementError(f"{problem}; measure again: dse calibrate run --runner grpc")
+        raise MeasurementError(f"{problem}; measure again with --runner grpc")
     return float(experiment.machine.cores)
 
 

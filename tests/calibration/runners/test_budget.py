@@ -29,7 +29,7 @@ def test_small_torch_budgets_lose_the_largest_counts_and_hopeless_ones_are_refus
     plan = MeasurePlan(ranks=(2, 3, 4, 8))
     assert affordable_groups(plan, 1000.0) == ([2, 3, 4, 8], MAX_PASSES)
     assert affordable_groups(plan, 12.0) == ([2, 3, 4], 1)
-    with pytest.raises(MeasurementError, match="--budget 6 or more"):
+    with pytest.raises(MeasurementError, match="budget_s 6 or more"):
         affordable_groups(plan, 4.0)
 
 
