@@ -199,9 +199,11 @@ class ApproachTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained(Point):
-    """A point with its reasons. not_searched: axes with a value that the study does not have;
-    folded_ranks: those beyond a power of two; constraints: text -> whether it is met."""
+    """A point with its reasons. workload: what is trained; not_searched: axes with a value that
+    the study does not have; folded_ranks: those beyond a power of two; constraints: text -> whether
+    it is met."""
 
+    workload: str = ""
     approach: ApproachTerms | None = None
     why_unpriced: str = ""
     folded_ranks: int = 0

@@ -24,8 +24,8 @@ _SECONDS_FROM = 10.0  # a step of so long is told in seconds
 
 
 def lines(point: Explained) -> list[str]:
-    """Configuration, terms of the step with their share, money, memory and flags."""
-    out = []
+    """The workload, configuration, terms of the step with their share, money, memory and flags."""
+    out = [f"{point.workload} at these values; those that were not given are the baseline's", ""]
     for name, label in point.config.items():
         said = "  (not in the study: never tried)" if name in point.not_searched else ""
         if not words.matters(point, name):

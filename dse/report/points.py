@@ -88,6 +88,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     points = problem.points_at(values)
     return Explained(
         **vars(point),
+        workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
         why_unpriced=why_unpriced(problem, values),
         folded_ranks=folded_ranks(points),

@@ -25,6 +25,8 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert {"fits_memory", "capital <= 200 kUSD"} <= set(point["constraints"])
     assert all(point["constraints"].values())
     printed = dse("explain", "study.yaml", "--set", "gpus=8", cwd=tmp_path).stdout
+    first = "ResNet-50 at these values; those that were not given are the baseline's"
+    assert printed.splitlines()[0] == first
     assert f"{point['step_s'] * 1e3:.3f} ms" in printed
     assert f"{point['speedup']:.3f} times the baseline" in printed
     for label in ("optimizer", "purchase price (capital)", "rental (hourly)", "power",
