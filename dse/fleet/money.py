@@ -1,7 +1,7 @@
 """What an upgrade of a fleet costs and what it saves, in USD per year.
 
-A fleet of so many accelerators works so many GPU-hours a year. If the same work then takes the part
-``1/s`` of them, s the speedup by GPU-hours, the rest is saved at the price of a GPU-hour::
+With an upgrade the same work takes ``1/s`` of the GPU-hours that the fleet works in a year, s being
+the speedup by GPU-hours; the rest is saved at the price of a GPU-hour::
 
     saved per year = accelerators * 8760 h * busy * (1 - 1/s) * USD per GPU-hour
     cost per year  = purchase / years of amortisation
@@ -26,7 +26,7 @@ from dse.model.money import HOURS_PER_YEAR, fat_tree_tiers
 
 @dataclass(frozen=True)
 class Terms:
-    """The prices that count, and the facts they rest on."""
+    """Prices and sizes of the fleet, and the catalogue facts they come from."""
 
     gpus: int
     gpu_hours_per_year: float
@@ -38,7 +38,8 @@ class Terms:
 
 
 def terms(study: FleetStudy, money: Money) -> Terms:
-    """The study's prices, the price list's where it has none."""
+    """The study's prices, or the price list's where the study has none. Raises StudyError where
+    neither has the rental or the years."""
     listed = catalog.default_prices()
     if money.prices is not None:
         listed = catalog.read_prices(money.prices)
@@ -65,7 +66,7 @@ def terms(study: FleetStudy, money: Money) -> Terms:
 
 @dataclass(frozen=True)
 class Savings:
-    """What a speedup by GPU-hours frees and is worth."""
+    """GPU-hours that a speedup frees in a year, and what they are worth."""
 
     gpu_hours_per_year: float
     usd_per_year: float
@@ -73,16 +74,17 @@ class Savings:
 
 
 def saved(found: Terms, speedup: float) -> Savings:
-    """Of a fleet that does the same work in fewer GPU-hours."""
+    """The savings of a fleet that does the same work ``speedup`` times as fast, by GPU-hours."""
     hours = found.gpu_hours_per_year * (1 - 1 / speedup)
     per_year = hours * found.gpu_hour_usd
     return Savings(hours, per_year, per_year * found.years / found.gpus)
 
 
 def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[str, Fact]]]:
-    """Cards, switch ports and cables for the whole fleet on a fat tree; how it adds up; the facts.
+    """USD for the cards, switch ports and cables of the whole fleet on a fat tree; that sum in
+    words; the facts behind it.
 
-    None where the price of a part is not known.
+    USD are None where the price of a part is not known.
     """
     fabric = catalog.fabric(name)
     own = found.list.fabric_usd.get(name, {})
@@ -114,7 +116,7 @@ def _many(number: float, what: str) -> str:
 def of_upgrade(
     found: Terms, upgrade: Upgrade, speedup: float
 ) -> tuple[UpgradeWorth, list[tuple[str, Fact]]]:
-    """Costs and savings of one upgrade, and the facts behind them."""
+    """What one upgrade costs and saves, and the facts behind that."""
     capital: float | None = None
     facts: list[tuple[str, Fact]] = []
     basis = ""
@@ -140,9 +142,9 @@ def of_upgrade(
 
 
 def of_port(found: Terms, port: Port) -> PortWorth:
-    """What the jobs of a port save that gain per cNode, over the fleet.
+    """What moving the jobs that gain per cNode saves the fleet.
 
-    It frees GPU-hours also where a job on fewer cNodes finishes later.
+    A job that finishes later on fewer cNodes can still free GPU-hours.
     """
     savings = saved(found, port.fleet_speedup_by_gpu_hours)
     return PortWorth(
@@ -158,8 +160,8 @@ def of_port(found: Terms, port: Port) -> PortWorth:
 def money(
     study: FleetStudy, upgraded: Sequence[UpgradeSpeedup], moved: Sequence[Port], whole: str
 ) -> tuple[Worth | None, list[tuple[str, Fact]]]:
-    """Every upgrade and every port over the fleet, and the facts behind that; None where the study
-    asks for no money. whole: the key under which the speedups of all jobs stand.
+    """What every upgrade and port is worth to the fleet, and the facts behind that; None where the
+    study has no ``money``. whole: the architecture under which the speedups of all jobs stand.
     """
     if study.money is None:
         return None, []

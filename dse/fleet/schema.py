@@ -67,13 +67,13 @@ class HardwareFile(Section):
     )
     shared_pcie: bool = absent("whether linked accelerators of a server share PCIe for input")
     gpu_memory: Quantity = absent(
-        "16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce, "
+        "such as 16 GB; jobs of a table whose state_bytes do not fit cannot move to AllReduce, "
         "nor to PEARL if they have no embedding_bytes",
     )
 
 
 class UpgradeFile(Section):
-    """Hardware of which some peaks are other than in the base."""
+    """Hardware that differs from the base in some of its peaks."""
 
     gpu: Quantities = absent(f"such as 64 TFLOP/s; {_ONE_OF_EACH}")
     memory: Quantities = absent(f"such as 4 TB/s; {_ONE_OF_EACH}")
@@ -85,17 +85,19 @@ class UpgradeFile(Section):
 
 
 class MoneyFile(Section):
-    """Of how large a fleet the gain is counted, and at what prices."""
+    """The size of the fleet whose gain is counted, and the prices."""
 
     gpus: Annotated[int, Field(ge=1, le=10**8), Whole] = Field(
         description="accelerators of the fleet"
     )
     busy: Quantity = Field(
-        default=1.0, description="the share of the hours in which they work, as 0.6 or 60 %"
+        default=1.0, description="the share of hours in which they work, such as 0.6 or 60 %"
     )
     gpu_hour: Quantity = absent("price of a GPU-hour, such as 2 USD/hour")
-    accelerator: Text = absent("or a name of the catalogue, whose rental is that price")
-    amortisation_years: Quantity = absent("the price list's when absent")
+    accelerator: Text = absent("an accelerator of the catalogue, whose rental is that price")
+    amortisation_years: Quantity = absent(
+        "years over which purchases are written off; when absent, the price list's"
+    )
     gpus_per_nic: Annotated[int, Field(ge=1, le=1024), Whole] = Field(
         default=1, description="accelerators behind one network card"
     )
@@ -115,10 +117,10 @@ class FleetFile(Section):
         default=DEFAULT_JOBS, description="how many jobs are drawn"
     )
     seed: Annotated[int, Field(ge=0, lt=2**63), Whole] = Field(
-        default=0, description="of drawn jobs"
+        default=0, description="seed of the random draw of jobs"
     )
     hardware: HardwareFile = absent(
-        "what the jobs run on; of a drawn population only what differs",
+        "what the jobs run on; for a drawn population only what differs from its own",
     )
     overlap: Literal["none", "ideal"] = Field(
         default="none", description="ideal takes the longest of T_d, T_c and T_w"
@@ -128,13 +130,13 @@ class FleetFile(Section):
         Field(min_length=1),
         BeforeValidator(_listed),
         shown_as(one_or_list(UpgradeFile.model_json_schema())),
-    ] = absent("each alone, on top of the hardware")
+    ] = absent("other hardware, each upgrade tried alone")
     ports: Annotated[
         list[Target],
         Field(min_length=1),
         BeforeValidator(_listed),
         shown_as(one_or_list({"enum": list(get_args(Target))})),
-    ] = absent("where PS/Worker jobs may move")
+    ] = absent("architectures that PS/Worker jobs may move to")
     money: MoneyFile = absent("what upgrades and ports are worth")
     calibration: Annotated[
         list[Text],
