@@ -1,7 +1,7 @@
-"""The seconds allowed for measuring: what fits in them, how often, and who gets how much of them.
+"""The measuring budget: which turns fit in it, how often, and how many seconds each gets.
 
-Processes are started for every turn (a number of ranks; a number of workers and of servers), or are
-there already. All turns are gone through once, then again as often as the budget allows, because
+Processes are started for every turn (a number of ranks; a number of workers and of servers), or run
+already. All turns are gone through once, then again as often as the budget allows, because
 two starts of the same thing differ more than its repetitions do. What is left of the budget is
 shared out again before each turn.
 """
@@ -33,15 +33,15 @@ Turn = TypeVar("Turn")
 
 
 def limit_s(share_s: float, grace_s: float | None = None) -> float:
-    """After which processes that were given ``share_s`` seconds are taken for hung."""
+    """Seconds after which processes that were given ``share_s`` seconds count as hung."""
     return 3 * share_s + (GRACE_S if grace_s is None else grace_s)
 
 
 @dataclass(frozen=True)
 class Costs(Generic[Turn]):
-    """What a turn is guessed to take besides what is measured in it, and its weight in the sharing.
+    """The estimated start-up seconds of a turn, and its weight when the budget is shared out.
 
-    least_slowness: of the guesses, how far starts that were quicker can lower those of the next.
+    least_slowness: the least factor by which quick starts lower the estimates for later ones.
     """
 
     start_s: Callable[[Turn], float]
@@ -83,7 +83,7 @@ class Budget(Generic[Turn]):
         self._tell(len(self._all), len(self._all), "done")
 
     def spent(self, turn: Turn, wall_s: float, records: Sequence[dict[str, Any]]) -> None:
-        """Take in how long the start of a turn took, so that the next are guessed better."""
+        """Correct the estimates for later turns by how long this one took to start."""
         inside_s = next((float(r["seconds"]) for r in records if r["kind"] == "end"), wall_s)
         ratio = (wall_s - inside_s) / self._costs.start_s(turn)
         slowness = 0.5 * self._slowness + 0.5 * ratio
@@ -96,12 +96,12 @@ def start_s(ranks: int, cores: int) -> float:
 
 
 def weight(ranks: int, cores: int) -> float:
-    """How much time a rank count gets, against others: as much more as the ranks share cores."""
+    """The weight of a rank count when the budget is shared out: ranks per core, at least 1."""
     return max(1.0, ranks / cores)
 
 
 def rank_costs(cores: int, started: bool = False) -> Costs[int]:
-    """Of rank counts that mpirun starts; ``started``: the ranks are there already."""
+    """Costs of rank counts that mpirun starts; ``started``: the ranks run already."""
     return Costs(
         (lambda _: 0.0) if started else (lambda ranks: start_s(ranks, cores)),
         lambda ranks: weight(ranks, cores),
@@ -109,7 +109,7 @@ def rank_costs(cores: int, started: bool = False) -> Costs[int]:
 
 
 def run_costs() -> Costs[tuple[int, ...]]:
-    """Of runs of all rank counts at once, by ranks that are there already: all are alike."""
+    """Costs of runs of all rank counts at once, by ranks that run already: all equal."""
     return Costs(lambda _: 0.0, lambda _: 1.0)
 
 
@@ -124,9 +124,9 @@ def server_budget(
     cores: int,
     progress: Progress | None = None,
 ) -> Budget[Servers]:
-    """Of parameter servers: a start of k processes is guessed to take ``1 s + k/cores s``.
+    """The budget of parameter servers: starting k processes is estimated at ``1 s + k/cores s``.
 
-    MeasurementError if ``budget_s`` does not even hold each of the ``turns`` once.
+    Raises MeasurementError if ``budget_s`` does not even hold each of the ``turns`` once.
     """
     costs: Costs[Servers] = Costs(lambda turn: 1.0 + sum(turn) / cores, sum, least_slowness=0.3)
     once = sum(map(costs.start_s, turns))
@@ -150,8 +150,9 @@ def affordable_counts(
 ) -> tuple[tuple[int, ...], int]:
     """The rank counts to measure, each started by mpirun, and how often.
 
-    What does not fit STARTS_SHARE loses rank counts, the largest first; three always stay, one of
-    them no power of two if the plan has one. MeasurementError if those do not fit LEAST_SHARE.
+    Rank counts are dropped, the largest first, until the starts fit STARTS_SHARE of the budget.
+    Three always stay, one of them no power of two if the plan has one. Raises MeasurementError if
+    those three do not fit LEAST_SHARE.
     """
     counts = sorted(set(plan.ranks))
 
@@ -174,7 +175,8 @@ def affordable_groups(
     """The rank counts to measure by torch, and in how many runs; every run starts all ranks anew.
 
     Counts that would get less than GROUP_S are dropped, the largest first; three stay.
-    MeasurementError if those do not get LEAST_GROUP_S. start_s: what the start takes of the budget.
+    Raises MeasurementError if those get less than LEAST_GROUP_S. start_s: seconds of the
+    budget that the start takes.
     """
     counts, spare_s = sorted(set(plan.ranks)), budget_s - start_s
     while len(counts) > 3 and spare_s < GROUP_S * len(counts):

@@ -17,14 +17,14 @@ Floats = np.ndarray[Any, Any]
 
 
 class ClockJumps(Exception):
-    """Most of the times cannot be; the text is one line for the user."""
+    """Most of the measured times are impossible; the text is one line for the user."""
 
 
 class Clock:
-    """Reads the time, and finds the slowest rank's; drops and counts times that cannot be.
+    """Reads the time and finds the slowest rank's; drops and counts impossible times.
 
-    A time cannot be if it is not a number, negative, or longer than everything around it took by
-    the system's clock; nor if it is zero on all ranks (on one, it means that the rank was idle).
+    A time is impossible if it is no number, negative, longer than everything around it took by the
+    system's clock, or zero on all ranks (on one, zero means that the rank was idle).
     """
 
     def __init__(self, comm: MPI.Comm) -> None:

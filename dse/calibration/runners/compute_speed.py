@@ -56,7 +56,7 @@ def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
 
 
 def measure_local(budget_s: float) -> list[dict[str, Any]]:
-    """Only how fast one thread adds and copies; records of kind 'reduce' and 'copy'."""
+    """Measure only how fast one thread adds and copies: records of kind 'reduce' and 'copy'."""
     return _run({"device": "cpu", "seconds": 0.0, "local_seconds": budget_s})
 
 

@@ -36,7 +36,7 @@ TYPES = {
 
 
 def torch_works(device_name: str) -> tuple[dict[str, Any], list[Work]]:
-    """Everything there is to time on ``device_name``."""
+    """All pieces of work to time on ``device_name``."""
     cuda = device_name == "cuda"
     if cuda and not torch.cuda.is_available():
         raise RuntimeError("there is no GPU that torch can use")

@@ -24,8 +24,8 @@ TOLERANCE = {"fp32": 1e-5, "tf32": 3e-3, "fp16": 3e-3, "bf16": 2e-2}
 class Ready:
     """Work with its data in place: ``run`` does it once and waits for its end.
 
-    error: of the first time, relative to float64. check: raises timing.WrongSum if a later result
-    is none.
+    error: of its first result, relative to float64. check: raises timing.WrongSum if a later
+    result is wrong.
     """
 
     run: Callable[[], object]
@@ -35,9 +35,9 @@ class Ready:
 
 @dataclass(frozen=True)
 class Work:
-    """A piece of work, not begun. about: the fields of its record, ``flops`` among them.
+    """A piece of work, not yet prepared. about: the fields of its record, ``flops`` among them.
 
-    prepare: places its data and does it a first time; raises timing.WrongSum if that is wrong.
+    prepare: places its data and does the work once; raises timing.WrongSum if that is wrong.
     """
 
     about: dict[str, Any]
@@ -64,7 +64,7 @@ def matmul_about(shape: tuple[int, int, int], precision: str) -> dict[str, Any]:
 def matmul_error(
     left: timing.Floats, right: timing.Floats, out: timing.Floats, precision: str
 ) -> float:
-    """How far some rows of ``out`` are from left @ right, relative; raises timing.WrongSum."""
+    """Relative error of some rows of ``out`` against left @ right; raises timing.WrongSum."""
     rows = np.linspace(0, len(out) - 1, min(len(out), CHECKED_ROWS)).astype(int)
     true = left[rows].astype(np.float64) @ right.astype(np.float64)
     error = float(np.linalg.norm(out[rows] - true) / np.linalg.norm(true))

@@ -77,7 +77,7 @@ def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str
 
 
 def time_local(seconds: float) -> list[dict[str, Any]]:
-    """How fast one thread adds one array to another, and copies one, per size."""
+    """A record per size of how fast one thread adds one array to another, and copies one."""
     records = []
     for size in LOCAL_SIZES:
         source = np.ones(size // timing.FLOAT_BYTES, dtype=np.float32)

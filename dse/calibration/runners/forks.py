@@ -1,7 +1,7 @@
 """The ranks of one host as forks of one process, which has imported what they need just once.
 
-Standard library only. The process does its starter's bidding: it takes lines from its standard
-input and ends, with every fork, as soon as that is closed.
+Standard library only. The process takes orders as lines of its standard input, and ends with every
+fork as soon as that is closed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Input:
         self._text = b""
 
     def line(self) -> dict[str, Any]:
-        """The next line, waited for."""
+        """Wait for the next line and return it."""
         while b"\n" not in self._text:
             self.more()
         line, _, self._text = self._text.partition(b"\n")
         return dict(json.loads(line))
 
     def more(self) -> None:
-        """Take in what has come; at least a byte, or the end."""
+        """Read what has arrived: at least a byte, or the end of the input."""
         come = os.read(0, 65536)
         if not come:
             os._exit(ORPHAN_STATUS)
@@ -45,7 +45,7 @@ def run_forked(bodies: Mapping[int, Callable[[], int]], ranks: int, starter: Inp
     """Run each rank's body in a fork of its own until all have ended with status 0.
 
     The first that ends otherwise ends the others and this process, after a line on standard error
-    if it was killed. A body returns its status; it must have said itself what went wrong.
+    if it was killed. A body returns its exit status, and reports its own errors.
     """
     parent = os.getpid()
     forks: dict[int, tuple[int, int]] = {}

@@ -1,4 +1,4 @@
-"""What a gRPC parameter server answers: sums, the meetings of its workers, and what is next.
+"""The calls of a gRPC parameter server: sums, barriers of its workers, and what to measure next.
 
 Imports the standard library, numpy and grpc only, as a part of grpc_worker.
 """
@@ -41,14 +41,14 @@ class Sum:
 
 
 class Gate:
-    """Holds callers until ``count`` of them are there; all get the same answer."""
+    """A barrier: callers wait until ``count`` of them have come; all get the same answer."""
 
     def __init__(self, count: int) -> None:
         self.count, self.payloads = count, list[bytes]()
         self.answer = asyncio.get_running_loop().create_future()
 
     async def meet(self, payload: bytes, action: Callable[[list[bytes]], bytes]) -> bytes:
-        """``action`` makes the answer from what all brought."""
+        """Wait for the others; ``action`` makes the answer from what all brought."""
         mine = self.answer
         self.payloads.append(payload)
         if len(self.payloads) == self.count:
@@ -59,7 +59,7 @@ class Gate:
 
 
 class Server:
-    """What can be called; server 0 is also where all meet and where the order is decided."""
+    """The methods of a server; server 0 also holds the barriers and decides the order."""
 
     def __init__(self, task: dict[str, Any]) -> None:
         self.workers = int(task["workers"])
@@ -95,7 +95,7 @@ class Server:
         return EMPTY
 
     async def pull(self, request: bytes, _: Any) -> bytes:
-        """The sum, once every worker's message is in it."""
+        """The sum, as soon as it holds every worker's message."""
         mine = self.current[HEADER.unpack_from(request)[0]]
         await mine.complete.wait()
         return mine.total.tobytes()
@@ -105,11 +105,11 @@ class Server:
         return await self.gates["meet"].meet(payload, lambda _: EMPTY)
 
     async def order(self, seconds: bytes, _: Any) -> bytes:
-        """Takes each worker's seconds of the last batch; answers which cell is next, how often."""
+        """Take each worker's seconds of the last batch; answer which cell is next, how often."""
         return await self.gates["order"].meet(seconds, self._next)
 
     def clock(self) -> float:
-        """Seconds since the first call, when the workers first met: their start is no measuring."""
+        """Seconds since the first call, when all workers had started: starting is not measured."""
         if self.began is None:
             self.began = time.perf_counter()
         return time.perf_counter() - self.began
@@ -122,7 +122,7 @@ class Server:
         return HEADER.pack(self.index, repetitions)
 
     async def register(self, request: bytes, _: Any) -> bytes:
-        """Takes the address of another server."""
+        """Store the address of another server."""
         index, address = json.loads(request)
         self.addresses[index] = address
         if all(self.addresses):
@@ -135,7 +135,7 @@ class Server:
         return json.dumps(self.addresses).encode()
 
     async def stop(self, _: bytes, __: Any) -> bytes:
-        """Nothing more is asked of this server."""
+        """Stop this server: no more calls will come."""
         self.stopped.set()
         return EMPTY
 

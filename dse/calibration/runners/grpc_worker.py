@@ -120,14 +120,14 @@ class Worker:
         return seconds
 
     async def push_and_pull(self, calls: dict[str, Call], number: int, place: slice) -> None:
-        """One message there, and its sum back into the weights."""
+        """Send one message, and copy its sum into the weights."""
         header = HEADER.pack(number, 0)
         await calls["push"](b"".join((header, self.own[place].data)))
         self.weights[place] = np.frombuffer(await calls["pull"](header), dtype=np.float32)
 
 
 async def work(task: dict[str, Any]) -> None:
-    """Do the batches that server 0 asks for; worker 0 then stops the servers."""
+    """Run the batches that server 0 asks for; worker 0 then stops the servers."""
     first = calls_of(line()["address"])
     end_with_input()
     others = json.loads(await first["servers"](EMPTY))[1:]

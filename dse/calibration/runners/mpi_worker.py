@@ -59,7 +59,7 @@ def perform(comm: MPI.Comm, task: dict[str, Any], began: float) -> Records:
 
 
 def library() -> str:
-    """The MPI library and its version as it says itself, without what follows."""
+    """Name and version of the MPI library: its own description up to the first comma."""
     return MPI.Get_library_version().strip().splitlines()[0].split(",")[0]
 
 

@@ -38,9 +38,9 @@ def run_ranks(
     worker: Path = WORKER,
     extra: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """One mpirun of the worker, given ``task`` as JSON; the JSON lines of its rank 0.
+    """Run the worker once under mpirun with ``task`` as JSON; returns the JSON lines of rank 0.
 
-    mpirun: a path is taken for Open MPI's. ``extra``: more of its options, such as its hosts.
+    mpirun: a path counts as Open MPI's. ``extra``: more options, such as its hosts. Raises
     MeasurementError if it fails or hangs.
     """
     launcher = Mpirun(mpirun) if isinstance(mpirun, str) else mpirun
@@ -68,7 +68,7 @@ def run_ranks(
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM raises SystemExit inside, so that what was started is ended. Main thread only."""
+    """Make SIGTERM raise SystemExit inside, so that started processes end. Main thread only."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -11,7 +11,7 @@ SIOCGIFADDR = 0x8915  # linux/sockios.h: the IPv4 address of an interface
 
 
 def address_towards(host: str) -> str:
-    """The IPv4 address from which this host talks to ``host``; '' where there is no way."""
+    """The IPv4 address from which this host talks to ``host``; '' where it cannot reach it."""
     with (
         contextlib.suppress(OSError),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
@@ -22,7 +22,7 @@ def address_towards(host: str) -> str:
 
 
 def interface_to(host: str) -> str:
-    """The interface through which ``host`` is reached; '' where that cannot be told."""
+    """The interface through which ``host`` is reached; '' where that is unknown."""
     wanted = address_towards(host)
     if wanted.startswith("127."):
         return "lo"

@@ -26,7 +26,7 @@ class Pairs:
     """Verified batches of exchanges (all ranks at once) and ping-pongs (the first pair alone).
 
     Ranks are paired ``stride`` apart: with stride 1 rank r with r XOR 1, with stride g, the ranks
-    of a node, every rank with its like on the next node. A rank without partner is idle.
+    of a node, every rank with its counterpart on the next node. A rank without partner is idle.
     own: float32 data of this rank, at least as long as the largest message.
     """
 

@@ -24,9 +24,9 @@ def server_plan(
     sizes_bytes: Sequence[int] | None,
     hosts: Hosts | None,
 ) -> PsPlan:
-    """What to measure: as asked, else as many as there are hosts for, one process on each.
+    """The plan of a measurement: the counts asked for, else as many as the hosts take, one each.
 
-    StudyError where that is too little to fit, or more than the hosts hold.
+    Raises StudyError where that is too little to fit, or more than the hosts take.
     """
     if hosts is not None and hosts.ranks_per_node > 1:
         problem = "a worker or server wants a host of its own"

@@ -28,7 +28,7 @@ class Placement:
         return min(self.ranks_per_node, ranks)
 
     def nodes_of(self, ranks: int) -> int:
-        """The nodes that ``ranks`` fill; MeasurementError if there are fewer."""
+        """The nodes that ``ranks`` fill; raises MeasurementError if there are fewer."""
         count = math.ceil(ranks / self.on_each(ranks))
         if self.nodes is not None and count > self.nodes:
             room = f"{self.nodes} node{'s' * (self.nodes != 1)} of {self.ranks_per_node} ranks"

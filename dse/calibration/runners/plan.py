@@ -62,7 +62,7 @@ class MeasurePlan:
 
 
 def counts_up_to(ranks: int, ranks_per_node: int = 1) -> tuple[int, ...]:
-    """Rank counts worth measuring where there are ``ranks``: small ones, full nodes, and all."""
+    """Rank counts worth measuring among ``ranks`` ranks: small ones, full nodes, and all."""
     whole = [ranks_per_node * 2**k for k in range(ranks.bit_length())]
     some = {2, 3, 4, 3 * ranks_per_node, *whole}
     return tuple(sorted({n for n in some if 1 < n < ranks} | {ranks}))
@@ -75,7 +75,7 @@ def allreduce_plan(
 ) -> MeasurePlan:
     """The plan for these rank counts and sizes; ``usual`` counts and DEFAULT_SIZES where None.
 
-    StudyError where the counts are too few to fit and to check the fit.
+    Raises StudyError where the counts are too few to fit and to check the fit.
     """
     counts = tuple(ranks or usual)
     if len(set(counts)) < 2 or min(counts) < 2:

@@ -30,10 +30,10 @@ Processes = list[subprocess.Popen[str]]
 def worker_command(
     module: str, extra: Mapping[str, str] | None = None, threads: int | None = 1
 ) -> list[str]:
-    """Runs a module of this package wherever the package's folder is visible.
+    """The command that runs a module of this package wherever the package's folder is visible.
 
     Through ``env``, so that it still holds behind a prefix such as ssh. extra: more variables.
-    threads: of every numerical library; None leaves them be.
+    threads: of every numerical library; None leaves that to them.
     """
     variables = {"PYTHONPATH": str(PACKAGES), **(extra or {})}
     if threads is not None:

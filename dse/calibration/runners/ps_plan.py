@@ -1,4 +1,4 @@
-"""What to measure of a parameter server, and which tensor lives on which server."""
+"""What to measure of parameter servers, and which tensor is on which server."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PsPlan:
         )
 
     def messages(self, tensor_bytes: Sequence[int], servers: int) -> list[Message]:
-        """What one worker sends: whole shards, or tensor by tensor. No empty messages."""
+        """The messages of one worker: whole shards, or tensor by tensor; none is empty."""
         shards = assign(tensor_bytes, servers)
         if self.per_tensor:
             return [(server, size) for server, shard in enumerate(shards) for size in shard]
@@ -70,13 +70,13 @@ class PsPlan:
 
 
 def check_sizes(sizes_bytes: Sequence[int]) -> None:
-    """MeasurementError unless every size is a whole number of float32, at least one."""
+    """Raise MeasurementError unless every size is a whole number of float32, at least one."""
     if not sizes_bytes or any(s < FLOAT_BYTES or s % FLOAT_BYTES for s in sizes_bytes):
         raise MeasurementError("every size must be a positive multiple of 4 bytes")
 
 
 def equal_tensors(size_bytes: int, tensors: int) -> tuple[int, ...]:
-    """The bytes of as many tensors, equal but for one float; none of them empty."""
+    """Split the bytes into so many tensors, equal but for one float; none of them empty."""
     each, more = divmod(size_bytes // FLOAT_BYTES, tensors)
     floats = [each + (index < more) for index in range(tensors)]
     return tuple(FLOAT_BYTES * count for count in floats if count)
@@ -110,7 +110,7 @@ def ps_samples(
     servers: int,
     about: dict[str, Any],
 ) -> list[Measurement]:
-    """The samples in what one start printed; ``about``: what they have in common."""
+    """The samples among the records of one start; ``about``: the fields they have in common."""
     times = ("repetitions", "min_s", "median_s", "p95_s", "median_error_s")
     return [
         Measurement(

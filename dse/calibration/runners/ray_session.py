@@ -20,7 +20,7 @@ CLIENT_TRIES = 3
 
 @contextmanager
 def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = None) -> Iterator[Any]:
-    """The ``ray`` module, connected; what was started or joined here is left at the end.
+    """The ``ray`` module, connected; what was started or joined here is closed at the end.
 
     address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
     "host:6379"). Where this process is connected already, that connection is used and kept.
@@ -53,7 +53,7 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
 
 
 def connect(ray: Any, address: str | None, runtime_env: Mapping[str, Any] | None) -> None:
-    """``ray.init``, tried again where the server that a Ray client is given dies at birth."""
+    """Call ``ray.init``, again where the server started for a Ray client dies at once."""
     tries = CLIENT_TRIES if (address or "").startswith("ray://") else 1
     for left in reversed(range(tries)):
         try:
@@ -75,7 +75,7 @@ def authenticate(address: str | None) -> None:
     """Settings Ray reads when it is imported; the user's own come first.
 
     A cluster started with Ray's defaults wants its token, which a client only sends in token mode;
-    a cluster without authentication ignores it. Nothing is reported to anybody.
+    a cluster without authentication ignores it. Usage reports are turned off.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & set(os.environ)
@@ -84,7 +84,7 @@ def authenticate(address: str | None) -> None:
 
 
 def reachable(address: str | None) -> None:
-    """Raise unless something listens at ``host:port`` or ``ray://host:port``."""
+    """Raise DseError unless something listens at ``host:port`` or ``ray://host:port``."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if not colon:
         return  # none, or a word such as "auto"

@@ -20,10 +20,10 @@ class RankActor:
         self._listener: socket.socket | None = None
 
     def about(self) -> dict[str, Any]:
-        """What is here; imports torch, so that measuring need not wait for it.
+        """What this node has; imports torch, so that measuring need not wait for it.
 
         torch: whether there is one. cores, address, pid: of the node, the node, this process.
-        machine: the fields of a Machine, or None where they cannot be told.
+        machine: the fields of a Machine, or None where they are unknown.
         """
         for library in ("OMP", "OPENBLAS", "MKL"):
             os.environ[f"{library}_NUM_THREADS"] = "1"
@@ -55,7 +55,7 @@ class RankActor:
         return int(self._listener.getsockname()[1])
 
     def measure(self, task: dict[str, Any], port: int) -> dict[str, Any]:
-        """Be the task's rank for one run: its records, or the problem it met."""
+        """Run the task's rank once; returns its records, or the problem it met."""
         from dse.calibration.runners import timing, torch_worker
 
         # The store closes what it listens on: hand it over.

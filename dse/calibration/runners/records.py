@@ -1,4 +1,4 @@
-"""From what the ranks reported to an Experiment."""
+"""Turns the records of ranks into an Experiment."""
 
 from __future__ import annotations
 
@@ -48,8 +48,12 @@ def experiment(
     notes: Sequence[str] = (),
     compute: Sequence[ComputeSpeed] = (),
 ) -> Experiment:
-    """All of it. began: time.monotonic() then; busy_before: None where nobody can tell whose
-    processes kept the cores busy. MeasurementError where there is no sample and no ``compute``."""
+    """The Experiment of a measurement that ends now.
+
+    began: time.monotonic() at its start. busy_before: the busy core seconds by then; None where it
+    is unknown whose processes used the cores. Raises MeasurementError where there is no
+    sample and no ``compute``.
+    """
     samples = tuple(samples)
     if not (samples or compute):
         raise MeasurementError("the ranks reported no measurement; give a larger --budget")

@@ -76,7 +76,7 @@ class Runner:
         return found
 
     def check_options(self, given: Iterable[str], launcher: str | None = None) -> None:
-        """StudyError for an option that does not apply to this runner, or under that launcher."""
+        """Raise StudyError for an option that does not apply to this runner or launcher."""
         for option in given:
             if launcher is not None and option in DECIDED:
                 problem = f"{launcher} has chosen the hosts and the MPI already"
@@ -119,7 +119,7 @@ RUNNERS: tuple[Runner, ...] = (
 def find_runner(name: str | None, launcher: str | None = None) -> Runner:
     """The runner of that name; None takes the first, or the first for ranks of that launcher.
 
-    StudyError for a name that is not known, or a runner that the launcher's ranks cannot be.
+    Raises StudyError for an unknown name, or a runner that the launcher's ranks cannot be.
     """
     if name is None:
         return next(one for one in RUNNERS if launcher is None or launcher in one.launchers)
@@ -137,7 +137,7 @@ def find_runner(name: str | None, launcher: str | None = None) -> Runner:
 
 
 def help_text() -> str:
-    """What ``--runner`` offers."""
+    """The help text of ``--runner``."""
     offered = "; ".join(f"{one.name}: {one.what}" for one in RUNNERS)
     by = {launcher: find_runner(None, launcher).name for launcher in (MPIRUN, SRUN, TORCHRUN)}
     usual = RUNNERS[0].name
@@ -146,7 +146,7 @@ def help_text() -> str:
 
 
 def command_for(profile: Profile) -> str:
-    """The command that measures what a profile holds: 'dse calibrate run --runner grpc', say."""
+    """The command that measures what a profile holds, such as 'dse calibrate run --runner grpc'."""
     for part, transport in _held(profile):
         for one in RUNNERS:
             if one.part == part and (not one.transports or transport in one.transports):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Where:
-    """With what to measure, and where; each runner uses the fields of the options that it takes.
+    """Where and with what to measure; each runner uses the fields of the options that it takes.
 
     mpi: see find_launcher; None: whichever is there. hosts: None is this machine alone. link,
     link_bytes_per_s: the network between the hosts, by name and in one direction per host.
@@ -31,7 +31,7 @@ class Where:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The options of the command that are given by this: where it says more than None."""
+        """The command-line options behind the fields that are not None."""
         said = {
             "--mpi": self.mpi,
             "--hostfile": self.hosts,

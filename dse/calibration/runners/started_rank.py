@@ -28,7 +28,7 @@ class Started:
 
 
 def started(environment: Mapping[str, str]) -> Started | None:
-    """What a launcher made of this process, by its environment; None where there was none.
+    """The rank that a launcher made of this process, by its environment; None without a launcher.
 
     A lone rank of srun is a shell on a node, not a rank. Raises MeasurementError where the
     variables contradict each other, and for a lone rank of the others.

@@ -1,4 +1,4 @@
-"""How often to repeat what, and what the repetitions tell; for every worker that times allreduce.
+"""How often to repeat each cell, and statistics of the repetitions; for every allreduce worker.
 
 Imports the standard library and numpy only, so that a worker needs nothing else installed.
 """
@@ -26,7 +26,7 @@ Floats = np.ndarray[Any, Any]
 
 
 class WrongSum(Exception):
-    """The ranks did not get the sum they must; the text is one line for the user."""
+    """Ranks got a wrong sum; the text is one line for the user."""
 
 
 @dataclass
@@ -82,13 +82,13 @@ def pattern(rank: int) -> Floats:
 
 
 def pattern_sum(ranks: int) -> Floats:
-    """One period of what an allreduce over ``ranks`` must give, float32 and exact."""
+    """One period of the correct result of an allreduce over ``ranks``, float32 and exact."""
     total = np.sum([pattern(rank) for rank in range(ranks)], axis=0, dtype=np.float64)
     return np.asarray(total, dtype=np.float32)
 
 
 def largest_batch(ranks: int) -> int:
-    """Repetitions in place before the growing sum would leave float32."""
+    """Most repetitions in place before the growing sum exceeds float32."""
     growth = int(MAX_GROWTH_BITS / math.log2(max(ranks, 2)))
     return max(1, min(MAX_BATCH, growth))
 

@@ -141,7 +141,7 @@ def measure_torch(
 
 
 def ranks_from_environment(environment: Mapping[str, str] | None = None) -> Launched | None:
-    """What torchrun, srun or mpirun made of this process; None if it stands alone.
+    """The ranks that torchrun, srun or mpirun started, this one among them; None without one.
 
     srun and mpirun say nothing of where rank 0 is: MASTER_ADDR and MASTER_PORT must be set.
     """

@@ -1,4 +1,4 @@
-"""What torch ranks are told to measure, and what becomes of their records; wherever they run."""
+"""The task of torch ranks, and the samples among their records, wherever they run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fleet:
     def task(
         self, plan: MeasurePlan, counts: Sequence[int], runs: int, seconds: float, cores: int
     ) -> dict[str, Any]:
-        """The worker's task for ``runs`` runs of all rank counts, but for which ranks it has.
+        """The worker's task for ``runs`` runs of all rank counts, without the ranks of its host.
 
         A ping-pong is measured at the smallest rank count only. cores: of a host; a rank count
         gets time by its ranks per core.
@@ -84,7 +84,7 @@ class Fleet:
 
 
 def need_torch() -> None:
-    """Raise unless this Python has torch."""
+    """Raise MeasurementError unless this Python has torch."""
     if importlib.util.find_spec("torch") is None:
         raise MeasurementError(f"torch is not installed; {INSTALL}")
 

@@ -124,7 +124,7 @@ def chosen_device(task: Task) -> torch.device:
 
 
 def about(device: torch.device) -> dict[str, Any]:
-    """What runs here."""
+    """The transport, torch's version and the device of this rank."""
     cuda = device.type == "cuda"
     return {
         "kind": "start",

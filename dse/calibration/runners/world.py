@@ -45,7 +45,7 @@ def measure_world(
     that there are ranks for: each is measured among the first so many, while the rest wait without
     using a core. One start is one run, so the profile's intervals do not hold what differs from
     start to start; measure again and fit both files for that.
-    Raises MeasurementError; MPI is then not shut down in order, so that the launcher notices.
+    Raises MeasurementError; MPI is then not shut down cleanly, so that the launcher notices.
     """
     began = time.monotonic()
     counts = sorted({count for count in plan.ranks if count <= me.ranks})
