@@ -1,4 +1,4 @@
-"""Whether runs of one layout agree; where they do not, refused or said."""
+"""Checks that runs of one layout agree; where they do not, refuses them or notes it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ CONTRADICTION = 3.0  # times of one layout in two files; noise explains less
 
 
 def check_agreement(samples: Sequence[Measurement], where: str, published: bool) -> tuple[str, ...]:
-    """What to say of runs of one layout in one file that differ beyond noise at most sizes.
+    """A note for each layout whose runs in one file differ beyond noise at most sizes.
 
-    One file is one session on one machine: what it did besides slows some of its runs, and the
-    median over them is fitted. Raises MeasurementError where files contradict each other, or runs
-    of others' logs, which nobody can look into.
+    One file is one session on one machine: other work there slows some of the runs, and the median
+    over them is fitted. where: the files, for errors. published: whether the samples are of others'
+    logs. Raises MeasurementError where files contradict each other, or runs of others' logs, whose
+    cause cannot be looked into.
     """
     if published:
         for what, ratio in _disagreements(samples, SAME_SYSTEM):

@@ -71,9 +71,9 @@ def rows_of(samples: Sequence[Measurement], cores: int) -> Rows:
 def over_runs(rows: Rows) -> Rows:
     """One row per (algorithm, ranks, bytes): the median over its runs.
 
-    noise: of that median; with several runs their spread (in logs, over the root of their number)
-    decides where it exceeds the noise inside them, because two starts of the same thing differ
-    more than the repetitions of one.
+    noise: standard error of that median over it. Of several runs it is the larger of the noise
+    inside them and their spread (in logs, over the root of their number), because two starts of
+    the same thing differ more than the repetitions of one.
     """
     # By key, then by time: the median of a group is then at its middle.
     link = np.nan_to_num(rows.link_bytes_per_s)
@@ -96,6 +96,8 @@ def over_runs(rows: Rows) -> Rows:
 
 def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
     """Seconds of every row per unit of every coefficient, contention included.
+
+    edges_bytes: where the cost of a step changes its slope.
 
     Shape (rows, columns + 1): the columns of :func:`unit_costs`, then seconds per switch.
     """
@@ -124,7 +126,7 @@ def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
 def step_bytes(rows: Rows) -> Array:
     """Bytes of the smallest and largest step of each row: (2, rows).
 
-    A library that chose for itself did not say what it ran: halving-doubling's range, the widest.
+    Of an algorithm that the library chose itself, which is unknown: halving-doubling's, the widest.
     """
     found = np.zeros((2, len(rows.ranks)))
     for name in np.unique(rows.algorithm):

@@ -1,4 +1,4 @@
-"""Fits what a library's own choice costs, with held-out errors.
+"""Fits the time of allreduce as a library itself runs it, with held-out errors.
 
 See :mod:`dse.model.aggregation.measured_library`.
 """
@@ -50,7 +50,7 @@ NO_SWITCH = ("gh200", "pcie", "nvl")
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fitted library cost, and the rows as it and as fits without their group predict them.
+    """A fitted library cost, and seconds of the rows as it and held-out fits predict them.
 
     low, high: 5 % and 95 % of every coefficient over the draws, (columns,). held_out_sizes: rows as
     predicted without every other size; held_out_ranks: without their rank count, NaN where there is
@@ -75,7 +75,10 @@ def edges_for(message_bytes: Array) -> tuple[float, ...]:
 
 
 def candidates(rows: Rows, family: str, nvls: bool) -> list[Composition]:
-    """The compositions that the rows can tell apart; one with assumed values where they cannot."""
+    """The compositions that the rows can tell apart; one with assumed values where they cannot.
+
+    family: mpi or nccl. nvls: whether a switch inside the node adds.
+    """
     base = Composition(family, nvls=nvls)
     several_nodes, one_node = bool(np.any(rows.nodes > 1)), bool(np.all(rows.nodes <= 1))
     if family == "mpi":
@@ -114,9 +117,10 @@ def _kinds(edges: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
 
 
 def solve(matrix: Array, seconds: Array, edges: int) -> Array:
-    """Coefficients >= 0 of least Huber loss of the relative residuals, and of what is assumed.
+    """Coefficients >= 0 with the least Huber loss of relative residuals and of assumed values.
 
-    Iteratively reweighted NNLS (Lawson & Hanson 1974, ch. 23). Columns without data are 0.
+    Iteratively reweighted NNLS (Lawson & Hanson 1974, ch. 23). matrix: (rows, columns) of
+    :func:`design`. seconds: (rows,). edges: their number. Coefficients without data are 0.
     """
     relative, kinds = matrix / seconds[:, None], _kinds(edges)
     scale = np.max(relative, axis=0)
@@ -147,9 +151,9 @@ def solve(matrix: Array, seconds: Array, edges: int) -> Array:
 def best_cost(rows: Rows, family: str, nvls: bool) -> LibraryCost:
     """The composition and coefficients of least root mean square residual (each at most 1/2).
 
-    A composition whose bytes would pass between nodes faster than their wire, where its speed is
-    known, cannot be what the library did: it is taken only if all are such (a switch that adds),
-    and a tree at every size only if all rings are.
+    A composition that moves bytes between nodes faster than a wire of known speed cannot be what
+    the library did: it is taken only if all do (a switch may add), and a tree at every size only
+    if every composition with a ring does.
     """
     edges = edges_for(rows.message_bytes)
     best: tuple[tuple[bool, bool, float], LibraryCost] | None = None
@@ -176,7 +180,7 @@ def _beats_wire(rows: Rows, composition: Composition, s_per_byte: float) -> bool
 
 
 def anchors_of(cost: LibraryCost, rows: Rows) -> tuple[Anchor, ...]:
-    """What was measured at every layout of two sizes or more, disturbed runs mended."""
+    """The measured times of every layout with two sizes or more, disturbed ones mended."""
     found = []
     for n, g in sorted(set(zip(rows.ranks.tolist(), rows.ranks_per_node.tolist(), strict=True))):
         mine = rows.take((rows.ranks == n) & (rows.ranks_per_node == g))
@@ -189,12 +193,12 @@ def anchors_of(cost: LibraryCost, rows: Rows) -> tuple[Anchor, ...]:
 
 
 def mended_s(rows: Rows, composed_s: Array) -> Array:
-    """Seconds of a layout's rows by ascending size, without what only a disturbance explains.
+    """Seconds of a layout's rows by ascending size, disturbances taken out: (rows,).
 
-    A time above or below both its neighbours', and SPIKE times off what they and the composition
-    tell, is taken half way between these two (in logarithms). The smallest message, which comes
-    first and cold, takes no longer than the next. Only where nothing is known of a time's scatter:
-    what several runs agree on is no disturbance. Shape (rows,).
+    A time that is above or below both its neighbours, and off by SPIKE times from their
+    interpolation and from ``composed_s``, is replaced by the mean of these two (in logarithms). The
+    smallest message, which is measured first and cold, takes no longer than the next. Applies only
+    to times without a known scatter: what several runs agree on is no disturbance.
     """
     size, log_s = np.log(rows.message_bytes), np.log(rows.seconds)
     composed = np.log(np.maximum(composed_s, 1e-12))
@@ -211,14 +215,14 @@ def mended_s(rows: Rows, composed_s: Array) -> Array:
 
 
 def predict_rows(cost: LibraryCost, rows: Rows) -> Array:
-    """Seconds of every row: (rows,)."""
+    """Seconds of every row as ``cost`` predicts them: (rows,)."""
     return cost(rows.ranks, rows.ranks_per_node, rows.message_bytes)
 
 
 def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Array:
-    """Every masked group predicted by a fit on all other rows: (rows,), NaN where in no group.
+    """Seconds of every masked group as a fit on all other rows predicts them: (rows,).
 
-    NaN also where the other rows tell nothing of the tier that binds: no price, no prediction.
+    NaN for rows in no group, and where the other rows give no price for the layout.
     """
     result = np.full(rows.ranks.size, np.nan)
     for mask in masks:
@@ -230,7 +234,10 @@ def held_out(rows: Rows, masks: Iterable[Mask], family: str, nvls: bool) -> Arra
 
 
 def fit_library(rows: Rows, family: str, nvls: bool) -> Fitted:
-    """Fit rows of one library on one system; ``rows`` one per (ranks, ranks per node, bytes)."""
+    """Fit the rows of one library on one system, one per (ranks, ranks per node, bytes).
+
+    family: mpi or nccl. nvls: whether a switch inside the node adds.
+    """
     cost = best_cost(rows, family, nvls)
     matrix = design(rows, cost.composition, cost.edges_bytes)
     random = np.random.default_rng(SEED)
@@ -269,7 +276,7 @@ def adds_in_switch(devices: Sequence[str]) -> bool:
 def fit_automatic(samples: Sequence[Measurement], rows: Rows) -> tuple[LibraryFit, Fitted]:
     """Fit the rows of ``samples``, all of one library on one system.
 
-    Raises MeasurementError for fewer than LEAST_SIZES sizes.
+    Raises MeasurementError for fewer than LEAST_SIZES sizes, and for links of several speeds.
     """
     typical = over_runs(rows)
     sizes = np.unique(typical.message_bytes).size

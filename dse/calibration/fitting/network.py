@@ -1,4 +1,4 @@
-"""Fits what one message between nodes costs an algorithm: the host's part, and the wire's.
+"""Fits the cost of one message between nodes to an algorithm: the host's part, and the wire's.
 
 ::
 
@@ -8,8 +8,8 @@
 B is the link's speed, so two speeds tell the host's slopes from the wire's factors. A factor is 1
 where a protocol uses both directions of the link at once, and 2 where one waits for the other: a
 rendezvous whose answer queues behind the data of the other side. A wait is such an answer behind a
-message to somebody else, as in a ring: so many bytes however large the message. Factors are 1 at
-least, and 1 in lockstep: just after a barrier both sides answer before they send.
+message to another rank, as in a ring: a number of bytes that does not depend on the message.
+Factors are 1 at least, and 1 in lockstep: just after a barrier both sides answer before they send.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ MIN_GAIN = 0.03  # an edge must cut the cross-validated error by this share
 
 @dataclass(frozen=True)
 class Known:
-    """What needs no fit: the reduction, and messages inside a node where those were measured.
+    """Costs that need no fit: the reduction, and messages inside a node where those were measured.
 
-    inside: None where no node was measured alone; then a message costs its host the same there.
-    shared_cores: those that all nodes share, being emulated on one machine; None if none are.
+    inside: None where no node was measured alone; a message then costs the host the same inside a
+    node. shared_cores: cores of the machine on which all nodes are emulated; None for real nodes.
     """
 
     gamma_s_per_byte: float
@@ -49,10 +49,10 @@ class Known:
 
 
 def design(rows: Rows, edges: Sequence[float], given: Known) -> tuple[Array, Array]:
-    """Seconds per unit of every coefficient, (rows, columns), and what needs no fit, (rows,).
+    """Seconds per unit of a coefficient, (rows, columns), and seconds that need no fit, (rows,).
 
     Columns for E edges: latency, E + 1 host slopes, E jumps, E + 1 wire factors beyond 1, E waits.
-    Where no speed is known the wire's are empty.
+    Where no link speed is known the columns of the wire are zero.
     """
     basis, slopes = unit_costs(edges), len(edges) + 1
     # The same without the latency: a wait is to the wire what a jump is to the host.
@@ -94,7 +94,7 @@ def _price(rows: Rows, network: Network) -> Array:
 
 
 def fitted_s(train: Rows, test: Rows, edges: Sequence[float], given: Known) -> Array:
-    """The rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
+    """Seconds of the rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
     matrix, known = design(train, edges, given)
     coefficients = robust_nnls(matrix, train.seconds, known, train.noise)
     matrix, known = design(test, edges, given)
@@ -102,10 +102,11 @@ def fitted_s(train: Rows, test: Rows, edges: Sequence[float], given: Known) -> A
 
 
 def choose_edges(rows: Rows, given: Known) -> tuple[float, ...]:
-    """Forward selection on the error of sizes that are left out, symmetric in logarithms.
+    """The edges by forward selection, which decides by the error in log of held-out sizes.
 
-    Edges part the sizes, so it is sizes that must tell: leaving out one of few rank counts may
-    leave out all folds, or all exchanges without one. A size counts as missed by e at most.
+    Sizes are held out because edges divide sizes: leaving out one of few rank counts may leave out
+    every layout whose ranks fold, or every one whose ranks do not. An error counts as a factor of e
+    at most.
     """
     folds = _size_folds(rows)
 

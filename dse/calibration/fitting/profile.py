@@ -1,4 +1,4 @@
-"""From measurement files to a profile: fits each algorithm and all of them, states the range."""
+"""Fits a profile to measurement files: each algorithm, all of them together, and the range."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def fit_measurements(paths: Sequence[str | Path], name: str = "") -> Profile:
 def fit_experiments(
     experiments: Sequence[Experiment], name: str, digest: str = "", where: str = "measurements"
 ) -> Profile:
-    """Like :func:`fit_measurements`, of files already read; ``where`` stands in the errors.
+    """Like :func:`fit_measurements`, of files already read.
+
+    digest: the SHA-256 of the files. where: their names, for errors.
 
     Raises MeasurementError where they do not belong together, contradict each other, or hold too
     little.
@@ -269,9 +271,10 @@ def bare_profile(
     ps: Mapping[str, ServersFit],
     compute: Sequence[ComputeFit],
 ) -> Profile:
-    """``about``: the fields that every profile takes from its experiments.
+    """A profile without allreduce, of parameter servers, compute speed or both.
 
-    Ranks are the workers, messages their gradients; all 1 where nothing was sent.
+    about: the fields that every profile takes from its experiments. Ranks are the workers, messages
+    their gradients; all 1 where nothing was sent.
     """
     parts = list(ps.items())
     if not parts:

@@ -1,7 +1,8 @@
-"""From measured parameter servers to what their calls, bytes and wires cost, with held-out errors.
+"""Fits the costs of calls and bytes to measured parameter servers, with held-out errors.
 
 The equation is that of :class:`dse.model.aggregation.parameter_server.MeasuredServers`; nothing of
-the wire is fitted. It is linear in the costs once it is known where the wire paces.
+the wire is fitted. It is linear in the costs once it is known in which rows the wire is the
+bottleneck.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class PsFit:
     """Fitted costs: coefficients (10,) in the order of MeasuredServers, all >= 0.
 
     cores: C of the fitted samples; infinite where every process had a machine of its own.
-    held_out_s: (kinds, rows), every number of workers, and every number of servers, predicted from
-    the others, as far as there are several of them.
+    held_out_s: seconds of the rows, (kinds, rows), with every number of workers predicted from the
+    others, and likewise every number of servers; a kind with one number is left out.
     """
 
     rows: PsRows
@@ -74,7 +75,7 @@ class PsFit:
 
 
 def ps_rows(samples: Sequence[Measurement]) -> PsRows:
-    """The verified samples of shards pushed whole: the median over the runs of the same thing.
+    """The verified samples of shards pushed whole, one row per layout: the median over its runs.
 
     Raises MeasurementError where there is none.
     """
@@ -100,7 +101,7 @@ def ps_rows(samples: Sequence[Measurement]) -> PsRows:
 
 
 def ps_matrix(rows: PsRows, edge_bytes: float, cores: float) -> Array:
-    """What the costs multiply, (rows, 10), in the order of MeasuredServers."""
+    """Seconds per unit of every cost, (rows, 10), in the order of MeasuredServers."""
     terms = server_terms(
         rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes, edge_bytes, cores
     )
@@ -108,7 +109,7 @@ def ps_matrix(rows: PsRows, edge_bytes: float, cores: float) -> Array:
 
 
 def wire_s(rows: PsRows) -> Array:
-    """Seconds in which the busier link moves the bytes of a push and a pull, (rows,)."""
+    """Seconds that the busiest link takes for the bytes of a push and a pull, (rows,)."""
     carried = wire_bytes(rows.workers, rows.servers, rows.message_bytes, rows.shard_bytes)
     return np.asarray(carried * rows.wire_s_per_byte)
 
@@ -120,7 +121,7 @@ def predict_ps(rows: PsRows, edge_bytes: float, cores: float, coefficients: Arra
 
 
 def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
-    """Costs by robust relative non-negative least squares, and how well they foretell other counts.
+    """Fit the costs by robust relative non-negative least squares, with held-out predictions.
 
     cores: C, shared by all processes of the samples, or infinite. The edge is the one with the
     least error when every (workers, servers) is predicted from the others, none unless it pays.
@@ -141,14 +142,14 @@ def fit_ps(samples: Sequence[Measurement], cores: float) -> PsFit:
 
 
 def counts_of(rows: PsRows) -> list[Array]:
-    """The columns of workers and of servers, as far as they hold several numbers."""
+    """The columns of workers and of servers that hold more than one number, each (rows,)."""
     return [counts for counts in (rows.workers, rows.servers) if np.unique(counts).size > 1]
 
 
 def left_out_s(
     rows: PsRows, counts: Array, fit_and_predict: Callable[[PsRows, PsRows], Array]
 ) -> Array:
-    """The rows of every count predicted by a fit on all others, (rows,)."""
+    """Seconds of the rows of every count as a fit on all others predicts them, (rows,)."""
     predicted = np.empty_like(rows.seconds)
     for count in np.unique(counts):
         test = counts == count
@@ -157,10 +158,10 @@ def left_out_s(
 
 
 def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
-    """The costs for a given edge, (10,): those that fit best of all rounds.
+    """The costs for a given edge, (10,): the best fit of all rounds.
 
-    The equation is linear once it is known where the wire paces: guessed, solved, guessed again
-    from the solution until nothing changes.
+    The equation is linear once it is known in which rows the wire is the bottleneck. These are
+    guessed, the equation is solved, and they follow from the solution until nothing changes.
     """
     matrix, wire = ps_matrix(rows, edge_bytes, cores), wire_s(rows)
     wire_paces = wire > 0.5 * rows.seconds
@@ -182,7 +183,7 @@ def solve_ps(rows: PsRows, edge_bytes: float, cores: float) -> Array:
 
 
 def choose_edge(rows: PsRows, cores: float) -> float:
-    """The edge with the least cross-validated error; infinite, which is none, unless it pays."""
+    """The edge with the least cross-validated error; infinite (none) unless it gains MIN_GAIN."""
     errors = {edge: _cross_validated(rows, edge, cores) for edge in EDGES_BYTES}
     best = min(errors, key=lambda edge: errors[edge])
     return best if errors[best] < (1.0 - MIN_GAIN) * errors[np.inf] else np.inf
@@ -202,7 +203,7 @@ def _cross_validated(rows: PsRows, edge_bytes: float, cores: float) -> float:
 
 
 def server_parts(experiments: Sequence[Experiment]) -> dict[str, ServersFit]:
-    """The part of every transport whose parameter servers were measured.
+    """By transport, the fit of its measured parameter servers.
 
     Raises MeasurementError where the samples of one do not belong together or are too few.
     """

@@ -1,4 +1,4 @@
-"""From measurements to the cost of one step, with its uncertainty and its held-out error."""
+"""Fits the cost of one step to measurements, with its uncertainty and its held-out error."""
 
 from __future__ import annotations
 
@@ -46,15 +46,19 @@ def relative_nnls(rows: Rows, edges_bytes: Sequence[float], gamma_s_per_byte: fl
     """Non-negative coefficients that minimise a Huber loss of relative residuals.
 
     ``min sum_i huber((X c + reduction - t)_i / t_i)``, c >= 0, by iteratively reweighted NNLS
-    (Lawson & Hanson 1974, ch. 23). A median that is itself uncertain by more than a tenth loses
-    weight. Shape (columns,).
+    (Lawson & Hanson 1974, ch. 23). A median whose standard error is above a tenth of it loses
+    weight. Returns (columns,).
     """
     matrix = design_matrix(rows, edges_bytes)
     return robust_nnls(matrix, rows.seconds, reduction_s(rows, gamma_s_per_byte), rows.noise)
 
 
 def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
-    """The coefficients of :func:`relative_nnls`, of a matrix; ``known`` seconds need no fit."""
+    """The coefficients of :func:`relative_nnls` for a given matrix: (columns,).
+
+    matrix: seconds per unit of a coefficient, (rows, columns). seconds: measured. known: seconds
+    that need no fit. noise: relative standard error of ``seconds``. All three (rows,).
+    """
     relative = matrix / seconds[:, None]
     target = np.maximum(seconds - known, 0.0) / seconds
     # Columns differ by ten orders of magnitude (s against s/byte): scale, solve, scale back.
@@ -77,13 +81,17 @@ def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Ar
 def predict_rows(
     rows: Rows, coefficients: Array, edges_bytes: Sequence[float], gamma_s_per_byte: float
 ) -> Array:
-    """Seconds of every row: (rows,)."""
+    """Seconds of every row as these coefficients predict them: (rows,)."""
     matrix = design_matrix(rows, edges_bytes)
     return np.asarray(matrix @ coefficients + reduction_s(rows, gamma_s_per_byte))
 
 
 def held_out_s(rows: Rows, groups: Array, fit_and_predict: Callable[[Rows, Rows], Array]) -> Array:
-    """Every group predicted by a fit on all others: (rows,). NaN where there is one group only."""
+    """Seconds of every group as a fit on all others predicts them: (rows,), NaN for a lone group.
+
+    groups: the group of each row, (rows,). fit_and_predict: fits the rows of its first argument,
+    and predicts the seconds of those of its second.
+    """
     result = np.full(rows.ranks.size, np.nan)
     names = np.unique(groups)
     for name in names if names.size > 1 else ():
@@ -93,15 +101,15 @@ def held_out_s(rows: Rows, groups: Array, fit_and_predict: Callable[[Rows, Rows]
 
 
 def relative_error(predicted: Array, measured: Array) -> Array:
-    """|predicted - measured| / measured."""
+    """|predicted - measured| / measured, in the shape of both."""
     return np.asarray(np.abs(predicted - measured) / measured)
 
 
 def choose_edges(rows: Rows, gamma_s_per_byte: float) -> tuple[float, ...]:
     """Regime edges by forward selection on the leave-one-rank-count-out error.
 
-    An edge is added only if it cuts that error by MIN_GAIN, and never where no step lies on
-    either side of it. The same measure that is reported decides, so an edge pays for itself.
+    An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
+    side of it. The error that decides is also the one that is reported.
     """
     chosen: tuple[float, ...] = ()
     best = _cross_validated(rows, chosen, gamma_s_per_byte)
@@ -135,7 +143,7 @@ def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> floa
 def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> StepFit:
     """Fit one step cost on ``rows`` (one per run); held-out errors by ``group`` (a column of Rows).
 
-    The edges are chosen anew for every held-out group, so its error is an honest one.
+    The edges are chosen anew for every held-out group, so that its error is not flattered.
     """
 
     def whole(train: Rows, test: Rows) -> Array:
@@ -192,7 +200,7 @@ def _resampled_runs(rows: Rows, random: np.random.Generator) -> Rows:
 
 
 def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
-    """Held-out predictions of the textbook: one alpha and one beta at every size, (rows,).
+    """Held-out seconds of the textbook model, one alpha and one beta at every size: (rows,).
 
     The same steps and the same sharing of cores, but no regimes and no switches.
     """
