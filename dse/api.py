@@ -142,8 +142,10 @@ class Study:
             )  # fmt: skip
         given = {"engine": engine, "executor": executor, "address": address, "budget": budget,
                  "seed": plan.seed, "sampler": sampler}  # fmt: skip
-        asked = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-        call = f"dse.load_study({self.problem.study.path!r}).search({asked})"
+        arguments = ", ".join(
+            f"{name}={value!r}" for name, value in given.items() if value is not None
+        )
+        call = f"dse.load_study({self.problem.study.path!r}).search({arguments})"
         return Result(self, outcome, plan.seed, time.perf_counter() - started, call)
 
     def explain(self, point: Mapping[str, Any]) -> Explanation:

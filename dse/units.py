@@ -133,12 +133,12 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
     dimension, or a value that is not finite. Sign and zero are the caller's to judge.
     """
     target, usual = DIMENSIONS[dimension]
-    bare = dimension in {"count", "samples"}
+    dimensionless = dimension in {"count", "samples"}
     remedy = f"write for example {example or usual}"
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise UnitError(f"{text!r} is not a quantity", remedy)
     if isinstance(text, (int, float)):
-        if bare:
+        if dimensionless:
             return _finite(text, f"{text:.20g}" if isinstance(text, float) else "the number")
         raise UnitError(f"{text} has no unit", remedy)
     match = _QUANTITY.match(text) if len(text) <= _LONGEST else None
@@ -147,7 +147,7 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
     number = _finite(re.sub(r"[,_]|\.(?=[ni])", "", match[1].lower()), text)
     unit = (match[2] or "").strip()
     if not unit:
-        if bare:
+        if dimensionless:
             return number
         raise UnitError(f"{text.strip()} has no unit", remedy)
     if dimension == "bytes" and _LETTER_BIT.search(unit):

@@ -171,7 +171,7 @@ def _read(name: str, max_bytes: int) -> bytes:
             # A pipe or a device has no size: then reading one byte too many tells.
             content = b"" if size > max_bytes else file.read(max_bytes + 1)
     except FileNotFoundError:
-        raise StudyError(name, 0, 0, "no such file", _near(name)) from None
+        raise StudyError(name, 0, 0, "no such file", _similar_file(name)) from None
     except IsADirectoryError:
         raise StudyError(name, 0, 0, "this is a directory", "name a file in it") from None
     except (OSError, ValueError) as cause:
@@ -183,7 +183,7 @@ def _read(name: str, max_bytes: int) -> bytes:
     return content
 
 
-def _near(name: str) -> str:
+def _similar_file(name: str) -> str:
     folder, wanted = os.path.split(name)
     try:
         there = [entry for entry in os.listdir(folder or ".") if not entry.startswith(".")]

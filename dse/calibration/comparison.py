@@ -35,8 +35,8 @@ class Compared:
     ratio: seconds of B over seconds of A, above 1 where A is faster; low, high: its 90 % interval,
     with the errors of A and B taken as independent: ``exp(+-hypot(w_A, w_B))`` times the ratio, w
     half the logarithm of high over low of each; 1 if a profile is compared with itself. faster:
-    'A', 'B', or '' if the interval includes 1. outside_a, outside_b: why the point lies outside
-    the measured range of each, or ''.
+    'A', 'B', or '' if the interval includes 1. why_outside_a, why_outside_b: why the point lies
+    outside the measured range of each, or ''.
     """
 
     ranks: int
@@ -50,8 +50,8 @@ class Compared:
     faster: str
     algorithm_a: str
     algorithm_b: str
-    outside_a: str
-    outside_b: str
+    why_outside_a: str
+    why_outside_b: str
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _rows(
         low, high = ratio / factor, ratio * factor
         faster = "A" if low > 1 else "B" if high < 1 else UNKNOWN
         outside = [
-            _outside(profile, names[at], n, g, size)
+            _why_outside(profile, names[at], n, g, size)
             for profile, names, g in ((a, mine[2], local[0]), (b, other[2], local[1]))
         ]
         rows.append(
@@ -188,7 +188,7 @@ def _rows(
     return rows
 
 
-def _outside(profile: Profile, algorithm: str, n: int, g: int, size: int) -> str:
+def _why_outside(profile: Profile, algorithm: str, n: int, g: int, size: int) -> str:
     inside = bool(predict(profile, algorithm, n, size, g)[3])
     return "" if inside else why_outside(profile, algorithm, n, g, size)
 
@@ -262,7 +262,7 @@ def summary(found: Comparison) -> str:
     unsure = sum(row.faster == UNKNOWN for row in rows)
     if unsure:
         parts.append(f"{unsure} of {total} points are undecided (the 90 % interval includes 1)")
-    outside = sum(bool(row.outside_a or row.outside_b) for row in rows)
+    outside = sum(bool(row.why_outside_a or row.why_outside_b) for row in rows)
     if outside:
         parts.append(f"{outside} of {total} points lie outside the measured range")
     return "; ".join(parts) + "."
@@ -278,7 +278,7 @@ def show_comparison(found: Comparison, out: Console) -> None:
         for sentence in sentences(found, rows):
             out.print(f"  {sentence}", markup=False, highlight=False)
     for label, name in enumerate(found.names):
-        reasons = [(row.outside_a, row.outside_b)[label] for row in found.rows]
+        reasons = [(row.why_outside_a, row.why_outside_b)[label] for row in found.rows]
         for reason in dict.fromkeys(reason for reason in reasons if reason):
             out.print(f"* {name}: {reason}", markup=False, highlight=False)
     out.print(f"\n{summary(found)}", markup=False, highlight=False)
@@ -294,7 +294,7 @@ def _table(found: Comparison, rows: Sequence[Compared]) -> Table:
     cells = []
     unknown = "the same" if found.same else "undecided"
     for row in rows:
-        mark = ["*" * bool(outside) for outside in (row.outside_a, row.outside_b)]
+        mark = ["*" * bool(outside) for outside in (row.why_outside_a, row.why_outside_b)]
         faster = found.names["AB".index(row.faster)] if row.faster else unknown
         cells.append((
             size_text(row.bytes), time_text(row.seconds_a) + mark[0],

@@ -450,8 +450,8 @@ class OfRules:
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
         """The farthest of all that are chosen at a point."""
-        _, chosen = self.aggregation.choice_by_size(gradients, layout)
-        found = np.where((layout.gpus <= 1) | bool(len(chosen)), Grade.INSIDE, Grade.FAR)
+        _, choices = self.aggregation.choice_by_size(gradients, layout)
+        found = np.where((layout.gpus <= 1) | bool(len(choices)), Grade.INSIDE, Grade.FAR)
         for evidence, used in self._used(gradients, layout):
             grade = evidence.grade(gradients, layout)
             found = np.where(used, np.maximum(found, grade), found)
@@ -475,10 +475,10 @@ class OfRules:
     def _used(self, gradients: Gradients, layout: Surroundings) -> Iterator[tuple[Evidence, Mask]]:
         """The evidence of every algorithm that is chosen, and at which points it is."""
         algorithms = self.aggregation.rules.algorithms
-        _, chosen = self.aggregation.choice_by_size(gradients, layout)
+        _, choices = self.aggregation.choice_by_size(gradients, layout)
         for name in self.aggregation.names(gradients, layout):
             mine = [at for at, known in enumerate(algorithms) if known.priced_as == name]
-            yield self.by_name[name], np.any(np.isin(chosen, mine), axis=0)
+            yield self.by_name[name], np.any(np.isin(choices, mine), axis=0)
 
 
 @dataclass(frozen=True)

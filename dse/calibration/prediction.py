@@ -141,9 +141,9 @@ def _of_choice(
     if link_bytes_per_s is not None and measured is None:
         problem = f"profile {profile.name} does not state its link speed"
         raise OutsideCalibration(f"{problem}, so it cannot predict another link")
-    speed = np.inf if measured is None else measured
-    asked = speed if link_bytes_per_s is None else link_bytes_per_s
-    at, in_range = _points(profile, ranks, message_bytes, local, asked)
+    default = np.inf if measured is None else measured
+    speed_asked = default if link_bytes_per_s is None else link_bytes_per_s
+    at, in_range = _points(profile, ranks, message_bytes, local, speed_asked)
     # How many times as fast as the one asked for is the measured link.
     slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
     cost = profile.auto.cost()
@@ -200,15 +200,15 @@ def _by_rules(
     ranks_per_node: ArrayLike | None,
     link_bytes_per_s: ArrayLike | None,
 ) -> Prediction:
-    chosen = rules(ranks, ranks if ranks_per_node is None else ranks_per_node, message_bytes)
+    choices = rules(ranks, ranks if ranks_per_node is None else ranks_per_node, message_bytes)
     found = {
         name: predict(profile, name, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
-        for name in priced_names(rules.algorithms, chosen)
+        for name in priced_names(rules.algorithms, choices)
     }
 
     def part(at: int) -> Array:
         return by_choice(
-            rules.algorithms, chosen, lambda name: np.asarray(found[name][at], dtype=np.float64)
+            rules.algorithms, choices, lambda name: np.asarray(found[name][at], dtype=np.float64)
         )
 
     return Prediction(part(0), part(1), part(2), part(3) > 0)

@@ -63,8 +63,8 @@ def prediction_records(
                 refused.append(cause)
                 records += [_unpriced(algorithm, n, local, size, cause) for size in message_bytes]
                 continue
-            chosen = _chosen(profile, algorithm, n, local, sizes)
-            for size, own, *times, inside in zip(message_bytes, chosen, *found, strict=True):
+            choices = _rule_choices(profile, algorithm, n, local, sizes)
+            for size, own, *times, inside in zip(message_bytes, choices, *found, strict=True):
                 outside = why_outside(profile, own["chosen"] or algorithm, n, local, size, link)
                 seconds, low, high = map(float, times)
                 records.append({
@@ -78,15 +78,15 @@ def prediction_records(
     return records
 
 
-def _chosen(
+def _rule_choices(
     profile: Profile, algorithm: str, ranks: int, local: int, sizes: Array
 ) -> list[dict[str, str]]:
     """For each size, whose rules choose and the algorithm they choose; empty without rules."""
     rules = rules_of(profile, algorithm)
     if rules is None:
         return [{"rules": "", "chosen": ""} for _ in sizes]
-    chosen = np.broadcast_to(rules(ranks, local, sizes), sizes.shape)
-    return [{"rules": rules.title, "chosen": rules.algorithms[int(at)].priced_as} for at in chosen]
+    choices = np.broadcast_to(rules(ranks, local, sizes), sizes.shape)
+    return [{"rules": rules.title, "chosen": rules.algorithms[int(at)].priced_as} for at in choices]
 
 
 def _unpriced(
@@ -147,11 +147,11 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
     """The records in readable units, one row each."""
     several = len({record["algorithm"] for record in records}) > 1
     title = f"allreduce time predicted by {profile.name}, 90 % interval{title_of(records)}"
-    ruled = next((record["rules"] for record in records if record["rules"]), "")
+    rules = next((record["rules"] for record in records if record["rules"]), "")
     columns = [
         *([Column("algorithm", whole=True)] if several else []),
         *numbers("ranks", "per node", "bytes", "time", "low", "high", whole=True),
-        *([Column("chosen", whole=True)] if ruled else []),
+        *([Column("chosen", whole=True)] if rules else []),
         _outside_column(records),
     ]
     rows = []
@@ -161,14 +161,14 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
                  for key in ("seconds", "low", "high"))  # fmt: skip
         rows.append((
             *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
-            size_text(record["bytes"]), *times, *([record["chosen"]] if ruled else []),
+            size_text(record["bytes"]), *times, *([record["chosen"]] if rules else []),
             record["why_outside"],
         ))  # fmt: skip
     return console_table(
         columns,
         rows,
         title if several else f"{title}, {records[0]['algorithm']}",
-        f"the library's choice was not measured; chosen here by {ruled}" if ruled else None,
+        f"the library's choice was not measured; chosen here by {rules}" if rules else None,
     )
 
 

@@ -78,41 +78,41 @@ def calibrate_here(
     and OutputError where the folder plainly cannot be written (found out before anything is
     measured); earlier files then stay as they were.
     """
-    chosen, folder = registry.find_runner(runner), Path(out_dir)
-    asked = Request(budget_s, name, ranks, sizes_bytes, progress, where or Where())
-    check(chosen, asked, folder)
-    return calibrate(chosen, asked, folder)
+    found, folder = registry.find_runner(runner), Path(out_dir)
+    request = Request(budget_s, name, ranks, sizes_bytes, progress, where or Where())
+    check(found, request, folder)
+    return calibrate(found, request, folder)
 
 
-def check(runner: Runner, asked: Request, folder: Path) -> None:
+def check(runner: Runner, request: Request, folder: Path) -> None:
     """ArgumentError unless the name is a file's, the budget some time, and all of it applies.
 
     OutputError where the folder plainly cannot be written.
     """
-    name = asked.name
+    name = request.name
     if not name or name != Path(name).name or name.startswith("."):
         raise ArgumentError("--name", f"'{name}' is not a file name", "use letters and dashes")
-    arguments.check_budget(asked.budget_s)
-    ranks = [] if asked.ranks is None else ["--ranks"]
-    runner.check_options([*ranks, *asked.where.options])
+    arguments.check_budget(request.budget_s)
+    ranks = [] if request.ranks is None else ["--ranks"]
+    runner.check_options([*ranks, *request.where.options])
     check_writable(folder)
 
 
-def calibrate(runner: Runner, asked: Request, folder: Path) -> tuple[Path, Path]:
+def calibrate(runner: Runner, request: Request, folder: Path) -> tuple[Path, Path]:
     """What :func:`calibrate_here` does, of what :func:`check` has found right."""
-    return _write(runner.measure(asked), folder, asked.name)
+    return _write(runner.measure(request), folder, request.name)
 
 
 def calibrate_as_rank(
-    runner: Runner, asked: Request, folder: Path, me: Started
+    runner: Runner, request: Request, folder: Path, me: Started
 ) -> tuple[Path, Path] | None:
     """Like :func:`calibrate`, as one of the ranks that mpirun, srun or torchrun started.
 
     Every rank must call it alike; rank 0 writes the files and gets their paths, the others None.
     Without rank counts, as many are measured as there are ranks for.
     """
-    found = runner.measure_as_rank(asked, me)
-    return None if found is None else _write(found, folder, asked.name)
+    found = runner.measure_as_rank(request, me)
+    return None if found is None else _write(found, folder, request.name)
 
 
 def _write(experiment: Experiment, folder: Path, name: str) -> tuple[Path, Path]:

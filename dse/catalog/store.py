@@ -60,10 +60,10 @@ def models_dir() -> Path:
     """
     override = os.environ.get("DSE_MODELS")
     if override:
-        chosen = Path(override)
-        if not chosen.is_dir():
+        folder = Path(override)
+        if not folder.is_dir():
             raise DseError(f"DSE_MODELS={override}: not a folder; point it at a copy of models/")
-        return chosen
+        return folder
     return _shipped_dir()
 
 

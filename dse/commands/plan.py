@@ -72,11 +72,11 @@ def plan_of(problem: Problem, options: Options) -> Plan:
     """How a study is searched. Raises ArgumentError for one that this search does not heed."""
     from dse.search.engine_choice import choose_engine
 
-    asked, place = problem.study.search, problem.study.executor
-    engine, reason = choose_engine(problem, options.engine or asked.engine)
+    search, place = problem.study.search, problem.study.executor
+    engine, reason = choose_engine(problem, options.engine or search.engine)
     options.check_engine(engine)
-    sampler = options.sampler or asked.sampler
-    budget = asked.budget if options.budget is None else options.budget
+    sampler = options.sampler or search.sampler
+    budget = search.budget if options.budget is None else options.budget
     if engine == "guided":
         objectives = len(problem.study.objectives)
         reason = f"{reason}; {_sampler_line(sampler, budget, objectives)}"
@@ -87,7 +87,7 @@ def plan_of(problem: Problem, options: Options) -> Plan:
         options.executor or ("ray" if options.address else place.kind),
         options.address or place.address,
         budget,
-        asked.seed if options.seed is None else options.seed,
+        search.seed if options.seed is None else options.seed,
         options.out or Path("reports") / problem.study.name,
         options.within,
         sampler,
@@ -99,8 +99,8 @@ def _sampler_line(sampler: str, budget: int, objectives: int = 2) -> str:
     """Which sampler proposes points, and why, to be read after why the search is guided."""
     from dse.search.guided import NAMES, choose_sampler
 
-    chosen, why = choose_sampler(sampler, budget, objectives)
-    return f"points are proposed by {NAMES[chosen]}: {why}"
+    known, why = choose_sampler(sampler, budget, objectives)
+    return f"points are proposed by {NAMES[known]}: {why}"
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ def finished(plan: Plan) -> Done | None:
     """
     from dse.report.document_files import RUN_LOG, read_document
     from dse.report.inputs import inputs
-    from dse.report.write import FILES, NEAR
+    from dse.report.write import FILES, RUNNERS_UP
 
     half_done = (plan.folder / RUN_LOG).exists()
-    whole = all((plan.folder / name).is_file() for name in FILES if name != NEAR)
+    whole = all((plan.folder / name).is_file() for name in FILES if name != RUNNERS_UP)
     if plan.engine != "exhaustive" or plan.within is not None or half_done or not whole:
         return None
     with suppress(StudyError):
@@ -175,7 +175,7 @@ def searched(
         paths = profile_paths(plan.problem)
         found = assembly.build(outcome, command, plan.seed, total_s, paths)
         if plan.within is not None:
-            found = replace(found, near=runners_up.runners_up(outcome, plan.within))
+            found = replace(found, runners_up=runners_up.runners_up(outcome, plan.within))
         earlier = earlier_report(plan.folder, found)
         page = write_report(found, plan.folder)
         _keep_points(outcome.archive, plan.problem, plan.folder)
@@ -213,11 +213,11 @@ def _keep_points(archive: Archive | None, problem: Problem, folder: Path) -> Non
             path.unlink(missing_ok=True)
             return
         labels = [labels_of(problem, archive.space.values(point)) for point in archive.points]
-        handle, beside = tempfile.mkstemp(prefix=f".{POINTS}-", dir=folder)
+        handle, temporary = tempfile.mkstemp(prefix=f".{POINTS}-", dir=folder)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(table.points_csv(archive, labels))
-        Path(beside).chmod(0o644)
-        os.replace(beside, path)
+        Path(temporary).chmod(0o644)
+        os.replace(temporary, path)
     except OSError as cause:
         raise OutputError(f"{path}: cannot be written: {cause.strerror}") from cause
 

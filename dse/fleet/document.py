@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from dse.catalog import Citation
 
-FORMAT = "dse-fleet-1"
+FORMAT = "dse-fleet-2"
 ALL = "all"
 _ON_REQUEST = ("facts", "assumptions", "models")  # keys that are absent where nobody asked
 _KEYS = {"architecture": "class", "source": "from", "target": "to"}
@@ -99,14 +99,14 @@ class Breakdown:
 class OwnModel:
     """One job by dse's own model: the step, all communication, and that which nothing hides.
 
-    measured: whether a profile prices it; outside: beyond the range of what was measured.
+    measured: whether a profile prices it; extrapolated: beyond the range of what was measured.
     """
 
     step_s: float
     comm_s: float
     exposed_s: float
     measured: bool
-    outside: bool
+    extrapolated: bool
 
 
 @dataclass(frozen=True)
@@ -289,15 +289,15 @@ class ModelRow:
 
     communication: mean share of the step that it takes, hidden parts left out. speedup: from the
     hardware's Ethernet to 100 Gbps, mean of ratios. gain: part of the jobs that train more samples
-    per second as AllReduce-Local. outside: part of the jobs beyond what was measured; None where
-    nothing measured counts.
+    per second as AllReduce-Local. extrapolated: part of the jobs beyond what was measured; None
+    where nothing measured counts.
     """
 
     model: str
     communication: float
     speedup: float
     gain: float
-    outside: float | None
+    extrapolated: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,7 +40,7 @@ from dse.model.pai import (
 
 BACKWARD_SHARE = 2 / 3  # of computing: two of the three products of a layer
 BUCKETS = 8
-SERVED = 4.0  # workers of one parameter server, where servers are scarce
+WORKERS_PER_SERVER = 4.0  # workers of one parameter server, where servers are scarce
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,14 @@ class Effects:
 STEPS: tuple[tuple[str, Effects], ...] = (
     ("the algorithm: push and pull; a ring", Effects()),
     ("and latency, messages and copies of gRPC and NCCL", Effects(True)),
-    (f"and contention: one server for {SERVED:g} workers", Effects(True, SERVED)),
-    (f"and overlap with the backward pass, in {BUCKETS} buckets", Effects(True, SERVED, True)),
+    (
+        f"and contention: one server for {WORKERS_PER_SERVER:g} workers",
+        Effects(True, WORKERS_PER_SERVER),
+    ),
+    (
+        f"and overlap with the backward pass, in {BUCKETS} buckets",
+        Effects(True, WORKERS_PER_SERVER, True),
+    ),
     ("the algorithm and overlap alone", Effects(False, 1.0, True)),
 )
 
@@ -301,7 +307,7 @@ def compare_models(
             inside = in_range(PS_WORKER, jobs, hardware, effects)
             inside = inside & in_range(PS_WORKER, jobs, faster, effects)
             inside = inside & in_range(ALLREDUCE_LOCAL, moved, hardware, effects)
-            row = replace(row, outside=1.0 - float(inside.mean()))
+            row = replace(row, extrapolated=1.0 - float(inside.mean()))
         rows.append(row)
     return tuple(rows)
 
@@ -312,7 +318,7 @@ def _measured_steps(own: Measured) -> tuple[tuple[str, Effects], ...]:
         return ()
     return (
         (f"latency, messages and copies as measured: {own.name}", Effects(True, measured=own)),
-        ("measured, and contention and overlap", Effects(True, SERVED, True, own)),
+        ("measured, and contention and overlap", Effects(True, WORKERS_PER_SERVER, True, own)),
     )
 
 
@@ -324,5 +330,5 @@ def _row(name: str, own: Array, comm: Array, fast: Array, port: Array,
         communication=float((comm / own).mean()),
         speedup=float((own / fast).mean()),
         gain=float(more.mean()),
-        outside=None,
+        extrapolated=None,
     )

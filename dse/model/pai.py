@@ -264,14 +264,14 @@ class PaiStep:
 
     def times(self, work: Work) -> StepTimes:
         """The paper's terms without the weight update; arrays broadcast to the points' shape."""
-        asked, given = jobs_of(work), hardware_of(work)
+        jobs, hardware = jobs_of(work), hardware_of(work)
         alone, inside, across = (
-            step_times(name, asked, given) for name in architectures(work.aggregation)
+            step_times(name, jobs, hardware) for name in architectures(work.aggregation)
         )
         layout = work.layout
         one, one_node = layout.gpus <= 1, layout.gpus <= layout.gpus_per_node
 
-        def chosen(term: str) -> Array:
+        def of_layout(term: str) -> Array:
             several: Array = np.where(one_node, getattr(inside, term), getattr(across, term))
             return np.where(one, getattr(alone, term), several)
 
@@ -279,9 +279,9 @@ class PaiStep:
             data_s=alone.data_s,
             flops_s=alone.flops_s,
             memory_s=alone.memory_s,
-            pcie_s=chosen("pcie_s"),
-            ethernet_s=chosen("ethernet_s"),
-            nvlink_s=chosen("nvlink_s"),
+            pcie_s=of_layout("pcie_s"),
+            ethernet_s=of_layout("ethernet_s"),
+            nvlink_s=of_layout("nvlink_s"),
         )
 
     def terms(self, work: Work) -> PaiTerms:

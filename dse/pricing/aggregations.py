@@ -143,7 +143,7 @@ class Factory:
         """An aggregation over a transport by all profiles that price it, or by none."""
         library = ruling(algorithm, transport.name, self.profiles.values())
         if library is not None:
-            model, evidence = self._ruled(library, transport)
+            model, evidence = self._by_rules(library, transport)
             return self._kept(model, algorithm, transport), evidence
         candidates = self.candidates(algorithm, transport.name)
         parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
@@ -163,7 +163,7 @@ class Factory:
             )
         return self._kept(model, algorithm, transport), evidence
 
-    def _ruled(self, library: str, transport: Transport) -> tuple[Bucketed, Evidence]:
+    def _by_rules(self, library: str, transport: Transport) -> tuple[Bucketed, Evidence]:
         """By the rules of a library, whatever prices the algorithms that they choose."""
         rules = RULES[library]
         parts = {
@@ -186,7 +186,7 @@ class Factory:
         general = [profile for profile in self.profiles.values() if not self._fabrics(profile)]
         library = ruling(algorithm, transport.name, general)
         if library is not None:
-            return self._ruled(library, transport)
+            return self._by_rules(library, transport)
         evidence = Unmeasured(unmeasured(algorithm, transport.name))
         if algorithm == AUTO or algorithm in BY_NAME:
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
@@ -239,12 +239,12 @@ class Factory:
 
     def _software(self, algorithm: str, transport: Transport, profile: Profile | None) -> Software:
         """What a message costs besides the wire: as measured, else as the catalogue has it."""
-        served = algorithm == PARAMETER_SERVER and profile is not None and bool(
+        measured_servers = algorithm == PARAMETER_SERVER and profile is not None and bool(
             profile.ps.get(transport.name)
         )  # fmt: skip
         between = profile.network.get(algorithm) if profile is not None else None
         timed = between is not None
-        if profile is not None and not served:
+        if profile is not None and not measured_servers:
             gamma = profile.gamma_s_per_byte
             if profile.fits:
                 within = across = self._step_cost(algorithm, profile)
@@ -256,7 +256,7 @@ class Factory:
             across = StepCost(transport.across.latency_s, (transport.across.s_per_byte,))
             known = profile.gamma_s_per_byte if profile is not None else 0.0
             gamma = known or transport.gamma_s_per_byte
-        if served and profile is not None:
+        if measured_servers and profile is not None:
             timed = profile.ps[transport.name].link_bytes_per_s[1] > 0
         if algorithm == PARAMETER_SERVER and not transport.reaches_device:
             # The accelerators of a worker meet in the memory of its one process: the copies there
@@ -303,18 +303,18 @@ class Factory:
         if algorithm in BY_NAME:
             return ()  # rules choose, whatever was measured
         profiles = self.profiles.values()
-        served: tuple[Profile, ...] = ()
+        measured_servers: tuple[Profile, ...] = ()
         taken: frozenset[str] = frozenset()
         if algorithm == PARAMETER_SERVER:
-            served = tuple(profile for profile in profiles if transport in profile.ps)
-            if any(not self._fabrics(profile) for profile in served):
-                return served
-            taken = frozenset().union(*(self._fabrics(profile) for profile in served))
-        return served + tuple(
+            measured_servers = tuple(profile for profile in profiles if transport in profile.ps)
+            if any(not self._fabrics(profile) for profile in measured_servers):
+                return measured_servers
+            taken = frozenset().union(*(self._fabrics(profile) for profile in measured_servers))
+        return measured_servers + tuple(
             profile
             for profile in profiles
             if profile.transport == transport
-            and all(profile is not other for other in served)
+            and all(profile is not other for other in measured_servers)
             and not (taken & self._fabrics(profile))
             and (
                 profile.auto is not None

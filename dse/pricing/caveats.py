@@ -79,8 +79,8 @@ def _unseen(problem: Problem) -> list[str]:
     if study.calibration:
         names = _listed(study.calibration)
         found.append(f"Model {study.model} uses no measurements: {names} is ignored.")
-    asked = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
-    blind = [name for name in UNSEEN if name in asked]
+    varied = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
+    blind = [name for name in UNSEEN if name in varied]
     if blind:
         verb = "does" if len(blind) == 1 else "do"
         paid = "; dedicated servers still cost money" if "ps_servers" in blind else ""

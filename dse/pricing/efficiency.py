@@ -53,18 +53,18 @@ def measured(
 
 
 def compute_efficiency(
-    chosen: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
+    given: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
 ) -> float:
     """The study's share of the peak if it gives one, else the measured, else the assumed."""
-    if chosen is not None:
-        return chosen
+    if given is not None:
+        return given
     found = measured(profiles, accelerator, precision)
     return found.share if found else DEFAULT_EFFICIENCY
 
 
 def compute_log_spread(
-    chosen: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
+    given: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
 ) -> float:
     """How uncertain the measured share is; 0 where it is not measured."""
-    found = measured(profiles, accelerator, precision) if chosen is None else None
+    found = measured(profiles, accelerator, precision) if given is None else None
     return found.log_spread if found else 0.0

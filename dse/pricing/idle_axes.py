@@ -24,12 +24,12 @@ def check_axes(problem: Problem) -> None:
     for place, axis, values, aggregations in _uses(study):
         if axis not in _NEEDS or (axis == "bucket" and values < 2):
             continue
-        served = [name for name in aggregations if _has(problem, name, axis)]
-        idle = [name for name in aggregations if name not in served]
+        fitting = [name for name in aggregations if _has(problem, name, axis)]
+        idle = [name for name in aggregations if name not in fitting]
         if idle:
             remedy = f"drop {axis}"
-            if served:
-                remedy = f"put it under when, if: {{aggregation: [{', '.join(served)}]}}"
+            if fitting:
+                remedy = f"put it under when, if: {{aggregation: [{', '.join(fitting)}]}}"
             raise study.source.error(place, f"{axis}: {idle[0]} {_NEEDS[axis]}", remedy, key=True)
 
 

@@ -27,22 +27,27 @@ MOST_TRIED = 2000  # settings of one aggregation that the recommended point does
 
 
 def alternatives(
-    problem: Problem, front: Sequence[FrontPoint], chosen: Mapping[str, Value | None]
+    problem: Problem, front: Sequence[FrontPoint], recommended: Mapping[str, Value | None]
 ) -> tuple[Alternative, ...]:
-    """A point for each value of the axis, ``chosen`` among them, the fastest first.
+    """A point for each value of the axis, ``recommended`` among them, the fastest first.
 
-    Where a value brings conditional axes that ``chosen`` lacks, the point with the most of what the
-    study maximizes is taken, of these the cheapest, of those that meet every demand if any does.
+    Where a value brings conditional axes that ``recommended`` lacks, the point with the most of
+    what the study maximizes is taken, of these the cheapest, of those that meet every demand if
+    any does.
     A point of the front counts for an aggregation if it or a listed equal of it has that. Empty
     where there is only one value, or nothing to aggregate.
     """
     values = problem.study.values(AXIS)
-    if len(values) < 2 or bool(np.all(problem.points_at(chosen).gpus <= 1)):
+    if len(values) < 2 or bool(np.all(problem.points_at(recommended).gpus <= 1)):
         return ()
-    own = problem.point(chosen)["speedup"].item()
+    own = problem.point(recommended)["speedup"].item()
     found = []
     for value in values:
-        point = dict(chosen) if value == chosen[AXIS] else _best(problem, {**chosen, AXIS: value})
+        point = (
+            dict(recommended)
+            if value == recommended[AXIS]
+            else _best(problem, {**recommended, AXIS: value})
+        )
         evaluation = problem.point(point)
         row = describe(problem, point)
         checks = constraints.demands(evaluation, problem.study)
@@ -62,10 +67,10 @@ def alternatives(
     return tuple(sorted(found, key=lambda row: -(row.ratio or 0.0)))
 
 
-def _best(problem: Problem, chosen: Mapping[str, Value | None]) -> dict[str, Value | None]:
-    """The completion of ``chosen`` that :func:`alternatives` takes."""
+def _best(problem: Problem, recommended: Mapping[str, Value | None]) -> dict[str, Value | None]:
+    """The completion of ``recommended`` that :func:`alternatives` takes."""
     space = Points(problem.study)
-    tried = [space.values(p) for p in islice(space.completions(chosen), MOST_TRIED)]
+    tried = [space.values(p) for p in islice(space.completions(recommended), MOST_TRIED)]
     most, least, *_ = problem.study.objectives
     order = np.full((3, len(tried)), np.inf)
     for where, evaluation in problem.rows(tried):
@@ -100,10 +105,10 @@ def table(document: RunDocument) -> AlternativesTable | None:
              *((tables.capital(cost), True) for cost in costs),
              ("Front points (equals included)", True),
              *([("Rejected because", False)] if missed else []), ("Basis", False)]  # fmt: skip
-    best = document.recommended.config
+    recommended = document.recommended.config
     rows = tuple(
         (
-            point.config == best,
+            point.config == recommended,
             (
                 point.config[AXIS],
                 *([settings or tables.NOT_APPLICABLE] if any(own) else []),

@@ -33,16 +33,16 @@ def answer(document: RunDocument) -> list[str]:
     if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     lines = [f"Recommended: {describe(best, identified=True)}.", worth, _nearly(document),
-             f"{_how_sure(document)}{_chosen(best)}"]  # fmt: skip
+             f"{_how_sure(document)}{_choice_by_rules(best)}"]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
-    if near := document.near:
+    if near := document.runners_up:
         share, listed = f"{100 * near.within:g} %", f"{len(near.rows):,} in all"
         lines.append(
             f"Within {share} of the front are {near.points:,} more points; near.csv lists the "
             f"nearest of each front point, {listed}."
         )
-    lines += [f"Note: {caution}" for caution in (*_left_out(best, base), *document.cautions)]
+    lines += [f"Note: {caveat}" for caveat in (*_left_out(best, base), *document.caveats)]
     if base.misses:
         lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
     return lines
@@ -133,12 +133,14 @@ def _nearly(document: RunDocument) -> str:
     )
 
 
-def _chosen(point: Point) -> str:
+def _choice_by_rules(point: Point) -> str:
     """That the algorithm follows from rules, where it does."""
     taken = choice(point)
-    if not point.chosen or not taken:
+    if not point.library_choice or not taken:
         return ""
-    return f" Its algorithm was not measured; according to {point.chosen.rules} it is {taken}."
+    return (
+        f" Its algorithm was not measured; according to {point.library_choice.rules} it is {taken}."
+    )
 
 
 def _how_far(counts: Counts) -> str:

@@ -54,8 +54,8 @@ def lines(known: ApproachTerms, step_s: float) -> list[str]:
     out = [f"approach         {known.title}", f"                 {cost}"]
     queries, adding, fusion = known.queries, known.sum, known.fusion
     if queries.per_message:
-        asked = f"{queries.per_message:g} driver queries per message, {queries.query_s * _US:g}"
-        out.append(f"  {asked} us each{_without(queries.without_step_s, step_s)}")
+        queried = f"{queries.per_message:g} driver queries per message, {queries.query_s * _US:g}"
+        out.append(f"  {queried} us each{_without(queries.without_step_s, step_s)}")
     if adding.s_per_byte or adding.start_s:
         speed = 1e-9 / adding.s_per_byte if adding.s_per_byte else float("inf")
         rate = f"{speed:.4g} GB/s{' with the copies there and back' * adding.copied}"

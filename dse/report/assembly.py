@@ -53,8 +53,8 @@ def build(
     problem, study = outcome.problem, outcome.problem.study
     front = tuple(describe(problem, point.values, point) for point in outcome.front)
     rule = study.recommend
-    chosen = recommended(outcome.front, rule)
-    near = recommended(outcome.front, "cheapest-within-5%")
+    best = recommended(outcome.front, rule)
+    cheap = recommended(outcome.front, "cheapest-within-5%")
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -95,16 +95,16 @@ def build(
             assumed=tuple(study.baseline.assumed),
             misses=baseline_misses(problem),
         ),
-        recommended=Recommended(**vars(front[chosen]), rule=rule, why=why(rule, study.objectives)),
-        cheapest_within_5_percent=front[near],
+        recommended=Recommended(**vars(front[best]), rule=rule, why=why(rule, study.objectives)),
+        cheapest_within_5_percent=front[cheap],
         fastest=front[recommended(outcome.front, "fastest")],
         front=front,
-        other_aggregations=alternatives(problem, outcome.front, outcome.front[chosen].values),
+        other_aggregations=alternatives(problem, outcome.front, outcome.front[best].values),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
-        cautions=(*caveats.caveats(problem), *caveats.unsupported(problem)),
+        caveats=(*caveats.caveats(problem), *caveats.unsupported(problem)),
         assumptions=tuple(assumptions(problem)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),

@@ -13,7 +13,7 @@ from dse.pricing.aggregations import serving
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.pai_assumptions import CLOSED_LINES
+from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import efficiency_lines, server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 from dse.study.quantities import RENT, facts_of
@@ -23,7 +23,7 @@ def assumptions(problem: Problem) -> list[str]:
     """A sentence or two for each."""
     study = problem.study
     lines = [*efficiency_lines(problem)]
-    lines += CLOSED_LINES if problem.closed_form else _calibrated_lines(problem)
+    lines += PAI_LINES if problem.closed_form else _calibrated_lines(problem)
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and not problem.closed_form:
         parts = len(problem.tensors[0])

@@ -15,7 +15,7 @@ from dse.study import Study
 @dataclass(frozen=True, kw_only=True)
 class Checked:
     """A study's size (None: continuous), estimated seconds on one core and memory, engine and why,
-    cautions. priced_whole_because: constraints that leave no point to be counted without its price.
+    caveats. priced_whole_because: constraints that leave no point to be counted without its price.
     """
 
     study: str
@@ -25,7 +25,7 @@ class Checked:
     priced_whole_because: tuple[str, ...]
     engine: str
     reason: str
-    cautions: tuple[str, ...]
+    caveats: tuple[str, ...]
 
 
 def checked(problem: Problem) -> Checked:
@@ -41,7 +41,7 @@ def checked(problem: Problem) -> Checked:
         priced_whole_because=tuple(bounds.steps_decide(study)),
         engine=engine,
         reason=reason,
-        cautions=(*caveats(problem), *unsupported(problem)),
+        caveats=(*caveats(problem), *unsupported(problem)),
     )
 
 
@@ -66,7 +66,7 @@ def lines(problem: Problem) -> list[str]:
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
-    out += [f"note: {caution}" for caution in found.cautions]
+    out += [f"note: {caveat}" for caveat in found.caveats]
     decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)

@@ -56,9 +56,12 @@ class PaiStep:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RuledAlgorithm:
-    """An algorithm that a library's rules take. algorithm: the model's that prices it; messages:
-    how many, of the least to the largest ``bytes``."""
+class MessageAlgorithm:
+    """An algorithm that a library takes for some messages.
+
+    algorithm: the model's that prices it; messages: how many, of the least to the largest
+    ``bytes``.
+    """
 
     name: str
     algorithm: str
@@ -67,12 +70,15 @@ class RuledAlgorithm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RuledAlgorithms:
-    """What the rules of a library take at a point, by rising size. source: where the rules are."""
+class LibraryChoice:
+    """What a library chooses by its rules at a point, by rising size of message.
+
+    rules: whose. source: where they are written.
+    """
 
     rules: str
     source: str
-    chosen: tuple[RuledAlgorithm, ...]
+    algorithms: tuple[MessageAlgorithm, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,9 +87,11 @@ class Point:
 
     config: axis -> label, '' where it does not apply. numbers: the exact values of continuous axes.
     objectives, costs: quantity -> value. evidence: what stands behind the price of its
-    communication, a key of :data:`dse.report.words.EVIDENCE`. immaterial: axes that change nothing
-    of it. servers: parameter servers, where they sum. ties: points exactly as good, of which some
-    are listed in ``tied``. None is unknown, or does not apply.
+    communication, a key of :data:`dse.report.words.EVIDENCE`. library_choice: None where the study
+    names the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
+    model, None by another. immaterial: axes that change nothing of it. servers: parameter servers,
+    where they sum. ties: points exactly as good, of which some are listed in ``tied``.
+    None is unknown, or does not apply.
     """
 
     config: Mapping[str, str]
@@ -102,8 +110,8 @@ class Point:
     memory_slack_bytes: float | None
     terms: StepTerms
     comm_s: float | None
-    chosen: RuledAlgorithms | None = None
-    closed: PaiStep | None = None
+    library_choice: LibraryChoice | None = None
+    pai: PaiStep | None = None
     immaterial: tuple[str, ...] = ()
     servers: int | None = None
     ties: int = 0

@@ -14,7 +14,7 @@ from dse.catalog import Citation
 from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
 from dse.report.json_form import IF_ANY, Flat
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 ALSO: Final = "minimize_also"  # the second objective to have little of
 Sense: TypeAlias = Literal["maximize", "minimize", "minimize_also"]
 
@@ -243,12 +243,12 @@ class RunDocument:
     calibration: tuple[CalibrationRow, ...]
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
-    cautions: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
-    near: RunnersUp | None = field(default=None, metadata=IF_ANY)
+    runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

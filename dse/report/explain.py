@@ -9,7 +9,7 @@ from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
 
 _TERMS = {term.key: term.title.lower() for term in TERMS}
-_CLOSED = {
+_PAI_TERMS = {
     "data_s": "T_d input over PCIe",
     "flops_s": "T_c compute-bound",
     "memory_s": "T_c memory-bound",
@@ -41,14 +41,14 @@ def lines(point: Explained) -> list[str]:
         return [*out, f"                 {why}"] if why else out
     scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
     out += ["", f"step             {step_s * scale:.3f} {unit}"]
-    closed = point.closed
-    terms, names = (closed.terms, _CLOSED) if closed else (point.terms, _TERMS)
+    pai = point.pai
+    terms, names = (pai.terms, _PAI_TERMS) if pai else (point.terms, _TERMS)
     for key, seconds in vars(terms).items():
         text = names[key]
         out.append(f"  {text:<24} {seconds * scale:10.3f} {unit}  {seconds / step_s:5.1%}")
-    if closed:
-        how = "the longest of T_d, T_c, T_w" if closed.ideal else "T_d + T_c + T_w"
-        out.append(f"  (model pai, {closed.architecture}: {how})")
+    if pai:
+        how = "the longest of T_d, T_c, T_w" if pai.ideal else "T_d + T_c + T_w"
+        out.append(f"  (model pai, {pai.architecture}: {how})")
     else:
         out.append(f"  (communication, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s"]
@@ -68,8 +68,10 @@ def lines(point: Explained) -> list[str]:
     out += ["", f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}"]
     out += [f"                 {reason}" for reason in point.why_outside]
     choice = words.choice(point)
-    if choice and point.chosen:
-        out.append(f"algorithm        {choice}; chosen by {point.chosen.rules}, not measured")
+    if choice and point.library_choice:
+        out.append(
+            f"algorithm        {choice}; chosen by {point.library_choice.rules}, not measured"
+        )
     if point.folded_ranks:
         many = f"{point.gpus:.0f} ranks, {point.folded_ranks} beyond a power of two"
         out.append(f"algorithm        {many}: a message of those")

@@ -71,7 +71,7 @@ def model_notes(document: FleetDocument) -> list[str]:
     """
     if not document.models:
         return []
-    far = [row.outside for row in document.models if row.outside is not None]
+    far = [row.extrapolated for row in document.models if row.extrapolated is not None]
     if not far:
         return [
             "The costs of gRPC and NCCL come from the catalogue, most of them unverified. To use "

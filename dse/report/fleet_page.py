@@ -281,7 +281,7 @@ def own_notes(document: FleetDocument) -> list[str]:
             *notes,
             "The costs of gRPC and NCCL come from the catalogue, most of them unverified.",
         ]
-    far = [job.name for job in document.named if job.own_model.outside]
+    far = [job.name for job in document.named if job.own_model.extrapolated]
     notes.append(f"Priced with measured costs: {', '.join(mine)}; the others with the catalogue's.")
     notes += fleet_facts.measured_notes(document)
     if far:

@@ -40,7 +40,7 @@ WAYS = {"mean_of_ratios": "mean of ratios", "aggregate": "aggregate",
 
 def rests_on_profiles(document: FleetDocument) -> bool:
     """Whether any number comes from the profiles that the study names."""
-    if any(row.outside is not None for row in document.models or ()):
+    if any(row.extrapolated is not None for row in document.models or ()):
         return True
     return any(job.own_model.measured for job in document.named)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 
-CLOSED_LINES = (
+PAI_LINES = (
     "Steps are priced by the closed model of Wang et al., 'Characterizing Deep Learning Training "
     "Workloads on Alibaba-PAI' (IISWC 2019), known from reading notes: a step is T_d + T_c + T_w, "
     "input, computing and weights one after the other, or the longest of the three where overlap "

@@ -24,12 +24,12 @@ from dse.report.design_point import (
     Explained,
     Fusion,
     Interval,
+    LibraryChoice,
+    MessageAlgorithm,
     PaiStep,
     PaiTerms,
     Point,
     Queries,
-    RuledAlgorithm,
-    RuledAlgorithms,
     StepTerms,
     Summing,
 )
@@ -72,8 +72,8 @@ def describe(
             stalled_s=_scalar(step.stalled_s),
         ),
         comm_s=_scalar(step.comm_s),
-        chosen=_ruled(points),
-        closed=_pai_step(points),
+        library_choice=_library_choice(points),
+        pai=_pai_step(points),
         immaterial=points.immaterial(),
         servers=points.serving(),
         ties=front.ties if front else 0,
@@ -110,13 +110,13 @@ def _evidence(points: Points, comm_s: float | None) -> str:
     return Grade(int(np.max(points.grade()))).name.lower()
 
 
-def _ruled(points: Points) -> RuledAlgorithms | None:
-    """What is chosen by rules at a point; None where nothing is."""
+def _library_choice(points: Points) -> LibraryChoice | None:
+    """What a library chooses by its rules at a point; None where no rules choose."""
     authority = points.aggregation.authority
     if authority is None or not points.problem.step_model.measurable:
         return None
-    chosen = (
-        RuledAlgorithm(
+    algorithms = (
+        MessageAlgorithm(
             name=choice.name,
             algorithm=choice.algorithm,
             messages=choice.messages,
@@ -124,7 +124,9 @@ def _ruled(points: Points) -> RuledAlgorithms | None:
         )
         for choice in points.aggregation.choices(points.gradients, points)
     )
-    return RuledAlgorithms(rules=authority.title, source=authority.source, chosen=tuple(chosen))
+    return LibraryChoice(
+        rules=authority.title, source=authority.source, algorithms=tuple(algorithms)
+    )
 
 
 def _pai_step(points: Points) -> PaiStep | None:

@@ -43,14 +43,16 @@ def transports(problem: Problem) -> list[TransportRow]:
             for name in problem.study.named_aggregations
             if name.transport == transport
         ]
-        served = server_note(problem, transport) if any(serving(one.name) for one in used) else ""
+        server_text = (
+            server_note(problem, transport) if any(serving(one.name) for one in used) else ""
+        )
         named = [
             one.name.algorithm for one in used
-            if not one.left_to_library and not (served and serving(one.name))
+            if not one.left_to_library and not (server_text and serving(one.name))
         ]  # fmt: skip
         notes = [_named_note(problem, transport, named)] if named else []
-        notes += [served] if served else []
-        notes += [_chosen_note(problem, one) for one in used if one.left_to_library]
+        notes += [server_text] if server_text else []
+        notes += [_library_note(problem, one) for one in used if one.left_to_library]
         measured = [known for one in used for known in one.evidence.parts_measured]
         rows.append(TransportRow(
             name=transport, title=catalog.transport(transport).title, calibrated=all(measured),
@@ -64,13 +66,13 @@ def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> 
     known = problem.factory.candidates(algorithms[0], transport)
     if known:
         return f"software costs from {_profiles(known)}, wire from the catalogue"
-    chosen = problem.factory.candidates(AUTO, transport)
-    if not chosen:
+    priced_by = problem.factory.candidates(AUTO, transport)
+    if not priced_by:
         return "software costs from the catalogue, not measured"
-    holds = "holds" if len(chosen) == 1 else "hold"
+    holds = "holds" if len(priced_by) == 1 else "hold"
     return (
         f"{', '.join(algorithms)}: software costs from the catalogue, not measured, since "
-        f"{_profiles(chosen)} {holds} only what the library chose"
+        f"{_profiles(priced_by)} {holds} only what the library chose"
     )
 
 
@@ -78,7 +80,7 @@ def _profiles(known: Sequence[Profile]) -> str:
     return f"profile{'s' * (len(known) > 1)} {', '.join(profile.name for profile in known)}"
 
 
-def _chosen_note(problem: Problem, one: PricedAggregation) -> str:
+def _library_note(problem: Problem, one: PricedAggregation) -> str:
     authority, name = one.model.authority, one.name
     if authority is not None:
         by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"

@@ -32,7 +32,7 @@ def runners_up(outcome: Outcome, share: float) -> RunnersUp:
     return RunnersUp(within=share, points=found.all_points, each=MOST, rows=rows)
 
 
-def near_csv(document: RunDocument, near: RunnersUp) -> str:
+def runners_up_csv(document: RunDocument, found: RunnersUp) -> str:
     """The runners-up as CSV: which row of front.csv they stand behind, how far, and what they are.
 
     front_row counts from 1.
@@ -42,7 +42,7 @@ def near_csv(document: RunDocument, near: RunnersUp) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["front_row", "behind", *axes, *names])
-    for row in near.rows:
+    for row in found.rows:
         config = [row.config.get(axis, "") for axis in axes]
         values = (row.gain, row.cost, row.other)[: len(names)]
         writer.writerow([row.of + 1, row.behind, *config, *values])

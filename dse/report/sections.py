@@ -69,7 +69,7 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "front": tables.front_table(document),
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
-        "outside": outside(document),
+        "outside": outside_measured(document),
         "others": alternatives.table(document),
         "others_note": alternatives.NOTE,
     }
@@ -160,7 +160,7 @@ def costs_note(document: RunDocument) -> str:
     )
 
 
-def outside(document: RunDocument) -> str:
+def outside_measured(document: RunDocument) -> str:
     """How many points of the front are priced outside what was measured; empty if none."""
     many = document.extrapolated.front
     if not many:

@@ -34,12 +34,12 @@ TERMS = (
     Term("optimizer_s", "Optimizer", "the optimizer", "#a9b4c0", ""),
     Term("stalled_s", "Waiting for input", "waiting for input", DARK, "x"),
 )  # fmt: skip
-CLOSED_TERMS = (
+PAI_TERMS = (
     Term("data_s", "Data loading T_d", "data loading (T_d)", DARK, "x"),
     Term("compute_s", "Computation T_c", "computation (T_c)", "#4f86c6", ""),
     Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", "#e0873a", "/"),
 )
-# Terms of a point's ``closed`` -> those they add up to.
+# Terms of a point's ``pai`` -> those they add up to.
 _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
            "update_s": "compute_s", "pcie_s": "weights_s", "ethernet_s": "weights_s",
            "nvlink_s": "weights_s"}  # fmt: skip
@@ -47,16 +47,16 @@ _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",
 
 def terms(document: RunDocument) -> tuple[Term, ...]:
     """The terms of the document's model."""
-    return CLOSED_TERMS if document.baseline.closed else TERMS
+    return PAI_TERMS if document.baseline.pai else TERMS
 
 
 def seconds(point: Point) -> dict[str, float]:
     """How long each term of a point takes. Their sum is the step, unless all overlaps ideally."""
-    if not point.closed:
+    if not point.pai:
         own = vars(point.terms)
         return {term.key: own[term.key] or 0.0 for term in TERMS}
-    found = dict.fromkeys((term.key for term in CLOSED_TERMS), 0.0)
-    for key, value in vars(point.closed.terms).items():
+    found = dict.fromkeys((term.key for term in PAI_TERMS), 0.0)
+    for key, value in vars(point.pai.terms).items():
         found[_ADD_UP[key]] += value
     return found
 
@@ -75,7 +75,7 @@ def added(point: Point) -> dict[str, float]:
 
 def _ideal(point: Point) -> bool:
     """Whether the step is the longest of its terms, not their sum."""
-    return point.closed is not None and point.closed.ideal
+    return point.pai is not None and point.pai.ideal
 
 
 def times(document: RunDocument) -> list[str]:
@@ -96,9 +96,9 @@ def times(document: RunDocument) -> list[str]:
 
 def _more(point: Point) -> str:
     """How much of its communication a point hides; by the closed model, what it was priced as."""
-    if point.closed:
-        name = CLASSES[point.closed.architecture]
-        how = "all overlaps ideally" if point.closed.ideal else "nothing overlaps"
+    if point.pai:
+        name = CLASSES[point.pai.architecture]
+        how = "all overlaps ideally" if point.pai.ideal else "nothing overlaps"
         return f" It is priced as {name}, and {how}."
     comm, exposed = point.comm_s, point.terms.exposed_s or 0.0
     if not comm:

@@ -280,7 +280,7 @@ def work(document: RunDocument) -> str:
 def choice(point: Point) -> str:
     """The algorithms that a library's rules take at a point, and for which messages; else empty."""
     parts = []
-    for entry in point.chosen.chosen if point.chosen else ():
+    for entry in point.library_choice.algorithms if point.library_choice else ():
         ends = dict.fromkeys(size(end) for end in entry.bytes)
         many = f"{count(entry.messages)} message{'s' * (entry.messages != 1)}"
         name, priced_as = entry.name, entry.algorithm

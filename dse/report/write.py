@@ -18,9 +18,9 @@ from dse.report.document import RunDocument
 from dse.report.document_files import RUN
 from dse.search.runlog import sync_folder
 
-NEAR = "near.csv"  # only where runners-up were asked for
+RUNNERS_UP = "near.csv"  # only where runners-up were asked for
 STAGING = ".report-"
-FILES = (RUN, "front.csv", NEAR, "report.md", "report.html")
+FILES = (RUN, "front.csv", RUNNERS_UP, "report.md", "report.html")
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -36,8 +36,8 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         "report.md": markdown.render_markdown(document),
         "report.html": page.render_page(document),
     }
-    if document.near is not None:
-        contents[NEAR] = runners_up.near_csv(document, document.near)
+    if document.runners_up is not None:
+        contents[RUNNERS_UP] = runners_up.runners_up_csv(document, document.runners_up)
 
     put(contents, FILES, folder, earlier_report(folder, document))
     return folder / "report.html"

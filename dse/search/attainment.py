@@ -49,17 +49,17 @@ class AttainmentSurface:
         Where a gain is below the bar, what is returned is above that gain and at most the bar.
         """
         below = np.searchsorted(self._cost, cost, side="right")
-        beside = np.searchsorted(self._other, other, side="right")
-        found = np.asarray(self._table[below // self._run, beside // self._run])
+        below_other = np.searchsorted(self._other, other, side="right")
+        found = np.asarray(self._table[below // self._run, below_other // self._run])
         close = np.flatnonzero(gain >= found)
         if self._run > 1 and len(close):
             found[close] = self._between(
-                found[close], below[close], beside[close], cost[close], other[close]
+                found[close], below[close], below_other[close], cost[close], other[close]
             )
         return found
 
     def _between(
-        self, found: Array, below: Ranks, beside: Ranks, cost: Array, other: Array
+        self, found: Array, below: Ranks, below_other: Ranks, cost: Array, other: Array
     ) -> Array:
         """The bar, from the table's entry and the points between its lines and these."""
         last = len(self._cost) - 1
@@ -68,8 +68,8 @@ class AttainmentSurface:
             within = (at < below) & (self._other_by_cost[np.minimum(at, last)] <= other)
             gain = self._gain_by_cost[np.minimum(at, last)]
             found = np.where(within & (gain > found), gain, found)
-            at = beside - beside % self._run + step - 1
-            within = (at < beside) & (self._cost_by_other[np.minimum(at, last)] <= cost)
+            at = below_other - below_other % self._run + step - 1
+            within = (at < below_other) & (self._cost_by_other[np.minimum(at, last)] <= cost)
             gain = self._gain_by_other[np.minimum(at, last)]
             found = np.where(within & (gain > found), gain, found)
         return found

@@ -56,7 +56,7 @@ class Cells:
         return points.evaluation(problem.baseline_samples_per_s)
 
 
-def parts(problem: Problem, box: Box, alive: Mask, reach: Mask) -> Iterator[Cells]:
+def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:
     """The cells of a box that are alive, in pieces of PRICED_POINTS points if they are listed.
 
     alive, reach: an axis for each of the box; of length 1, all values of that axis go together.
@@ -68,7 +68,7 @@ def parts(problem: Problem, box: Box, alive: Mask, reach: Mask) -> Iterator[Cell
     shared = tuple(names.index(name) for name in _COMPUTE_AXES if name in names)
     alive = np.logical_or.reduce(alive, axis=shared, keepdims=True)
     for row in _rows(names, alive):
-        yield from _listed(slab, _narrowed(box, row, shared, reach), _at(alive, row), box)
+        yield from _listed(slab, _narrowed(box, row, shared, possible), _at(alive, row), box)
 
 
 def whole(problem: Problem, box: Box) -> Cells:
@@ -100,9 +100,9 @@ def _at(mask: Mask, row: Row) -> Mask:
     return mask.take([row[1]], axis=row[0])
 
 
-def _narrowed(box: Box, row: Row, shared: Sequence[int], reach: Mask) -> Box:
+def _narrowed(box: Box, row: Row, shared: Sequence[int], possible: Mask) -> Box:
     """The box on one machine, from the first to the last value in reach on each shared axis."""
-    here = _at(reach, row)
+    here = _at(possible, row)
     found = box if row is None else box.part(row[0], row[1], row[1] + 1)
     for axis in shared:
         if here.shape[axis] > 1:
@@ -122,13 +122,13 @@ def _listed(slab: Slab, narrow: Box, alive: Mask, box: Box) -> Iterator[Cells]:
     cells = np.nonzero(alive)
     run = max(1, PRICED_POINTS // int(np.prod(grid, dtype=np.int64)))
     for begin in range(0, len(cells[0]), run):
-        chosen = [position[begin : begin + run] for position in cells]
-        base = np.full(len(chosen[0]), first, dtype=np.int64)
+        listed_cells = [position[begin : begin + run] for position in cells]
+        base = np.full(len(listed_cells[0]), first, dtype=np.int64)
         coordinates = {}
         for axis, (known, part) in enumerate(zip(slab.axes, slices, strict=True)):
             if axis in listed:
-                base = base + chosen[axis] * strides[axis]
-                column = (part.start + chosen[axis]).reshape((-1,) + (1,) * len(grid))
+                base = base + listed_cells[axis] * strides[axis]
+                column = (part.start + listed_cells[axis]).reshape((-1,) + (1,) * len(grid))
                 coordinates[known.name] = Coordinate(known.values, column)
             else:
                 shape = (1, *(-1 if other == axis else 1 for other in range(len(grid))))

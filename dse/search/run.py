@@ -89,12 +89,12 @@ def run(
 
     reason: why this engine was chosen, where that is known; else it is chosen here.
     """
-    chosen = engine
+    engine_used = engine
     if not reason:
-        chosen, reason = choose_engine(problem, engine)
+        engine_used, reason = choose_engine(problem, engine)
     started = time.perf_counter()
     archive = None
-    if chosen == "guided":
+    if engine_used == "guided":
         guided = _guided_search(problem, log, progress, budget, seed, guide or Guide())
         tally, front = _guided(problem, guided)
         resumed, repeated, name = len(guided.before), 0, "local"
@@ -110,7 +110,7 @@ def run(
     elapsed = time.perf_counter() - started
     return Outcome(
         problem,
-        chosen,
+        engine_used,
         reason,
         name,
         tally,
@@ -120,7 +120,7 @@ def run(
         resumed,
         repeated,
         archive,
-        budget if chosen == "guided" else None,
+        budget if engine_used == "guided" else None,
     )
 
 

@@ -63,8 +63,8 @@ def wanted_cells(problem: Problem, box: Box, wanted: Wanted) -> tuple[Counts, It
     counts = counted(ideal, problem, box.shape)
     if not counts.feasible:
         return counts, iter(())
-    alive, reach = _alive(ideal, counts.masks, problem, len(box.shape), wanted)
-    return counts, parts(problem, box, alive, reach)
+    alive, possible = _alive(ideal, counts.masks, problem, len(box.shape), wanted)
+    return counts, parts(problem, box, alive, possible)
 
 
 def screened_box(problem: Problem, box: Box, rival: Front) -> Tally:
@@ -130,14 +130,14 @@ def _alive(
     priced = np.broadcast_shapes(*(cost.shape for cost in costs))
     free = _others(priced, gain.shape)
     least = [cost.min(axis=_others(gain.shape, cost.shape), keepdims=True) for cost in costs]
-    reach = _possible([gain, *least], wanted)
+    possible = _possible([gain, *least], wanted)
     gain = gain.max(axis=free, keepdims=True)
     shape = np.broadcast_shapes(gain.shape, priced)
-    alive = np.array(np.broadcast_to(reach.any(axis=free, keepdims=True), shape))
+    alive = np.array(np.broadcast_to(possible.any(axis=free, keepdims=True), shape))
     # Few are left: now one by one.
     left = [np.broadcast_to(column, shape)[alive] for column in (gain, *costs)]
     alive[alive] = _possible(left, wanted)
-    return alive, reach
+    return alive, possible
 
 
 def _possible(values: Values, wanted: Wanted) -> Mask:

@@ -239,9 +239,9 @@ def _in_one_node(given: dict[str, Axis]) -> bool:
 def _check_overlap(top: Cursor, model: str) -> None:
     """Raise where a value of the axis overlap is not one of the model's."""
     places = [top.at(key) for key in ("space", "baseline") if top.has(key)]
-    asked = [place.at("overlap") for place in places if place.has("overlap")]
-    asked += [at.at("values") for at in _entries(top, "when") if at.value["axis"] == "overlap"]
-    for place in asked:
+    given = [place.at("overlap") for place in places if place.has("overlap")]
+    given += [at.at("values") for at in _entries(top, "when") if at.value["axis"] == "overlap"]
+    for place in given:
         for at in place.each():
             refused = overlap_refused(model, at.value)
             if refused:

@@ -76,8 +76,8 @@ class Box:
         Its indices are contiguous only if all axes before that one have a single value.
         """
         start = self.slices[axis].start
-        chosen = slice(start + begin, start + end)
-        slices = (*self.slices[:axis], chosen, *self.slices[axis + 1 :])
+        span = slice(start + begin, start + end)
+        slices = (*self.slices[:axis], span, *self.slices[axis + 1 :])
         return Box(self.slab, self.first + begin * math.prod(self.shape[axis + 1 :]), slices)
 
     def pieces(self, largest: int) -> Iterator[Box]:

@@ -28,7 +28,7 @@ def test_the_planted_factor_is_found_where_bytes_count() -> None:
         assert row.ratio == pytest.approx(4.0, rel=0.1)
     small = [row for row in found.rows if row.bytes == SIZES[0]]
     assert all(row.faster == "" and row.low < 1 < row.high for row in small)
-    assert not any(row.outside_a or row.outside_b for row in found.rows)
+    assert not any(row.why_outside_a or row.why_outside_b for row in found.rows)
     assert found.warnings == ()
 
 
@@ -69,9 +69,9 @@ def test_points_outside_of_either_range_are_marked() -> None:
     narrow = profile("narrow", layouts=((8, 4), (16, 4)))
     found = compare(FAST, narrow, ranks=(32,), message_bytes=(2**20, 2**40))
     inside, beyond = found.rows
-    assert inside.outside_a == ""
-    assert "32 ranks (measured: 8-16)" in inside.outside_b
-    assert "1 TiB" in beyond.outside_a
+    assert inside.why_outside_a == ""
+    assert "32 ranks (measured: 8-16)" in inside.why_outside_b
+    assert "1 TiB" in beyond.why_outside_a
 
 
 def test_other_devices_and_nodes_are_warned_of() -> None:

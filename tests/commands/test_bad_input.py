@@ -206,8 +206,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 def test_a_wrong_command(command: str, tmp_path: Path) -> None:
     written(tmp_path)
     for name, content in (("empty", None), ("other", '{"schema_version": 99}'),
-                          ("partial", '{"schema_version": 1}'), ("text", "not JSON"),
-                          ("cut", '{"schema_version": 1,\n')):  # fmt: skip
+                          ("partial", '{"schema_version": 2}'), ("text", "not JSON"),
+                          ("cut", '{"schema_version": 2,\n')):  # fmt: skip
         (tmp_path / name).mkdir()
         if content:
             (tmp_path / name / "run.json").write_text(content)

@@ -194,7 +194,7 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
     [
         ("not JSON", "is not the document of a fleet; run dse fleet on its study again"),
         ("{}", "has another format; run the study again"),
-        ('{"format": "dse-fleet-1"}', "has no 'classes'; run the study again"),
+        ('{"format": "dse-fleet-2"}', "has no 'classes'; run the study again"),
     ],
 )
 def test_a_document_that_is_none_is_refused(text: str, message: str, tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ def test_runners_up_are_listed_on_request(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "out" / "run.json").read_text())
     with (tmp_path / "out" / "near.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == len(document["near"]["rows"]) > 0
-    assert document["near"]["points"] >= len(rows)
+    assert len(rows) == len(document["runners_up"]["rows"]) > 0
+    assert document["runners_up"]["points"] >= len(rows)
     for row in rows:
         best = document["front"][int(row["front_row"]) - 1]
         behind = float(row["behind"])

@@ -188,9 +188,9 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
 ) -> None:
     recipe = read_recipe(population_path("pai-ps-worker"))
     found = priced(draw(recipe, 20_000, 0), recipe.base, False)
-    assert all(row.outside is None for row in compare_models(found, recipe.base))
+    assert all(row.extrapolated is None for row in compare_models(found, recipe.base))
     rows = compare_models(found, recipe.base, measured([grpc, NODE]))
-    assert [row.outside for row in rows if row.outside is not None] == [1.0, 1.0]
+    assert [row.extrapolated for row in rows if row.extrapolated is not None] == [1.0, 1.0]
     own = next(row for row in rows if "as measured: ps-grpc by lab-grpc" in row.model)
     assert own.speedup == pytest.approx(1.0, abs=0.02), "processors bind, no link"
     fast = replace(recipe.base, nvlink_bytes_per_s=900e9)
@@ -199,9 +199,9 @@ def test_rows_of_what_was_measured_say_how_many_jobs_are_outside(
     sizes = np.asarray(found[0].group.jobs.weight_bytes) / 2
     low, high = NODE.message_bytes
     beyond = np.mean((placed > 1) & ((placed > 8) | (sizes < low) | (sizes > high)))
-    assert inside.outside == pytest.approx(beyond)
+    assert inside.extrapolated == pytest.approx(beyond)
     faster = compare_models(found, recipe.base, replace(NOTHING, servers=apart))
-    assert [row.outside for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
+    assert [row.extrapolated for row in faster[-2:]] == [1.0, 1.0], "100 Gbps was not measured"
 
 
 def test_a_study_names_its_profiles_and_the_report_says_so(
@@ -220,7 +220,7 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
         own = job.own_model
         assert (own.comm_s != before.own_model.comm_s) is own.measured, job
         assert not before.own_model.measured
-        by_class.setdefault(job.architecture, set()).add((own.measured, own.outside))
+        by_class.setdefault(job.architecture, set()).add((own.measured, own.extrapolated))
     assert by_class == {
         "1w1g": {(False, False)}, "1wng": {(False, False)},
         "ps-worker": {(True, True)}, "allreduce-local": {(True, True)},
@@ -230,7 +230,7 @@ def test_a_study_names_its_profiles_and_the_report_says_so(
         job for job in answer(read_fleet(written(tmp_path, quick, NAMED))).named
         if job.architecture == "allreduce-local"
     )  # fmt: skip
-    assert (job.own_model.measured, job.own_model.outside) == (True, False)
+    assert (job.own_model.measured, job.own_model.extrapolated) == (True, False)
     text = fleet_page.render_markdown(found)
     assert "ps-grpc by lab-grpc (grpcio 1.85.1, 2026-11-21, error of 11 % on measurements" in text
     assert "Priced with measured costs: job3, job4, job5; the others with the catalogue's." in text
@@ -250,11 +250,11 @@ def test_it_is_said_where_no_number_rests_on_the_profiles(tmp_path: Path) -> Non
 
 def test_notes_say_which_costs_the_rows_have(grpc: Profile, tmp_path: Path) -> None:
     bare = answer(read_fleet(written(tmp_path)))
-    row = ModelRow(model="m", communication=0.5, speedup=1.2, gain=0.4, outside=None)
+    row = ModelRow(model="m", communication=0.5, speedup=1.2, gain=0.4, extrapolated=None)
     assert model_notes(bare) == []
     (note,) = model_notes(replace(bare, models=(row,)))
     assert note.endswith("To use measured costs, name profiles under calibration: in the study.")
-    rows = (row, replace(row, outside=0.25), replace(row, outside=0.5))
+    rows = (row, replace(row, extrapolated=0.25), replace(row, extrapolated=0.5))
     known = replace(bare, models=rows, profiles=tuple(measured([grpc, NODE]).described()))
     said = model_notes(known)
     assert said[1].startswith("ps-grpc: measured by lab-grpc, with one machine per process")

@@ -70,7 +70,7 @@ def _study(path: Path, engine: str | None = None) -> Record:
             "chosen": chosen,
             "baseline": found["baseline"],
             "front": {_place(point): _priced(found, point) for point in found["front"]},
-            "cautions": found["cautions"],
+            "caveats": found["caveats"],
             "assumptions": found["assumptions"],
             "transports": found["transports"],
             "other": [found["other_aggregations"]],

@@ -192,7 +192,7 @@ def test_a_point_is_the_formula_by_hand(
     ideal = Study(problem).price([{**point, "overlap": "ideal"}])
     assert ideal["step_s"][0] == pytest.approx(max(data_s, compute_s, weights_s), rel=1e-12)
     values = priced.point(problem, **point)
-    told = describe(problem, values).closed
+    told = describe(problem, values).pai
     assert told is not None
     assert told.architecture == architecture
     assert sum(vars(told.terms).values()) == pytest.approx(plain["step_s"][0], rel=1e-12)

@@ -40,7 +40,7 @@ def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> No
     assert why_unpriced(problem, point) in said
     assert why_unpriced(problem, problem.study.baseline.values) == ""
     assert f"note: {said}" in check.lines(problem)
-    assert check.checked(problem).cautions[0] == said
+    assert check.checked(problem).caveats[0] == said
     described = Explained(**vars(describe(problem, point)), why_unpriced=said)
     assert said in lines(described)[-1]
     unpriced = "\n".join(lines(explained(problem, point)))
@@ -54,7 +54,7 @@ def test_they_are_rejected_as_what_they_are(tmp_path: Path) -> None:
     assert outcome.tally.rejected[constraints.PRICED] == 24
     assert not outcome.tally.rejected.get(constraints.KNOWN)
     found = assembly.build(outcome, "dse run", 0, 1.0, {})
-    assert found.cautions[0] in found.assumptions
+    assert found.caveats[0] in found.assumptions
 
 
 def test_a_baseline_without_a_price_says_why(tmp_path: Path) -> None:

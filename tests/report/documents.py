@@ -180,7 +180,7 @@ def _searched(gain: str, cost: str, also: str | None) -> dict[str, Any]:
     near = [p for p in front if value(p, gain) >= 0.95 * value(fastest, gain)]
     recommended = front[len(front) // 2]
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "created": "2026-11-21T12:00:00Z",
         "study": {
             "name": "resnet50-ethernet-upgrade",

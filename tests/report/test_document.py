@@ -25,8 +25,8 @@ def test_what_an_older_version_did_not_write_is_left_to_defaults(tmp_path: Path)
     run = written()
     found = read_document(put(tmp_path, run))
     assert found == document()
-    assert not {"work", "near", "cautions", "other_aggregations", "inputs_hash"} & set(run)
-    assert (found.work, found.near, found.cautions) == (Work(), None, ())
+    assert not {"work", "runners_up", "caveats", "other_aggregations", "inputs_hash"} & set(run)
+    assert (found.work, found.runners_up, found.caveats) == (Work(), None, ())
     assert (found.front[0].numbers, found.front[0].why_outside) == ({}, ())
     assert found.counts == Counts(
         points=run["counts"]["points"], feasible=run["counts"]["feasible"],
@@ -47,7 +47,7 @@ def test_written_and_read_again_it_is_the_same_in_the_same_order(also: str | Non
     for point, now in zip(old["front"], again["front"], strict=True):
         assert point.items() <= now.items()
     assert ("minimize_also" in again["objectives"]) is (also is not None)
-    assert "near" not in again
+    assert "runners_up" not in again
 
 
 def test_objectives_are_keys_of_their_point() -> None:
@@ -88,7 +88,7 @@ def test_what_is_not_a_finite_number_is_not_written() -> None:
         (lambda run: run["counts"].update(points="many"), "counts.points: input should be a valid"),
         (lambda run: run.update(axes=None), "axes: input should be a valid"),
         (lambda run: run["front"].insert(0, 3), "front.0: input should be a"),
-        (lambda run: run.update(schema_version=2), "has another schema_version; run the study"),
+        (lambda run: run.update(schema_version=3), "has another schema_version; run the study"),
     ],
 )
 def test_a_damaged_document_is_refused_in_one_line(

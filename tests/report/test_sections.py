@@ -62,11 +62,12 @@ def test_a_front_of_which_nothing_was_measured_is_not_called_outside_the_measure
         point.update(extrapolated=True, evidence="catalogue")
     many = run["extrapolated"]["front"] = len(run["front"])
     said = f"None of their communication was measured: {many} are priced from the catalogue."
-    assert sections.outside(read(run)) == said
+    assert sections.outside_measured(read(run)) == said
     run["front"][0]["evidence"] = "far"
-    assert sections.outside(read(run)) == f"{many} of them are priced outside what was measured."
+    said = f"{many} of them are priced outside what was measured."
+    assert sections.outside_measured(read(run)) == said
     run["extrapolated"]["front"] = 0
-    assert sections.outside(read(run)) == ""
+    assert sections.outside_measured(read(run)) == ""
 
 
 def test_small_print_is_explained_only_where_there_is_some() -> None:

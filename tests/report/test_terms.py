@@ -61,9 +61,9 @@ def test_terms_that_do_not_overlap_sum_to_the_step(tmp_path: Path) -> None:
     for point in (found.baseline, *found.front):
         assert sum(terms.seconds(point).values()) == pytest.approx(point.step_s)
         assert terms.added(point) == terms.seconds(point)
-    assert found.baseline.closed is not None
+    assert found.baseline.pai is not None
     base = terms.seconds(found.baseline)
-    assert base["data_s"] == found.baseline.closed.terms.data_s
+    assert base["data_s"] == found.baseline.pai.terms.data_s
     assert base["weights_s"] == pytest.approx(found.baseline.comm_s)
     assert terms.note(found) == ""
     share = base["weights_s"] / found.baseline.step_s
@@ -98,7 +98,7 @@ def test_other_reports_keep_theirs() -> None:
         assert terms.seconds(point) == vars(point.terms)
     newer = documents.written()
     for point in (newer["baseline"], newer["recommended"], *newer["front"]):
-        assert "closed" not in point
-        point["closed"] = None
+        assert "pai" not in point
+        point["pai"] = None
     assert terms.times(documents.read(newer)) == terms.times(found)
     assert "computing hides" in terms.times(found)[0]

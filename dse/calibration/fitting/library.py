@@ -105,11 +105,11 @@ def design(rows: Rows, composition: Composition, edges: Sequence[float]) -> Arra
     matrix = np.stack(columns, axis=1)
     if not np.any(rows.nodes <= 1):
         # Jumps inside and between nodes look alike where no row is on one node: leave the latter.
-        matrix[:, _kinds(len(edges)) == "jump-in"] = 0.0
+        matrix[:, _coefficient_names(len(edges)) == "jump-in"] = 0.0
     return matrix
 
 
-def _kinds(edges: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def _coefficient_names(edges: int) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     names = ["call", *["jump"] * edges]
     for tier in ("in", "out"):
         names += [f"hop-{tier}", *[f"jump-{tier}"] * edges, *[f"bytes-{tier}"] * (edges + 1)]
@@ -122,21 +122,21 @@ def solve(matrix: Array, seconds: Array, edges: int) -> Array:
     Iteratively reweighted NNLS (Lawson & Hanson 1974, ch. 23). matrix: (rows, columns) of
     :func:`design`. seconds: (rows,). edges: their number. Coefficients without data are 0.
     """
-    relative, kinds = matrix / seconds[:, None], _kinds(edges)
+    relative, names = matrix / seconds[:, None], _coefficient_names(edges)
     scale = np.max(relative, axis=0)
     scale[scale == 0] = np.inf
     relative = relative / scale
     beliefs, targets = [], []
-    unit = np.eye(kinds.size)
+    unit = np.eye(names.size)
     for kind, (value, spread) in (("call", ASSUMED_CALL_S), ("hop-in", ASSUMED_HOP_S)):
-        at = int(np.flatnonzero(kinds == kind)[0])
+        at = int(np.flatnonzero(names == kind)[0])
         if np.isfinite(scale[at]):
             beliefs.append(unit[at] * NOISE / (spread * value * scale[at]))
             targets.append(NOISE / spread)
-    for jump in np.flatnonzero(np.char.startswith(kinds, "jump") & np.isfinite(scale)):
+    for jump in np.flatnonzero(np.char.startswith(names, "jump") & np.isfinite(scale)):
         beliefs.append(unit[jump] * NOISE * JUMP_WEIGHT)
         targets.append(0.0)
-    weights, best = np.ones(seconds.size), np.zeros(kinds.size)
+    weights, best = np.ones(seconds.size), np.zeros(names.size)
     for _ in range(ROUNDS):
         stacked = np.vstack([relative * weights[:, None], *beliefs])
         previous, best = best, nnls(stacked, np.append(weights, targets), maxiter=20_000)[0]
@@ -202,14 +202,14 @@ def mended_s(rows: Rows, composed_s: Array) -> Array:
     """
     size, log_s = np.log(rows.message_bytes), np.log(rows.seconds)
     composed = np.log(np.maximum(composed_s, 1e-12))
-    beside = log_s.copy()
+    between = log_s.copy()
     share = (size[1:-1] - size[:-2]) / (size[2:] - size[:-2])
-    beside[1:-1] = (1 - share) * log_s[:-2] + share * log_s[2:]
-    off = np.stack([log_s - beside, log_s - composed])
+    between[1:-1] = (1 - share) * log_s[:-2] + share * log_s[2:]
+    off = np.stack([log_s - between, log_s - composed])
     peak = np.zeros(log_s.size, dtype=bool)
     peak[1:-1] = (log_s[1:-1] - log_s[:-2]) * (log_s[1:-1] - log_s[2:]) > 0
     spike = peak & (np.abs(off).min(axis=0) > np.log(SPIKE)) & (off[0] * off[1] > 0)
-    mended = np.where(spike, (beside + composed) / 2, log_s)
+    mended = np.where(spike, (between + composed) / 2, log_s)
     mended[0] = min(mended[0], mended[1])
     return np.asarray(np.where(rows.noise == 0, np.exp(mended), rows.seconds))
 

@@ -115,15 +115,17 @@ def choose_edges(rows: Rows, given: Known) -> tuple[float, ...]:
         missed = np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))
         return float(np.mean(np.minimum(missed, 1.0)))
 
-    chosen: tuple[float, ...] = ()
-    best = error(chosen)
-    while len(chosen) < MAX_EDGES:
-        options = [tuple(sorted((*chosen, edge))) for edge in CANDIDATES if edge not in chosen]
+    known_edges: tuple[float, ...] = ()
+    best = error(known_edges)
+    while len(known_edges) < MAX_EDGES:
+        options = [
+            tuple(sorted((*known_edges, edge))) for edge in CANDIDATES if edge not in known_edges
+        ]
         found, edges = min((error(option), option) for option in options)
         if found > (1 - MIN_GAIN) * best:
             break
-        best, chosen = found, edges
-    return chosen
+        best, known_edges = found, edges
+    return known_edges
 
 
 def _size_folds(rows: Rows) -> Array:

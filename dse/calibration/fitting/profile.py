@@ -137,14 +137,14 @@ def _profile(
     told = any(e.machine is not None for e in experiments)
     cores = about["cores"] if told else max(s.ranks_per_node for s in samples)
     gamma = about["gamma_s_per_byte"]
-    chosen = [s for s in samples if s.algorithm == AUTO]
+    automatic_samples = [s for s in samples if s.algorithm == AUTO]
     forced = [s for s in samples if s.algorithm in ALGORITHMS]
     named = [s for s in forced if s.nodes == 1]
     between = [s for s in forced if s.nodes > 1]
     fits, points = _named_fits(rows_of(named, cores), gamma) if named else ({}, [])
     automatic = None
-    if chosen:
-        automatic, fitted = fit_automatic(chosen, rows_of(chosen, cores))
+    if automatic_samples:
+        automatic, fitted = fit_automatic(automatic_samples, rows_of(automatic_samples, cores))
         points += _points(AUTO, fitted.rows, _held_out(fitted))
     network = {}
     shared = about["cores"] if any(e.shared_cores for e in experiments) else None
@@ -154,7 +154,7 @@ def _profile(
         given = Known(gamma, alone.step() if alone else None, shared)
         network[algorithm], typical, held_out = fit_network(mine, given)
         points += _points(algorithm, typical, held_out)
-    used = [*chosen, *named, *between]
+    used = [*automatic_samples, *named, *between]
     if not used:
         found = ", ".join(sorted({s.algorithm for s in samples}))
         known = ", ".join((AUTO, *ALGORITHMS))

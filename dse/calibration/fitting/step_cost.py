@@ -111,20 +111,20 @@ def choose_edges(rows: Rows, gamma_s_per_byte: float) -> tuple[float, ...]:
     An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
     side of it. The error that decides is also the one that is reported.
     """
-    chosen: tuple[float, ...] = ()
-    best = _cross_validated(rows, chosen, gamma_s_per_byte)
-    while len(chosen) < MAX_EDGES:
+    known_edges: tuple[float, ...] = ()
+    best = _cross_validated(rows, known_edges, gamma_s_per_byte)
+    while len(known_edges) < MAX_EDGES:
         trials = [
             (_cross_validated(rows, edges, gamma_s_per_byte), edges)
             for edge in CANDIDATE_EDGES_BYTES
-            if edge not in chosen
-            for edges in [tuple(sorted((*chosen, edge)))]
+            if edge not in known_edges
+            for edges in [tuple(sorted((*known_edges, edge)))]
         ]
         error, edges = min(trials)
         if not error < (1.0 - MIN_GAIN) * best:
             break
-        best, chosen = error, edges
-    return chosen
+        best, known_edges = error, edges
+    return known_edges
 
 
 def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> float:
@@ -190,13 +190,13 @@ def bootstrap(rows: Rows, edges: Sequence[float], gamma: float) -> Array:
 
 def _resampled_runs(rows: Rows, random: np.random.Generator) -> Rows:
     """The rows of as many runs as there are per rank count, drawn with replacement."""
-    chosen = []
+    rows_drawn = []
     for ranks in np.unique(rows.ranks):
         mine = rows.ranks == ranks
         runs = np.unique(rows.run[mine])
         drawn = random.choice(runs, runs.size)
-        chosen += [np.flatnonzero(mine & (rows.run == run)) for run in drawn]
-    return rows.take(np.concatenate(chosen))
+        rows_drawn += [np.flatnonzero(mine & (rows.run == run)) for run in drawn]
+    return rows.take(np.concatenate(rows_drawn))
 
 
 def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:

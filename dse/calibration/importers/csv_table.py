@@ -39,11 +39,11 @@ def parse(text: str, file: str, select: Mapping[str, Sequence[str]]) -> Log:
     contradict their ranks.
     """
     header, records = _records(text, file)
-    chosen = _selected(header, records, file, select)
+    selected = _selected(header, records, file, select)
     groups: dict[Group, list[Row]] = {}
     sources: dict[str, None] = {}
     dropped = 0
-    for line, record in chosen:
+    for line, record in selected:
         row = _row(line, record)
         if row is None:
             dropped += 1
@@ -86,7 +86,7 @@ def _selected(
 ) -> list[tuple[int, dict[str, str]]]:
     broken = [(number, record) for number, record in records if not record]
     whole = [(number, record) for number, record in records if record]
-    chosen = whole
+    selected = whole
     for column, wanted in select.items():
         if column not in header:
             problem = f"--select: there is no column '{column}'"
@@ -96,14 +96,14 @@ def _selected(
             if value not in everywhere:
                 problem = f"--select: no row has {column}={value}"
                 raise StudyError(file, 0, 0, problem, f"choose from {_list(everywhere)}")
-        kept = [(n, record) for n, record in chosen if record[column] in wanted]
+        kept = [(n, record) for n, record in selected if record[column] in wanted]
         if not kept:
-            left = sorted({record[column] for _, record in chosen}, key=_natural)
+            left = sorted({record[column] for _, record in selected}, key=_natural)
             before = f"{column}={' or '.join(wanted)} together with the columns selected before it"
             problem = f"--select: no row has {before}"
             raise StudyError(file, 0, 0, problem, f"choose {column} from {_list(left)}")
-        chosen = kept
-    return chosen + broken
+        selected = kept
+    return selected + broken
 
 
 def _row(line: int, record: Mapping[str, str]) -> Row | None:

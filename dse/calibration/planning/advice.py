@@ -88,7 +88,7 @@ class Advice:
     good_then: int
     stopped: Stopped
     beyond: int
-    reach: Capacity
+    capacity: Capacity
     unreachable: tuple[str, ...]
     unpriced: int = 0
     why_unpriced: str = ""
@@ -152,16 +152,16 @@ def suggest(
     :func:`capacity_of` says. Points that the profile cannot price are left out and counted.
     Raises MeasurementError if no point is demanded, or none that can be priced.
     """
-    asked = as_measured(profile, demand)
-    if not asked.size:
+    measurable = as_measured(profile, demand)
+    if not measurable.size:
         raise MeasurementError(
             "there is nothing to measure: the study has no allreduce between several ranks over "
             "this profile's transport"
         )
-    priced, why = priced_by(profile, asked)
-    demand = asked.take(priced)
+    priced, why = priced_by(profile, measurable)
+    demand = measurable.take(priced)
     if not demand.size:
-        raise MeasurementError(f"none of the study's {asked.size} points can be priced: {why}")
+        raise MeasurementError(f"none of the study's {measurable.size} points can be priced: {why}")
     capacity = capacity_of(profile, max_ranks, max_nodes, max_ranks_per_node)
     candidates = candidates_of(profile, demand, capacity)
     candidates = candidates.take(priced_by(profile, candidates)[0])
@@ -188,11 +188,11 @@ def suggest(
         good_then=int(np.count_nonzero(good)),
         stopped=Stopped.ENOUGH if np.all(good) else stopped,
         beyond=int(np.count_nonzero(capacity.misses(demand))),
-        reach=capacity,
+        capacity=capacity,
         unreachable=tuple(
             sorted(set(demand.algorithm.tolist()) - set(profile.measured_algorithms))
         ),
-        unpriced=asked.size - demand.size,
+        unpriced=measurable.size - demand.size,
         why_unpriced=why,
     )
 
@@ -206,10 +206,10 @@ def as_measured(profile: Profile, demand: Points) -> Points:
     kept = replace(kept, ranks_per_node=local)
     if not (profile.fits or profile.network):
         return replace(kept, algorithm=np.full(kept.size, AUTO))
-    chosen = (kept.algorithm == AUTO) & (profile.auto is not None)
+    by_library = (kept.algorithm == AUTO) & (profile.auto is not None)
     between = np.isin(kept.algorithm, list(profile.network)) & (kept.ranks > local)
     on_node = (kept.algorithm != AUTO) & bool(profile.fits)
-    return kept.take(chosen | between | on_node)
+    return kept.take(by_library | between | on_node)
 
 
 def half_width(covariances: Array) -> Array:
@@ -343,7 +343,7 @@ def notes(advice: Advice) -> list[str]:
             "Measure such a layout first"
         )
     if advice.beyond:
-        most = advice.reach
+        most = advice.capacity
         nodes = f"{most.nodes:,} node{'s' * (most.nodes > 1)}"
         local = f"{most.ranks_per_node:,} rank{'s' * (most.ranks_per_node > 1)} per node"
         found.append(

@@ -25,9 +25,9 @@ GRACE_S = 60.0  # to import torch and to build the networks, before the worker i
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'compute': matrix products and training steps on one device."""
-    return measure_speed(asked.budget_s, asked.name, asked.where.device or "cpu")
+    return measure_speed(request.budget_s, request.name, request.where.device or "cpu")
 
 
 def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:

@@ -42,17 +42,19 @@ class Host:
 HERE = Host()
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'grpc': parameter servers on this machine, or with a host for every process."""
-    where, places = asked.where, [HERE]
+    where, places = request.where, [HERE]
     if where.hosts is not None:
         places = [Host(lead_to(host.name), host.name) for host in where.hosts.hosts]
 
     def over_grpc(plan: PsPlan) -> list[Measurement]:
         link, speed = where.link or LOOPBACK, where.link_bytes_per_s
-        return measure_ps(plan, asked.budget_s, places[::-1], places, link, speed, asked.progress)
+        return measure_ps(
+            plan, request.budget_s, places[::-1], places, link, speed, request.progress
+        )
 
-    return measure_servers(asked, over_grpc)
+    return measure_servers(request, over_grpc)
 
 
 def measure_ps(

@@ -129,8 +129,8 @@ def lead_to(name: str) -> tuple[str, ...]:
 
 
 def _agent(variables: Mapping[str, str]) -> list[str]:
-    asked = next((variables[name] for name in AGENTS if variables.get(name)), None)
-    return asked.split() if asked else list(SSH)
+    agent = next((variables[name] for name in AGENTS if variables.get(name)), None)
+    return agent.split() if agent else list(SSH)
 
 
 def _here() -> set[str]:

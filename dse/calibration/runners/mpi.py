@@ -25,15 +25,15 @@ from dse.calibration.runners.request import Request
 LOCAL_SHARE = 0.25  # of the first start
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'mpi': allreduce on this machine or on hosts; by default at all their ranks."""
-    where, hosts = asked.where, asked.where.hosts
+    where, hosts = request.where, request.where.hosts
     usual = counts_up_to(hosts.ranks, hosts.ranks_per_node) if hosts else DEFAULT_RANKS
     return measure(
-        allreduce_plan(asked.ranks, asked.sizes_bytes, usual),
-        asked.budget_s,
-        asked.name,
-        asked.progress,
+        allreduce_plan(request.ranks, request.sizes_bytes, usual),
+        request.budget_s,
+        request.name,
+        request.progress,
         where.mpi,
         where.link,
         where.link_bytes_per_s,

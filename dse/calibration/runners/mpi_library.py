@@ -114,16 +114,18 @@ def library_of(text: str) -> tuple[str, str]:
 
 
 def _programs() -> list[str]:
-    beside = [Path(sys.executable).parent / name for name in PROGRAMS]
-    found = [str(path) for path in beside if path.exists()]
+    wheels = [Path(sys.executable).parent / name for name in PROGRAMS]
+    found = [str(path) for path in wheels if path.exists()]
     return found + [path for name in PROGRAMS if (path := shutil.which(name))]
 
 
 def _library_of(path: str) -> str:
     """The library whose program this is; MeasurementError where it is none of LIBRARIES."""
     try:
-        asked = [path, "--version"]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=ANSWER_S, check=False)
+        command = [path, "--version"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=ANSWER_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as cause:
         raise MeasurementError(f"{path} does not run: {cause}") from None
     said = done.stdout + done.stderr

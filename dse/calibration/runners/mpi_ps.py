@@ -21,15 +21,17 @@ WORKER = Path(__file__).with_name("mpi_ps_worker.py")
 SHARED_MEMORY = "shared-memory"
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'mpi-ps': parameter servers on this machine, or with a host for every process."""
-    where = asked.where
+    where = request.where
 
     def over_mpi(plan: PsPlan) -> list[Measurement]:
         link, speed = where.link or SHARED_MEMORY, where.link_bytes_per_s
-        return measure_ps(plan, asked.budget_s, link, speed, where.mpi, where.hosts, asked.progress)
+        return measure_ps(
+            plan, request.budget_s, link, speed, where.mpi, where.hosts, request.progress
+        )
 
-    return measure_servers(asked, over_mpi)
+    return measure_servers(request, over_mpi)
 
 
 def measure_ps(

@@ -49,19 +49,19 @@ def server_plan(
 
 
 def measure_servers(
-    asked: Request, measure_ps: Callable[[PsPlan], list[Measurement]]
+    request: Request, measure_ps: Callable[[PsPlan], list[Measurement]]
 ) -> Experiment:
     """Parameter servers as ``measure_ps`` measures a plan over its transport, here or on hosts;
     then, beyond the budget, how fast one thread sums and copies.
 
     Raises StudyError for a plan that cannot be right, and MeasurementError.
     """
-    where = asked.where
-    plan = server_plan(asked.ranks, where.servers, asked.sizes_bytes, where.hosts)
+    where = request.where
+    plan = server_plan(request.ranks, where.servers, request.sizes_bytes, where.hosts)
     began, busy = time.monotonic(), busy_core_seconds()
     if where.hosts is not None:
         check_reachable(where.hosts)
     samples = measure_ps(plan)
     local = compute_speed.measure_local(LOCAL_S)
     before = busy if where.hosts is None else None
-    return experiment(asked.name, this_machine(), asked.budget_s, began, before, local, samples)
+    return experiment(request.name, this_machine(), request.budget_s, began, before, local, samples)

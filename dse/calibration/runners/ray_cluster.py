@@ -38,14 +38,14 @@ LAST_WORDS_S = 5.0  # after one rank failed, for the others to say more
 TASK = dict[str, Any]
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'ray': allreduce by gloo or NCCL over a Ray cluster, or Ray on this machine."""
-    where = asked.where
+    where = request.where
     return measure_ray(
-        allreduce_plan(asked.ranks, asked.sizes_bytes),
-        asked.budget_s,
-        asked.name,
-        asked.progress,
+        allreduce_plan(request.ranks, request.sizes_bytes),
+        request.budget_s,
+        request.name,
+        request.progress,
         where.address,
         link=where.link,
         link_bytes_per_s=where.link_bytes_per_s,

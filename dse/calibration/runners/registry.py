@@ -58,21 +58,21 @@ class Runner:
     launchers: tuple[str, ...] = ()
     rank_function: str = ""
 
-    def measure(self, asked: Request) -> Experiment:
+    def measure(self, request: Request) -> Experiment:
         """Measure on this machine, or wherever the request says.
 
         Raises StudyError for a request that cannot be right, MeasurementError where measuring
         fails; no process survives either.
         """
-        found: Experiment = _imported(self.function)(asked)
+        found: Experiment = _imported(self.function)(request)
         return found
 
-    def measure_as_rank(self, asked: Request, me: Started) -> Experiment | None:
+    def measure_as_rank(self, request: Request, me: Started) -> Experiment | None:
         """Measure as one of the ranks that a launcher started; every rank must call it alike.
 
         The Experiment on rank 0, None on the others. Raises like :meth:`measure`.
         """
-        found: Experiment | None = _imported(self.rank_function)(asked, me)
+        found: Experiment | None = _imported(self.rank_function)(request, me)
         return found
 
     def check_options(self, given: Iterable[str], launcher: str | None = None) -> None:

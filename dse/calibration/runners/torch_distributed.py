@@ -62,27 +62,27 @@ class Launched:
     port: int
 
 
-def run(asked: Request) -> Experiment:
+def run(request: Request) -> Experiment:
     """The runner 'torch': allreduce by gloo or NCCL on this machine."""
     return measure_torch(
-        allreduce_plan(asked.ranks, asked.sizes_bytes),
-        asked.budget_s,
-        asked.name,
-        asked.progress,
-        link=asked.where.link,
-        link_bytes_per_s=asked.where.link_bytes_per_s,
+        allreduce_plan(request.ranks, request.sizes_bytes),
+        request.budget_s,
+        request.name,
+        request.progress,
+        link=request.where.link,
+        link_bytes_per_s=request.where.link_bytes_per_s,
     )
 
 
-def run_as_rank(asked: Request, me: Started) -> Experiment | None:
+def run_as_rank(request: Request, me: Started) -> Experiment | None:
     """The runner 'torch' among ranks that a launcher started; by default at all counts up to them.
 
     Where rank 0 listens must be in the environment: see :func:`ranks_from_environment`.
     """
-    plan = allreduce_plan(asked.ranks, asked.sizes_bytes, counts_up_to(me.ranks))
-    where = asked.where
+    plan = allreduce_plan(request.ranks, request.sizes_bytes, counts_up_to(me.ranks))
+    where = request.where
     return measure_as_rank(
-        plan, asked.budget_s, asked.name, asked.progress, where.link, where.link_bytes_per_s
+        plan, request.budget_s, request.name, request.progress, where.link, where.link_bytes_per_s
     )
 
 

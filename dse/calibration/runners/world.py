@@ -21,12 +21,18 @@ from dse.errors import MeasurementError
 WAIT_S = 0.005  # between two looks of a rank that waits for others, so that it takes no core
 
 
-def run_as_rank(asked: Request, me: Started) -> Experiment | None:
+def run_as_rank(request: Request, me: Started) -> Experiment | None:
     """The runner 'mpi' among ranks that a launcher started; by default at all counts up to them."""
-    plan = allreduce_plan(asked.ranks, asked.sizes_bytes, counts_up_to(me.ranks))
-    where = asked.where
+    plan = allreduce_plan(request.ranks, request.sizes_bytes, counts_up_to(me.ranks))
+    where = request.where
     return measure_world(
-        plan, asked.budget_s, asked.name, asked.progress, me, where.link, where.link_bytes_per_s
+        plan,
+        request.budget_s,
+        request.name,
+        request.progress,
+        me,
+        where.link,
+        where.link_bytes_per_s,
     )
 
 

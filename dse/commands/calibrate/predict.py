@@ -55,14 +55,14 @@ def predict(
         if local is not None:
             problem, remedy = "does not apply to parameter servers", "leave it out"
             raise ArgumentError("--ranks-per-node", problem, remedy)
-        served = server_records(found, name, counts, counted or (1,), sizes, speed)
+        records = server_records(found, name, counts, counted or (1,), sizes, speed)
         if json:
-            print_json(served)
+            print_json(records)
         else:
-            console().print(server_table(found, served))
+            console().print(server_table(found, records))
         return
-    chosen = arguments.algorithms(found, algorithm)
-    records = prediction_records(found, chosen, counts, local, sizes, speed)
+    names = arguments.algorithms(found, algorithm)
+    records = prediction_records(found, names, counts, local, sizes, speed)
     if json:
         print_json(records)
         return

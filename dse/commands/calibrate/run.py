@@ -75,18 +75,20 @@ def run(
     me = started(os.environ)
     launcher = me.by if me else None
     try:
-        chosen = registry.find_runner(runner, launcher)
+        found = registry.find_runner(runner, launcher)
         where = whereabouts(
-            chosen, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
+            found, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
             interface=interface, link=link, link_bandwidth=link_bandwidth, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
             device=device,
         )  # fmt: skip
-        asked = Request(budget, name, _counts(ranks), None, _run_progress, where)
-        check(chosen, asked, out)
+        request = Request(budget, name, _counts(ranks), None, _run_progress, where)
+        check(found, request, out)
         if me is None or me.rank == 0:
-            _say_begun(chosen, asked, out, me)
-        written = calibrate_as_rank(chosen, asked, out, me) if me else calibrate(chosen, asked, out)
+            _say_begun(found, request, out, me)
+        written = (
+            calibrate_as_rank(found, request, out, me) if me else calibrate(found, request, out)
+        )
     except (DseError, KeyboardInterrupt) as error:
         if me and me.rank:  # rank 0 says it, once
             raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
@@ -95,11 +97,11 @@ def run(
         _say_calibrated(*written)
 
 
-def _say_begun(runner: Runner, asked: Request, out: Path, me: Started | None) -> None:
+def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) -> None:
     """What is replaced, what is measured, and where."""
-    if (out / f"{asked.name}.yaml").exists():
-        print(f"{out / asked.name}.yaml will be replaced; to keep it, choose another --name")
-    where = asked.where
+    if (out / f"{request.name}.yaml").exists():
+        print(f"{out / request.name}.yaml will be replaced; to keep it, choose another --name")
+    where = request.where
     at = "this machine"
     if me is not None:
         at = f"the {me.ranks} ranks that {me.by} started"
@@ -107,7 +109,7 @@ def _say_begun(runner: Runner, asked: Request, out: Path, me: Started | None) ->
         at = f"{len(where.hosts.hosts)} hosts"
     elif where.address is not None:
         at = f"the cluster at {where.address}"
-    print(f"measuring {runner.what} on {at} for {asked.budget_s:g} s", flush=True)
+    print(f"measuring {runner.what} on {at} for {request.budget_s:g} s", flush=True)
 
 
 def _counts(ranks: str | None) -> tuple[int, ...] | None:

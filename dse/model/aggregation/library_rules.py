@@ -266,10 +266,10 @@ class LibraryRules(Bucketed):
         """Of each size by the algorithm chosen for it; others are not priced."""
         sizes = message_bytes.reshape((-1,) + (1,) * layout.rank)
         rules = self.rules(layout, gradients.element_bytes)
-        chosen = rules(layout.gpus, layout.gpus_per_node, sizes)
-        chosen = np.expand_dims(chosen, tuple(range(1, 1 + self.leading_axes)))
+        choices = rules(layout.gpus, layout.gpus_per_node, sizes)
+        choices = np.expand_dims(choices, tuple(range(1, 1 + self.leading_axes)))
         return by_choice(
-            self.rules.algorithms, chosen,
+            self.rules.algorithms, choices,
             lambda name: self.by_name[name].message_s(message_bytes, gradients, layout),
         )  # fmt: skip
 
@@ -279,9 +279,9 @@ class LibraryRules(Bucketed):
 
     def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
         """See :class:`.base.Aggregation`."""
-        sizes, chosen = self.choice_by_size(gradients, layout)
+        sizes, choices = self.choice_by_size(gradients, layout)
         messages = gradients.message_bytes
-        taken = np.ravel(chosen) if np.all(layout.gpus > 1) else np.zeros(0, dtype=np.int64)
+        taken = np.ravel(choices) if np.all(layout.gpus > 1) else np.zeros(0, dtype=np.int64)
         found = []
         for at in dict.fromkeys(taken.tolist()):
             mine = sizes[taken == at]

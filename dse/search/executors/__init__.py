@@ -13,17 +13,17 @@ class Executors:
     """What studies ask for, opened when first asked for: one is open, for all that ask alike."""
 
     def __init__(self) -> None:
-        self._asked: tuple[bool, str | None] | None = None
+        self._wanted: tuple[bool, str | None] | None = None
         self._open: Executor | None = None
 
     def get(self, kind: str, address: str | None) -> Executor:
         """``local``, ``ray``, or ``auto``: Ray only where a cluster is named."""
         ray = kind == "ray" or (kind == "auto" and address not in (None, "auto"))
-        asked = (ray, address if ray else None)
-        if self._open is None or self._asked != asked:
+        wanted = (ray, address if ray else None)
+        if self._open is None or self._wanted != wanted:
             self.close()
             self._open = RayExecutor(address) if ray else LocalExecutor()
-            self._asked = asked
+            self._wanted = wanted
         return self._open
 
     def close(self) -> None:

@@ -135,12 +135,12 @@ class Coded:
         """In some rows one size grows as another shrinks, as limits on their product allow."""
         if len(self._sizes) < 2:
             return
-        chosen = rng.random((len(codes), len(self._sizes))).argsort(axis=1)[:, :2]
-        chosen[rng.random(len(codes)) >= TRADES] = -1
+        pairs = rng.random((len(codes), len(self._sizes))).argsort(axis=1)[:, :2]
+        pairs[rng.random(len(codes)) >= TRADES] = -1
         factors = np.exp(rng.normal(size=len(codes)))
         for place, (column, sizes) in enumerate(self._sizes.items()):
             for side, power in enumerate((1.0, -1.0)):
-                rows = np.flatnonzero(chosen[:, side] == place)
+                rows = np.flatnonzero(pairs[:, side] == place)
                 here = codes[rows, column]
                 shift = power * np.log(factors[rows])
                 if sizes is None:
@@ -153,16 +153,16 @@ class Coded:
 
     def _stepped(self, column: int, here: Array, rng: Rng) -> Array:
         axis, count, many = self.space.axes[column], self.counts[column], len(here)
-        reach = rng.choice(STEPS, many)
+        width = rng.choice(STEPS, many)
         if axis.continuous:
-            near = np.clip(here + rng.normal(size=many) * np.maximum(reach, FINEST), 0.0, 1.0)
-            return np.where(rng.random(many) < ANY_VALUE, rng.random(many), near)
+            moved = np.clip(here + rng.normal(size=many) * np.maximum(width, FINEST), 0.0, 1.0)
+            return np.where(rng.random(many) < ANY_VALUE, rng.random(many), moved)
         other = (here + rng.integers(1, count, many)) % count
         if not axis.ordered:
             return np.asarray(other)
-        step = rng.integers(1, 2 + np.maximum(1, (reach * count).astype(int)))
-        near = np.clip(here + step * rng.choice([-1, 1], many), 0, count - 1)
-        return np.where(rng.random(many) < ANY_VALUE, other, near)
+        step = rng.integers(1, 2 + np.maximum(1, (width * count).astype(int)))
+        moved = np.clip(here + step * rng.choice([-1, 1], many), 0, count - 1)
+        return np.where(rng.random(many) < ANY_VALUE, other, moved)
 
     def children(self, ones: Codes, others: Codes, rng: Rng) -> Codes:
         """Points with every value from one of two."""
@@ -222,15 +222,15 @@ class Coded:
     def _alternatives(self, column: int, row: Array) -> Array:
         here, count = row[column], self.counts[column]
         if not count:
-            near = here + np.array(NUDGES)
-            return np.append(near[(near >= 0) & (near <= 1)], [0.0, 1.0])
+            found = here + np.array(NUDGES)
+            return np.append(found[(found >= 0) & (found <= 1)], [0.0, 1.0])
         levels = self.buildable.levels(column, row, count)
         if len(levels) <= ALL_VALUES or not self.space.axes[column].ordered:
             return np.asarray(levels[levels != here], dtype=np.float64)
         at, last = int(np.searchsorted(levels, here)), len(levels) - 1
         steps = 1 << np.arange(len(levels).bit_length())
-        near = levels[np.unique(np.clip([at, *(at + steps), *(at - steps), 0, last], 0, last))]
-        return np.asarray(near[near != here], dtype=np.float64)
+        found = levels[np.unique(np.clip([at, *(at + steps), *(at - steps), 0, last], 0, last))]
+        return np.asarray(found[found != here], dtype=np.float64)
 
 
 def _has_size(axis: Axis) -> bool:

@@ -95,8 +95,8 @@ class Guided:
         """The baseline, points of an earlier run, corners, and points spread over the space."""
         space = self.archive.space
         baseline = dict(self.problem.study.baseline.values)
-        chosen = space.on_axes({name: baseline.get(name) for name in space.names})
-        known = [next(space.completions(chosen))] if _inside(space, chosen) else []
+        values = space.on_axes({name: baseline.get(name) for name in space.names})
+        known = [next(space.completions(values))] if _inside(space, values) else []
         self.archive.price([*known, *self.guide.begin_with][: self.budget])
         count = int(FIRST * self.budget) - len(self.archive)
         if count <= 0:
@@ -115,12 +115,12 @@ class Guided:
         return self.archive.front()
 
 
-def _inside(space: Points, chosen: dict[str, Value | None]) -> bool:
+def _inside(space: Points, values: dict[str, Value | None]) -> bool:
     """Whether the values are values of the axes; a baseline may have others."""
     return all(
-        _between(axis, chosen[axis.name])
+        _between(axis, values[axis.name])
         if axis.continuous
-        else chosen[axis.name] in space.levels[axis.name]
+        else values[axis.name] in space.levels[axis.name]
         for axis in space.axes
     )
 

@@ -72,7 +72,7 @@ def export(
     _check_place(storage)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     front = list(_front_rows(document))
-    chosen = front if rows is None else list(rows)
+    exported = front if rows is None else list(rows)
     described = {_key(row): point for row, point in zip(front, document["front"], strict=True)}
     try:
         with _opened(optuna, storage) as place:
@@ -81,9 +81,9 @@ def export(
             for key in ("command", "engine", "engine_reason", "seed", "created"):
                 study.set_user_attr(key, document[key])
             spans = _spans(document)
-            spaces = _distributions(optuna, chosen, spans)
+            spaces = _distributions(optuna, exported, spans)
             study.add_trials(
-                [_trial(optuna, row, spaces, spans, described.get(_key(row))) for row in chosen]
+                [_trial(optuna, row, spaces, spans, described.get(_key(row))) for row in exported]
             )
             name = str(study.study_name)
     except (
@@ -94,7 +94,7 @@ def export(
             f"{without_password(storage)}: cannot be used as an Optuna storage: {_said(cause)}; "
             + (_FILES if _FILE.match(storage) else FORMS)
         ) from cause
-    return name, len(chosen)
+    return name, len(exported)
 
 
 def _check_place(storage: str) -> None:

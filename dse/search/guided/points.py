@@ -41,9 +41,9 @@ class Points:
         """The point, axis -> value."""
         return dict(zip(self.names, point, strict=True))
 
-    def on_axes(self, chosen: Mapping[str, Value | None]) -> dict[str, Value | None]:
+    def on_axes(self, given: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The values with links of continuous axes as these have them, but for the bandwidth."""
-        found = dict(chosen)
+        found = dict(given)
         for axis in self.axes:
             value = found[axis.name]
             if axis.continuous and value is not None and not isinstance(value, str):
@@ -51,25 +51,25 @@ class Points:
         return found
 
     def applicable(
-        self, name: str, chosen: Mapping[str, Value | None]
+        self, name: str, given: Mapping[str, Value | None]
     ) -> tuple[int, Sequence[Value]]:
         """(number of the condition, values) of a conditional axis; (-1, ()) where it is blank."""
         for number, condition in enumerate(self.study.conditions):
             if condition.axis == name and all(
-                chosen[other] in allowed for other, allowed in condition.requires
+                given[other] in allowed for other, allowed in condition.requires
             ):
                 return number, condition.values
         return -1, ()
 
-    def completions(self, chosen: Mapping[str, Value | None]) -> Iterator[Point]:
+    def completions(self, given: Mapping[str, Value | None]) -> Iterator[Point]:
         """The points with these values: one for every choice of the conditional axes that do not
         have a fitting one.
         """
-        options = [{axis.name: chosen[axis.name] for axis in self.axes}]
+        options = [{axis.name: given[axis.name] for axis in self.axes}]
         for name in self.conditional:
-            values: Sequence[Value | None] = self.applicable(name, chosen)[1] or (None,)
-            if chosen.get(name) in values:
-                values = (chosen.get(name),)
+            values: Sequence[Value | None] = self.applicable(name, given)[1] or (None,)
+            if given.get(name) in values:
+                values = (given.get(name),)
             options = [{**option, name: value} for option in options for value in values]
         for option in options:
             yield tuple(option[name] for name in self.names)

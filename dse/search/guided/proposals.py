@@ -40,19 +40,19 @@ def _one_study(archive: Archive, coded: Coded, sampler: str, seed: int, goal: in
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    chosen = make_sampler(sampler, seed)
+    later = make_sampler(sampler, seed)
     # A genetic sampler takes trials as parents that it asked for; others need not be asked.
-    first = chosen if sampler in GENETIC else make_sampler("random", seed)
+    first = later if sampler in GENETIC else make_sampler("random", seed)
     objectives = len(archive.problem.study.objectives)
     study = optuna.create_study(directions=directions(objectives), sampler=first)
     known = _enqueue_best(study, archive, np.random.default_rng(seed))
     _generation(study, archive, coded, known, goal)
-    study.sampler = chosen
-    stale, asked, size = 0, known, GENERATION_GP if sampler == "gp" else POPULATION
-    while len(archive) < goal and stale < STALE and asked < MOST_TRIALS:
+    study.sampler = later
+    stale, trials, size = 0, known, GENERATION_GP if sampler == "gp" else POPULATION
+    while len(archive) < goal and stale < STALE and trials < MOST_TRIALS:
         before = len(archive)
         _generation(study, archive, coded, size, goal)
-        asked += size
+        trials += size
         stale = stale + 1 if len(archive) == before else 0
 
 
@@ -88,20 +88,20 @@ def _enqueue_best(study: Any, archive: Archive, rng: np.random.Generator) -> int
     if len(best) > POPULATION // 2:
         best = sorted(rng.choice(best, POPULATION // 2, replace=False).tolist())
     others = rng.choice(len(archive), min(len(archive), POPULATION - len(best)), replace=False)
-    chosen = dict.fromkeys([*best, *others.tolist()])
-    for at in chosen:
+    begun = dict.fromkeys([*best, *others.tolist()])
+    for at in begun:
         study.enqueue_trial(parameters(archive.points[at], archive.space))
-    return len(chosen)
+    return len(begun)
 
 
 def suggested(trial: Any, space: Points) -> Point:
     """The point of a trial."""
-    chosen = {axis.name: _ask(trial, axis) for axis in space.axes}
+    found = {axis.name: _ask(trial, axis) for axis in space.axes}
     for name in space.conditional:
-        number, values = space.applicable(name, chosen)
+        number, values = space.applicable(name, found)
         at = trial.suggest_int(f"{name}/{number}", 0, len(values) - 1) if values else None
-        chosen[name] = None if at is None else values[at]
-    return tuple(chosen[name] for name in space.names)
+        found[name] = None if at is None else values[at]
+    return tuple(found[name] for name in space.names)
 
 
 def _ask(trial: Any, axis: Axis) -> Value | None:
@@ -119,15 +119,15 @@ def _ask(trial: Any, axis: Axis) -> Value | None:
 
 def parameters(point: Point, space: Points) -> dict[str, int | float]:
     """What :func:`suggested` would have to be given for this point."""
-    chosen = space.values(point)
+    given = space.values(point)
     found: dict[str, int | float] = {}
     for axis in space.free:
-        value = chosen[axis.name]
+        value = given[axis.name]
         assert value is not None
         found[axis.name] = size(value) if axis.continuous else axis.values.index(value)
     for name in space.conditional:
-        number, values = space.applicable(name, chosen)
-        value = chosen[name]
+        number, values = space.applicable(name, given)
+        value = given[name]
         if values and value is not None:
             found[f"{name}/{number}"] = list(values).index(value)
     return found

@@ -51,15 +51,15 @@ class Screen:
         fronts: list[Array] = []
         number = 0
         while len(self.archive) < budget and not stale(fronts):
-            chosen = self._chosen(number, min(block, budget - len(self.archive)))
+            batch = self._next_points(number, min(block, budget - len(self.archive)))
             before = len(self.archive)
-            self.archive.price(self.coded.points(chosen))
+            self.archive.price(self.coded.points(batch))
             if len(self.archive) == before:
                 return
             fronts.append(front_of(self.archive))
             number += 1
 
-    def _chosen(self, number: int, count: int) -> Codes:
+    def _next_points(self, number: int, count: int) -> Codes:
         fresh = self.archive.points[len(self._codes) :]
         self._codes = np.vstack([self._codes, self.coded.of(fresh)])
         losses, usable = losses_of(self.archive.numbers)
@@ -85,8 +85,8 @@ class Screen:
         return pool[frame.picked(guesses, doubts, count)]
 
     def _learned(self, losses: Array, usable: Mask, frame: Frame, number: int) -> Predict:
-        near = np.where(usable, frame.shortfall(losses), np.inf)
-        ranking = np.argsort(near, kind="stable")[: int(np.count_nonzero(usable))]
+        shortfall = np.where(usable, frame.shortfall(losses), np.inf)
+        ranking = np.argsort(shortfall, kind="stable")[: int(np.count_nonzero(usable))]
         close, far = np.split(ranking, [2 * LEARNED // 3])
         if len(far) > LEARNED - len(close):
             far = self.rng.choice(far, LEARNED - len(close), replace=False)

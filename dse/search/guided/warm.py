@@ -25,7 +25,7 @@ def mapped(
 
 
 def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | None:
-    chosen: dict[str, Value | None] = {}
+    given: dict[str, Value | None] = {}
     for axis in space.axes:
         text = config.get(axis.name, "")
         if not text and axis.name in config:
@@ -33,20 +33,20 @@ def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | No
         value = _value(space, axis.name, text, names) if text else _usual(space, axis.name)
         if value is None:
             return None
-        chosen[axis.name] = value
+        given[axis.name] = value
     for name in space.conditional:
-        values = space.applicable(name, chosen)[1]
-        chosen[name] = None
+        values = space.applicable(name, given)[1]
+        given[name] = None
         if values and config.get(name):
             value = _value(space, name, config[name], names)
             if value not in values:
                 return None
-            chosen[name] = value
+            given[name] = value
         elif values:
             usual = space.study.baseline.values.get(name)
-            chosen[name] = usual if usual in values else values[0]
-    chosen = space.on_axes(chosen)
-    return tuple(chosen[name] for name in space.names)
+            given[name] = usual if usual in values else values[0]
+    given = space.on_axes(given)
+    return tuple(given[name] for name in space.names)
 
 
 def _value(space: Points, name: str, text: str, names: Names) -> Value | None:

@@ -75,7 +75,7 @@ def test_enough_is_said_when_it_is() -> None:
 def test_what_cannot_be_run_is_said() -> None:
     found = suggest(library_profiles.profile(), points("auto", (4096, 4, 2.0**20)))
     assert found.beyond == 1
-    assert found.reach == Capacity(64, 8, 4)
+    assert found.capacity == Capacity(64, 8, 4)
     assert all(run.ranks <= 32 for run in found.runs)  # on 8 nodes of 4
     data = json.loads(json.dumps(advice_data(found)))
     assert "64 ranks, 8 nodes or 4 ranks per node" in data["notes"][0]

@@ -38,10 +38,10 @@ def test_names_are_given_once() -> None:
 
 @EVERY
 def test_the_functions_of_a_row_have_the_one_signature(runner: Runner) -> None:
-    assert parameters(runner.function) == ["asked", "return"]
+    assert parameters(runner.function) == ["request", "return"]
     assert bool(runner.rank_function) == bool(runner.launchers)
     if runner.rank_function:
-        assert parameters(runner.rank_function) == ["asked", "me", "return"]
+        assert parameters(runner.rank_function) == ["request", "me", "return"]
     assert set(runner.launchers) <= set(LAUNCHERS)
 
 

@@ -129,7 +129,7 @@ def test_check_names_what_a_profile_cannot_price(folder: Path) -> None:
     said = "auto-nccl has no price between nodes, since profile inside was measured inside one node"
     assert f"note: {said}" in command.dse("check", "study.yaml", cwd=folder).stdout
     found = json.loads(command.dse("check", "study.yaml", "--json", cwd=folder).stdout)
-    assert found["cautions"][0].startswith(said)
+    assert found["caveats"][0].startswith(said)
     done = command.dse("run", "study.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"Note: {said}" in done.stdout

@@ -90,10 +90,10 @@ def test_of_one_algorithm_interval_and_range_are_that_algorithms(
     problem = problem_of(tmp_path, forced)
     chosen, named = (describe(problem, values_of(problem, aggregation=how, gpus=4))
                      for how in ("auto-mpi", "halving-doubling-mpi"))  # fmt: skip
-    assert [entry.algorithm for entry in chosen.chosen.chosen] == ["halving-doubling"]
+    assert [entry.algorithm for entry in chosen.library_choice.algorithms] == ["halving-doubling"]
     same = ("step_s", "interval", "extrapolated", "speedup", "costs", "terms")
     assert {key: getattr(chosen, key) for key in same} == {key: getattr(named, key) for key in same}
-    assert named.chosen is None
+    assert named.library_choice is None
     outside = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1024))
     assert outside.extrapolated is True
 
@@ -107,7 +107,7 @@ def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, force
         folder.mkdir()
         problem = problem_of(folder, profile)
         points.append(describe(problem, values_of(problem, **mixed)))
-    taken = {entry.algorithm for entry in points[0].chosen.chosen}
+    taken = {entry.algorithm for entry in points[0].library_choice.algorithms}
     assert {"ring", "halving-doubling"} <= taken
     assert [point.extrapolated for point in points] == [False, True]
     assert all(point.interval for point in points)  # priced by the pooled fit, but measured
@@ -117,7 +117,7 @@ def test_without_a_profile_there_is_no_interval(tmp_path: Path) -> None:
     point = describe(problem := problem_of(tmp_path), values_of(problem, aggregation="auto-mpi"))
     assert point.interval is None
     assert point.extrapolated is True
-    assert point.chosen.rules.startswith("Open MPI")
+    assert point.library_choice.rules.startswith("Open MPI")
 
 
 def test_the_rules_are_those_of_the_library_that_was_measured(
@@ -144,9 +144,9 @@ def test_what_was_measured_comes_before_rules_unless_they_are_named(
     at = {"gpus": 16, "gpus_per_node": 4, "aggregation": "auto-mpi"}
     assert problem.points_at(values_of(problem, **at)).aggregation.authority is None
     assert problem.factory.candidates("auto", "mpi") == (measured,)
-    assert describe(problem, values_of(problem, **at)).chosen is None
+    assert describe(problem, values_of(problem, **at)).library_choice is None
     by_name = values_of(problem, **{**at, "aggregation": "auto-mpich-mpi"})
-    assert describe(problem, by_name).chosen.rules.startswith("MPICH")
+    assert describe(problem, by_name).library_choice.rules.startswith("MPICH")
 
 
 NCCL = (
@@ -166,10 +166,10 @@ def test_nccl_is_told_of_each_machine(tmp_path: Path) -> None:
     assert problem.points_at(points[0]).aggregation.authority is not None
     taken = {}
     for point in points:
-        found = describe(problem, point).chosen
+        found = describe(problem, point).library_choice
         assert found is not None
         key = point["accelerator"], point["inter_node"]
-        taken[key] = {entry.name for entry in found.chosen}
+        taken[key] = {entry.name for entry in found.algorithms}
     assert not any("LL128" in name for key in taken if key[0] in ("p100-sxm2-16gb", "l40s")
                    for name in taken[key])  # Pascal, and PCIe: none  # fmt: skip
     assert taken["a100-sxm4-40gb", "10gbe"] != taken["a100-sxm4-40gb", "ib-hdr"]
@@ -189,18 +189,18 @@ def test_a_link_inside_the_node_that_the_study_chooses_is_the_tuners_too(tmp_pat
     point = {"aggregation": "auto-nccl", "accelerator": "a100-sxm4-40gb", "gpus": 4}
     chosen = []
     for link in ("nvlink3", "pcie3-x16"):
-        found = describe(problem, values_of(problem, intra_node=link, **point)).chosen
+        found = describe(problem, values_of(problem, intra_node=link, **point)).library_choice
         assert found is not None
-        chosen.append({entry.name for entry in found.chosen})
+        chosen.append({entry.name for entry in found.algorithms})
     assert any("LL128" in name for name in chosen[0])
     assert not any("LL128" in name for name in chosen[1])
 
 
 def test_one_rank_chooses_nothing(tmp_path: Path) -> None:
     problem = problem_of(tmp_path)
-    found = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1)).chosen
+    found = describe(problem, values_of(problem, aggregation="auto-mpi", gpus=1)).library_choice
     assert found is not None
-    assert found.chosen == ()
+    assert found.algorithms == ()
     assert bucket_costs(problem, aggregation="auto-mpi", gpus=1)[0] == 0
 
 
@@ -213,7 +213,7 @@ def test_explain_and_report_say_what_is_chosen_and_by_whom(tmp_path: Path, force
     assert "segmented ring (priced as ring) for" in line
     assert "halving-doubling for" in line
     buckets = problem.points_at(values_of(problem, bucket=BUCKETS[1])).gradients.buckets
-    assert sum(entry.messages for entry in point.chosen.chosen) == len(buckets)
+    assert sum(entry.messages for entry in point.library_choice.algorithms) == len(buckets)
     rows = {row.name: row for row in provenance.transports(problem)}
     assert rows["mpi"].calibrated is True
     assert "auto: chosen by Open MPI's fixed rules" in rows["mpi"].note
@@ -232,6 +232,6 @@ def test_the_answer_of_a_run_names_the_algorithm(tmp_path: Path, forced: Profile
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
     (name,) = problem.profiles
     found = assembly.build(outcome, "dse run", 0, 1.0, {name: Path("forced.yaml")})
-    assert all(point.chosen.chosen for point in found.front)
+    assert all(point.library_choice.algorithms for point in found.front)
     (sure,) = [sentence for sentence in answer(found) if " confidence" in sentence]
     assert "according to Open MPI's fixed rules (coll/tuned) it is " in sure
