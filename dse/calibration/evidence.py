@@ -297,7 +297,7 @@ class OfLibraryChoice(Checked):
         return _likeness(device, self._link(layout).passed, np.where(several, apart, alone))
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
-        """Nodes, ranks, ranks per node; elements, sizes, links and device."""
+        """Nodes, full ones, ranks, ranks per node; elements, sizes, links and device."""
         profile, auto = self.profile, self.profile.auto
         assert auto is not None
         priced = self.aggregation.priced(layout)
@@ -311,6 +311,13 @@ class OfLibraryChoice(Checked):
             octaves_outside(local, (few, most)),
             np.asarray(False),
             lambda: f"{_many(local, 'rank')} per node (measured: {span_text(few, most)})",
+        )
+        left = np.mod(layout.gpus, layout.gpus_per_node)
+        last = np.where(_several(layout) & (left > 0), left, layout.gpus_per_node)
+        yield Check(
+            np.log2(layout.gpus_per_node / last),
+            np.asarray(False),
+            lambda: f"{_many(last, 'rank')} on the last node (measured: full nodes)",
         )
         yield from self._besides_layout(gradients, layout)
 

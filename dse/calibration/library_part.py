@@ -126,18 +126,3 @@ class LibraryFit:
             ratio = np.log(cost.correction(anchor, np.asarray(message_bytes, dtype=np.float64)))
             off = np.where((nearest == number) & (least > 0), np.abs(ratio) / NORMAL_90, off)
         return least + np.zeros_like(off), off
-
-    def covers(self, ranks: Array, ranks_per_node: Array) -> Mask:
-        """Whether so many ranks per node were measured, on one node or on several as here.
-
-        Not where the last node is part-filled: that was not.
-        """
-        local = np.minimum(ranks, ranks_per_node)
-        one = node_count(ranks, ranks_per_node) <= 1
-        whole = one | (np.mod(ranks, ranks_per_node) == 0)
-        found = np.zeros(np.broadcast_shapes(local.shape, one.shape), dtype=bool)
-        for anchor in self.anchors:
-            alone = anchor.ranks <= anchor.ranks_per_node
-            same = (local == min(anchor.ranks, anchor.ranks_per_node)) | alone
-            found |= (one == alone) & same & whole
-        return found

@@ -157,7 +157,10 @@ def _of_choice(
             f"profile {profile.name} cannot price that layout: it was measured only on {listed} "
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
-    covered = profile.auto.covers(at.ranks, at.ranks_per_node)
+    local_ranks = np.minimum(at.ranks, at.ranks_per_node)
+    covered = octaves_outside(local_ranks, profile.auto.ranks_per_node) == 0
+    one = node_count(at.ranks, at.ranks_per_node) <= 1
+    covered = covered & (one | (np.mod(at.ranks, at.ranks_per_node) == 0))
     several = node_count(at.ranks, at.ranks_per_node) > 1
     limits = (measured or 0.0, measured or 0.0)
     off = octaves_of_speed(at.link_bytes_per_s, limits) * several

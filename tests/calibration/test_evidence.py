@@ -327,6 +327,20 @@ def test_a_layout_that_the_choice_has_no_price_for_is_far(tmp_path: Path) -> Non
     assert points.why_outside()[0] == "one node (measured: several)"
 
 
+def test_a_part_filled_node_was_not_measured(tmp_path: Path) -> None:
+    found = library_profiles.theirs(
+        auto=library_profiles.part(), ranks=(8, 32), device="a100", link_bytes_per_s=25e9
+    )
+    problem = problem_of(tmp_path, found)
+    assert reasons(problem, gpus=16, inter_node="200gbe") == []
+    (reason,) = reasons(problem, gpus=17, inter_node="200gbe")
+    assert reason == "1 rank on the last node (measured: full nodes)"
+    (reason,) = reasons(problem, gpus=18, inter_node="200gbe")
+    assert reason == "2 ranks on the last node (measured: full nodes)"
+    points = problem.points_at(priced.point(problem, gpus=18, inter_node="200gbe"))
+    assert np.max(points.grade()) == Grade.NEAR
+
+
 @pytest.mark.parametrize("algorithm", ["ring", "auto"])
 def test_one_rank_is_inside_wherever_it_is(algorithm: str) -> None:
     """It sends nothing, in a study and in a prediction."""
