@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.calibration.arguments import algorithms
-from dse.calibration.measured_range import local_ranks, usual_ranks_per_node, why_outside
+from dse.calibration.measured_range import local_ranks, usual_ranks_per_node
 from dse.calibration.number_text import short, size_text, time_text
-from dse.calibration.prediction import predict
+from dse.calibration.prediction import predict, why_outside
 from dse.calibration.profile import Profile
 from dse.console_table import Columns, console_table, numbers
 from dse.errors import ArgumentError, OutsideCalibration
@@ -178,7 +178,7 @@ def _rows(
         low, high = ratio / factor, ratio * factor
         faster = "A" if low > 1 else "B" if high < 1 else UNKNOWN
         outside = [
-            _why_outside(profile, names[at], n, g, size)
+            why_outside(profile, names[at], n, size, g)
             for profile, names, g in ((a, mine[2], local[0]), (b, other[2], local[1]))
         ]
         rows.append(
@@ -186,11 +186,6 @@ def _rows(
                      faster, mine[2][at], other[2][at], outside[0], outside[1])
         )  # fmt: skip
     return rows
-
-
-def _why_outside(profile: Profile, algorithm: str, n: int, g: int, size: int) -> str:
-    inside = bool(predict(profile, algorithm, n, size, g)[3])
-    return "" if inside else why_outside(profile, algorithm, n, g, size)
 
 
 def _warnings(

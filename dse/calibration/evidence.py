@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
@@ -161,10 +161,16 @@ class Unmeasured:
         return np.zeros(())
 
 
+@dataclass(frozen=True)
 class Checked(ABC):
-    """Evidence of one profile, that consists of checks each of which a point inside passes."""
+    """Evidence of one profile, that consists of checks each of which a point inside passes.
+
+    same_system: the points are layouts of the very system that was measured, whose ranks share its
+    cores; else of a cluster with a core for every rank and a machine for every server.
+    """
 
     profile: Profile
+    same_system: bool = field(default=False, kw_only=True)
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -191,14 +197,18 @@ class Checked(ABC):
         for check in self.checks(gradients, layout):
             inside = inside & check.passed
             near = near & (check.octaves <= NEAR_OCTAVES) & ~check.unlike
-        inside = inside | (layout.gpus <= 1)
+        inside = inside | self.sums_nothing(layout)
         return np.where(inside, Grade.INSIDE, np.where(near, Grade.NEAR, Grade.FAR))
 
     def why_outside(self, gradients: Gradients, layout: Surroundings) -> list[str]:
         """See :class:`Evidence`."""
-        if np.all(layout.gpus <= 1):
+        if np.all(self.sums_nothing(layout)):
             return []
         return [c.text() for c in self.checks(gradients, layout) if not np.all(c.passed)]
+
+    def sums_nothing(self, layout: Surroundings) -> Mask:
+        """Where nothing is sent, so that no measurement is needed."""
+        return np.asarray(layout.gpus <= 1)
 
     def distance(self, gradients: Gradients, layout: Surroundings) -> tuple[Array, Mask]:
         """What widens a spread: doublings of all checks together, and whether any is unlike."""
@@ -212,7 +222,6 @@ class OfAlgorithm(Checked):
     reaches_device: whether messages start in accelerator memory.
     """
 
-    profile: Profile
     algorithm: str
     reaches_device: bool = False
 
@@ -229,7 +238,8 @@ class OfAlgorithm(Checked):
         yield _sizes(gradients, profile.message_bytes)
         yield _nodes(layout, (1, 1))
         # Beyond, ranks shared cores: no cluster does that.
-        yield _ranks(layout, profile, min(profile.ranks[1], profile.cores))
+        many = profile.ranks[1] if self.same_system else min(profile.ranks[1], profile.cores)
+        yield _ranks(layout, profile, many)
         known = ", ".join(profile.measured_algorithms)
         what = f"{self.algorithm} was not measured; its steps are priced as those of {known}"
         yield _kind(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
@@ -243,7 +253,6 @@ class OfAlgorithm(Checked):
 class BetweenNodes(Checked):
     """A named algorithm by a profile that measured it between nodes."""
 
-    profile: Profile
     fit: NetworkFit
     software: Software
 
@@ -252,7 +261,7 @@ class BetweenNodes(Checked):
         several = _several(layout)
         reaches = self.software.reaches_device
         device = np.asarray(not reaches) | layout.has_device(self.profile.device)
-        same = _speed(self.software, layout, self.fit.link_bytes_per_s).passed
+        same = self._speed(layout).passed
         return _likeness(device, ~several | (same & layout.has_link(self.profile.link)), several)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
@@ -270,7 +279,11 @@ class BetweenNodes(Checked):
                 f"{_many(local, 'rank')} per node (measured: {span_text(few, most)} between nodes)"
             ),
         )
-        yield _speed(self.software, layout, self.fit.link_bytes_per_s)
+        yield self._speed(layout)
+
+    def _speed(self, layout: Surroundings) -> Check:
+        limits = self.fit.link_bytes_per_s
+        return _speed(self.software, layout, limits, _several(layout), self.same_system)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
@@ -281,7 +294,6 @@ class BetweenNodes(Checked):
 class OfLibraryChoice(Checked):
     """What a library chose by itself, as a profile measured it."""
 
-    profile: Profile
     aggregation: MeasuredLibrary
 
     def likeness(self, layout: Surroundings) -> Array:
@@ -306,7 +318,7 @@ class OfLibraryChoice(Checked):
         yield _ranks(layout, profile, profile.ranks[1])
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = auto.ranks_per_node
-        most = min(most, profile.cores)
+        most = most if self.same_system else min(most, profile.cores)
         yield Check(
             octaves_outside(local, (few, most)),
             np.asarray(False),
@@ -344,7 +356,8 @@ class OfLibraryChoice(Checked):
         several = _several(layout)
         measured = self.profile.link_bytes_per_s
         if measured is None:
-            return _kind(~several, lambda: self._other_link(layout))
+            same = ~several | self.same_system
+            return _kind(same, lambda: self._other_link(layout))
         speed = measured / self.aggregation.slower(layout)
         octaves = np.where(several, octaves_of_speed(speed, (measured, measured)), 0.0)
         unlike = several & ~(layout.has_link(self.profile.link) & np.isfinite(speed))
@@ -377,13 +390,12 @@ class OfLibraryChoice(Checked):
 class OfServers(Checked):
     """Parameter servers as a profile measured them, a machine of its own for every process."""
 
-    profile: Profile
     fit: ServersFit
     software: Software
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        same = _speed(self.software, layout, self.fit.link_bytes_per_s).passed
+        same = self._speed(layout).passed
         return _likeness(np.asarray(True), same & layout.has_link(self.fit.link), same)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
@@ -391,7 +403,7 @@ class OfServers(Checked):
 
         One node needs no server: only its own sum is paid, which was not measured.
         """
-        several = _several(layout)
+        several = _several(layout) | self.same_system
         yield _kind(several, lambda: "one node, which needs no server (measured: several nodes)")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.fit.message_bytes)
@@ -400,7 +412,7 @@ class OfServers(Checked):
         shared = self.fit.cores
         together = f"all processes on one machine of {shared or 0:g} cores"
         yield _kind(
-            ~several | (shared is None),
+            ~several | (shared is None) | self.same_system,
             lambda: f"a machine for every worker and server (measured: {together})",
         )
         yield _kind(
@@ -413,7 +425,16 @@ class OfServers(Checked):
             np.asarray(False),
             lambda: f"{_many(local, 'accelerator')} per worker (measured: 1)",
         )
-        yield _speed(self.software, layout, self.fit.link_bytes_per_s)
+        yield self._speed(layout)
+
+    def sums_nothing(self, layout: Surroundings) -> Mask:
+        """One accelerator; but one worker of the system measured pushes and pulls, too."""
+        return super().sums_nothing(layout) & (not self.same_system)
+
+    def _speed(self, layout: Surroundings) -> Check:
+        crossed = _several(layout) | self.same_system
+        limits = self.fit.link_bytes_per_s
+        return _speed(self.software, layout, limits, crossed, self.same_system)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
@@ -544,6 +565,18 @@ class ByLayoutEvidence:
         return joined(self.which(layout), lambda at: read(self.parts[at]))
 
 
+def of_algorithm(
+    profile: Profile, algorithm: str, software: Software, same_system: bool = False
+) -> Evidence:
+    """A named algorithm by all that a profile measured of it: on one node, on several, or both."""
+    alone = OfAlgorithm(profile, algorithm, software.reaches_device, same_system=same_system)
+    between = profile.network.get(algorithm)
+    if between is None:
+        return alone
+    apart = BetweenNodes(profile, between, software, same_system=same_system)
+    return by_nodes(alone, apart) if profile.fits else apart
+
+
 def by_nodes(alone: Evidence, apart: Evidence) -> ByLayoutEvidence:
     """``alone`` on one node, ``apart`` on several."""
     return ByLayoutEvidence((alone, apart), lambda layout: _several(layout).astype(np.intp))
@@ -628,14 +661,22 @@ def _count(what: str, counts: Array, limits: tuple[int, int]) -> Check:
     )
 
 
-def _speed(software: Software, layout: Layout, limits: tuple[float, float]) -> Check:
-    """A link between several nodes as fast as one of those measured; unlike where no speed is
-    known, here or of what was measured."""
+def _speed(
+    software: Software,
+    layout: Layout,
+    limits: tuple[float, float],
+    crossed: Mask,
+    same_system: bool,
+) -> Check:
+    """A link as fast as one of those measured, where it is crossed; unlike where no speed is known,
+    here or of what was measured, but for the link of the system itself."""
     slow, fast = limits
-    several, speed = _several(layout), 1.0 / software.network(layout).wire_s_per_byte()
+    with np.errstate(divide="ignore"):  # of a link that is not known a byte takes no time
+        speed = 1.0 / software.network(layout).wire_s_per_byte()
+    known = np.isfinite(speed) & (fast > 0)
     return Check(
-        np.where(several, octaves_of_speed(speed, limits), 0.0),
-        several & ~(np.isfinite(speed) & (fast > 0)),
+        np.where(crossed, octaves_of_speed(speed, limits), 0.0),
+        crossed & ~(known | same_system),
         lambda: f"{_link_of(_one(speed))} (measured: {_span_gbps(slow, fast)})",
     )
 

@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dse import catalog
-from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.evidence import Grade
+from dse.calibration.library_part import AUTO
+from dse.calibration.measured_system import MeasuredSystem, evidence_of, one_message
+from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import on_cores_s
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
-from dse.calibration.spread import NORMAL_90, octaves_of_speed, octaves_outside
+from dse.calibration.spread import NORMAL_90
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
 from dse.model.aggregation.library_rules import (
@@ -23,7 +26,9 @@ from dse.model.aggregation.library_rules import (
     mpi_rules,
     priced_names,
 )
+from dse.model.aggregation.measured_library import LibraryCost
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.links import Link
 
 
 class Prediction(NamedTuple):
@@ -36,18 +41,19 @@ class Prediction(NamedTuple):
 
 
 class _Points(NamedTuple):
-    """Points asked for, in one shape; doublings beyond the measured ranks, and beyond all else."""
+    """Points asked for, in one shape. Of parameter servers ranks are the workers."""
 
     ranks: Array
     ranks_per_node: Array
     message_bytes: Array
     link_bytes_per_s: Array
-    octaves_ranks: Array
-    octaves_rest: Array
+    servers: Array
 
     @property
-    def octaves(self) -> Array:
-        return self.octaves_ranks + self.octaves_rest
+    def system(self) -> MeasuredSystem:
+        """Their layout."""
+        link = Link(0.0, self.link_bytes_per_s)
+        return MeasuredSystem(self.ranks, self.ranks_per_node, across=link, servers=self.servers)
 
 
 def predict(
@@ -67,20 +73,47 @@ def predict(
     time of the algorithm that the library's rules choose there (:func:`rules_of`).
 
     The interval is ``t / x .. t x`` with ``ln x = 1.645 sd``; sd combines, in quadrature, the
-    spread of the bootstrap draws, if a fit has them, and the formula of
-    :mod:`dse.calibration.spread`, which studies use too. 'ps', or 'ps-grpc', is a push to and a
+    spread of the bootstrap draws, if a fit has them, and that of the profile's evidence
+    (:mod:`dse.calibration.evidence`), which studies ask too. 'ps', or 'ps-grpc', is a push to and a
     pull from ``servers`` parameter servers by ``ranks`` workers, with equal shards.
     Raises OutsideCalibration for an algorithm that the model or the profile lacks.
     """
-    part = profile.servers(algorithm)
-    if part is not None:
-        return _of_servers(part, ranks, servers, message_bytes, link_bytes_per_s)
     rules = rules_of(profile, algorithm)
     if rules is not None:
         return _by_rules(profile, rules, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
-    if algorithm == AUTO:
-        return _of_choice(profile, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
-    return _of_algorithm(profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
+    at = _points(
+        profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
+    )
+    part = profile.servers(algorithm)
+    if part is not None:
+        return _of_servers(profile, part, algorithm, at)
+    return _of_choice(profile, at) if algorithm == AUTO else _of_algorithm(profile, algorithm, at)
+
+
+def why_outside(
+    profile: Profile,
+    algorithm: str,
+    ranks: int,
+    message_bytes: float,
+    ranks_per_node: int | None = None,
+    link_bytes_per_s: float | None = None,
+    servers: int = 1,
+) -> str:
+    """Which values of a point were not measured, and what was: '9 ranks (measured: 2-8)'.
+
+    Empty inside the measured range. The arguments are those of :func:`predict`, which has a price
+    for the point.
+    """
+    rules = rules_of(profile, algorithm)
+    if rules is not None:
+        local = ranks if ranks_per_node is None else ranks_per_node
+        choice = int(rules(ranks, local, message_bytes))
+        algorithm = rules.algorithms[choice].priced_as
+    at = _points(
+        profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
+    )
+    evidence = evidence_of(profile, algorithm)
+    return ", ".join(evidence.why_outside(one_message(message_bytes), at.system))
 
 
 def rules_of(profile: Profile, algorithm: str) -> Rules | None:
@@ -105,45 +138,64 @@ def _libraries(transport: str) -> tuple[str, ...]:
 
 def _points(
     profile: Profile,
-    ranks: ArrayLike,
-    message_bytes: ArrayLike,
-    ranks_per_node: ArrayLike,
-    link_bytes_per_s: ArrayLike,
-) -> tuple[_Points, Mask]:
-    """What is asked, and whether so many ranks, bytes and nodes were measured; one rank costs
-    nothing, wherever it is."""
-    given = (ranks, ranks_per_node, message_bytes, link_bytes_per_s)
-    n, g, m, speed = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given))
-    points = _Points(n, g, m, speed, octaves_outside(n, profile.ranks),
-                     octaves_outside(m, profile.message_bytes))  # fmt: skip
-    measured = (points.octaves == 0) & (node_count(n, g) <= profile.max_nodes)
-    return points, measured | (n <= 1)
-
-
-def _of_choice(
-    profile: Profile,
+    algorithm: str,
     ranks: ArrayLike,
     message_bytes: ArrayLike,
     ranks_per_node: ArrayLike | None,
     link_bytes_per_s: ArrayLike | None,
-) -> Prediction:
+    servers: ArrayLike,
+) -> _Points:
+    """What is asked, with the layout and the link as measured where they are not given."""
+    part = profile.servers(algorithm)
+    speed = link_bytes_per_s
+    if part is not None:
+        local: ArrayLike = 1.0  # a node for every worker
+        speed = speed if speed is not None else part.link_bytes_per_s[1] or np.inf
+    else:
+        local = ranks_per_node if ranks_per_node is not None else _local(profile, algorithm, ranks)
+        if speed is None:
+            between = profile.network.get(algorithm)
+            known = between.link_bytes_per_s[1] if between is not None else 0.0
+            speed = profile.link_bytes_per_s or known or np.inf
+    given = (ranks, local, message_bytes, speed, servers)
+    return _Points(*np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given)))
+
+
+def _local(profile: Profile, algorithm: str, ranks: ArrayLike) -> Array:
+    """Ranks per node as measured, if only one number was; else all on one node."""
+    limits, between = None, profile.network.get(algorithm)
+    if algorithm == AUTO and profile.auto is not None:
+        limits = profile.auto.ranks_per_node
+    elif between is not None and algorithm not in profile.fits:
+        limits = (between.ranks_per_node[0], between.ranks_per_node[0])
+    widest = limits[0] if limits is not None and limits[0] == limits[1] else np.inf
+    return np.asarray(np.minimum(ranks, widest))
+
+
+def _evidence(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Mask]:
+    """Standard deviation of the logarithm but for that of draws, and whether it was measured."""
+    evidence = evidence_of(profile, algorithm)
+    spread, inside = np.zeros(at.ranks.shape), np.zeros(at.ranks.shape, dtype=bool)
+    for size in np.unique(at.message_bytes):
+        mine = at.message_bytes == size
+        message = one_message(float(size))
+        system = _Points(*(np.asarray(values)[mine] for values in at)).system
+        spread[mine] = evidence.log_spread(message, system)
+        inside[mine] = evidence.grade(message, system) == Grade.INSIDE
+    return spread, inside
+
+
+def _of_choice(profile: Profile, at: _Points) -> Prediction:
     """As the library chose where it was measured; at another link's speed only what crosses it
     is slower."""
     if profile.auto is None:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was measured with forced algorithms"
         raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
-    local = ranks_per_node
-    if local is None:
-        few, many = profile.auto.ranks_per_node
-        local = np.minimum(ranks, few if few == many else np.inf)
     measured = profile.link_bytes_per_s
-    if link_bytes_per_s is not None and measured is None:
+    if measured is None and np.any(np.isfinite(at.link_bytes_per_s)):
         problem = f"profile {profile.name} does not state its link speed"
         raise OutsideCalibration(f"{problem}, so it cannot predict another link")
-    default = np.inf if measured is None else measured
-    speed_asked = default if link_bytes_per_s is None else link_bytes_per_s
-    at, in_range = _points(profile, ranks, message_bytes, local, speed_asked)
     # How many times as fast as the one asked for is the measured link.
     slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
     cost = profile.auto.cost()
@@ -157,32 +209,20 @@ def _of_choice(
             f"profile {profile.name} cannot price that layout: it was measured only on {listed} "
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
-    local_ranks = np.minimum(at.ranks, at.ranks_per_node)
-    covered = octaves_outside(local_ranks, profile.auto.ranks_per_node) == 0
-    one = node_count(at.ranks, at.ranks_per_node) <= 1
-    covered = covered & (one | (np.mod(at.ranks, at.ranks_per_node) == 0))
-    several = node_count(at.ranks, at.ranks_per_node) > 1
-    limits = (measured or 0.0, measured or 0.0)
-    off = octaves_of_speed(at.link_bytes_per_s, limits) * several
-    in_range = in_range & (covered & (off == 0) | (at.ranks <= 1))
-    at = at._replace(octaves_rest=at.octaves_rest + off)
-    seconds, low, high = _chosen_interval(profile.auto, at, slower)
+    seconds, low, high, in_range = _library_interval(profile, cost, at, slower)
     # A smaller message than measured costs no more than the smallest one.
-    least = np.maximum(at.message_bytes, profile.message_bytes[0])
-    beyond = np.where(at.message_bytes < least, off, at.octaves_rest)
-    most = _chosen_interval(
-        profile.auto, at._replace(message_bytes=least, octaves_rest=beyond), slower
-    )[2]
+    least = at._replace(message_bytes=np.maximum(at.message_bytes, profile.message_bytes[0]))
+    most = _library_interval(profile, cost, least, slower).high
     wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
     low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
     return Prediction(seconds, low, np.maximum(np.minimum(high, most), seconds), in_range)
 
 
-def _chosen_interval(auto: LibraryFit, at: _Points, slower: Array) -> tuple[Array, Array, Array]:
-    seconds = auto.cost()(at.ranks, at.ranks_per_node, at.message_bytes, slower)
-    spread = auto.log_spread(at.ranks, at.ranks_per_node, at.octaves_rest, at.message_bytes)
-    factor = np.exp(NORMAL_90 * spread)
-    return seconds, seconds / factor, seconds * factor
+def _library_interval(
+    profile: Profile, cost: LibraryCost, at: _Points, slower: Array
+) -> Prediction:
+    seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes, slower)
+    return _with_spread(seconds, *_evidence(profile, AUTO, at))
 
 
 def _wire_s(at: _Points, node_bytes_per_s: ArrayLike) -> Array:
@@ -217,71 +257,36 @@ def _by_rules(
     return Prediction(part(0), part(1), part(2), part(3) > 0)
 
 
-def _of_servers(
-    part: ServersFit,
-    workers: ArrayLike,
-    servers: ArrayLike,
-    message_bytes: ArrayLike,
-    link_bytes_per_s: ArrayLike | None,
-) -> Prediction:
-    slow, fast = part.link_bytes_per_s
-    speed = link_bytes_per_s if link_bytes_per_s is not None else (fast or np.inf)
-    given = (np.asarray(v, dtype=np.float64) for v in (workers, servers, message_bytes, speed))
-    n, p, m, b = np.broadcast_arrays(*given)
-    octaves = (
-        octaves_outside(n, part.workers)
-        + octaves_outside(p, part.servers)
-        + octaves_outside(m, part.message_bytes)
-    )
-    octaves = octaves + octaves_of_speed(b, (slow, fast))
-    spread = np.hypot(part.draw_spread(n, p, m, b), part.log_spread(octaves))
-    inside = (octaves == 0) & (np.isinf(b) if fast <= 0 else True)
-    return _with_spread(part.seconds(n, p, m, b), spread, np.asarray(inside))
+def _of_servers(profile: Profile, part: ServersFit, algorithm: str, at: _Points) -> Prediction:
+    given = (at.ranks, at.servers, at.message_bytes, at.link_bytes_per_s)
+    spread, inside = _evidence(profile, algorithm, at)
+    return _with_spread(part.seconds(*given), np.hypot(part.draw_spread(*given), spread), inside)
 
 
-def _of_algorithm(
-    profile: Profile,
-    algorithm: str,
-    ranks: ArrayLike,
-    message_bytes: ArrayLike,
-    ranks_per_node: ArrayLike | None,
-    link_bytes_per_s: ArrayLike | None,
-) -> Prediction:
+def _of_algorithm(profile: Profile, algorithm: str, at: _Points) -> Prediction:
     """A named algorithm: between nodes by the fit of those runs, on one node by the other."""
-    between, local, speed = profile.network.get(algorithm), ranks_per_node, link_bytes_per_s
-    if local is None:
-        widest: float = np.inf
-        if between is not None and algorithm not in profile.fits:
-            widest = between.ranks_per_node[0]
-        local = np.minimum(ranks, widest)
-    if speed is None:
-        known = between.link_bytes_per_s[1] if between is not None else 0.0
-        speed = profile.link_bytes_per_s or known or np.inf
-    points, in_range = _points(profile, ranks, message_bytes, local, speed)
+    several = node_count(at.ranks, at.ranks_per_node) > 1
+    between = profile.network.get(algorithm)
     if between is None:
-        return _on_one_node(profile, algorithm, points, in_range)
-    n, nodes = points.ranks, node_count(points.ranks, points.ranks_per_node)
-    if bool(np.all((nodes > 1) | (n <= 1))):
-        return _between_nodes(profile, algorithm, points, in_range)
-    # One rank costs nothing, wherever it is.
-    alone = points._replace(ranks=np.where(nodes > 1, 1.0, n))
-    inside = _on_one_node(profile, algorithm, alone, in_range)
-    across = _between_nodes(profile, algorithm, points, in_range)
-    return Prediction(*(np.where(nodes > 1, a, b) for a, b in zip(across, inside, strict=True)))
+        seconds, drawn = _on_one_node(profile, algorithm, at)
+    elif bool(np.all(several | (at.ranks <= 1))):
+        seconds, drawn = _between_nodes(profile, between, algorithm, at), np.zeros(())
+    else:
+        # One rank costs nothing, wherever it is.
+        alone = at._replace(ranks=np.where(several, 1.0, at.ranks))
+        inside, drawn = _on_one_node(profile, algorithm, alone)
+        seconds = np.where(several, _between_nodes(profile, between, algorithm, at), inside)
+        drawn = np.where(several, 0.0, drawn)
+    spread, measured = _evidence(profile, algorithm, at)
+    return _with_spread(seconds, np.hypot(drawn, spread), measured)
 
 
-def _between_nodes(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
-    fit = profile.network[algorithm]
-    seconds = fit.seconds(
+def _between_nodes(profile: Profile, fit: NetworkFit, algorithm: str, at: _Points) -> Array:
+    return fit.seconds(
         algorithm, at.ranks, at.message_bytes, at.link_bytes_per_s, profile.gamma_s_per_byte,
         ranks_per_node=at.ranks_per_node,
         inside=profile.software(algorithm) if profile.fits else None,
     )  # fmt: skip
-    off = octaves_outside(np.minimum(at.ranks, at.ranks_per_node), fit.ranks_per_node)
-    off = off + octaves_of_speed(at.link_bytes_per_s, fit.link_bytes_per_s)
-    unlike = node_count(at.ranks, at.ranks_per_node) <= 1
-    spread = fit.log_spread(at.octaves + off, unlike)
-    return _with_spread(seconds, spread, in_range & ((off == 0) & ~unlike | (at.ranks <= 1)))
 
 
 def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
@@ -289,7 +294,8 @@ def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
     return Prediction(seconds, seconds / factor, seconds * factor, in_range)
 
 
-def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) -> Prediction:
+def _on_one_node(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Array]:
+    """Seconds, and the standard deviation of their logarithm over the draws."""
     if not profile.fits:
         known = ", ".join(profile.measured_algorithms)
         problem = f"profile {profile.name} was not measured with '{algorithm}' at that layout"
@@ -306,7 +312,4 @@ def _on_one_node(profile: Profile, algorithm: str, at: _Points, in_range: Mask) 
     drawn = on_cores_s(
         algorithm, n.ravel(), m.ravel(), cores, fit.step_draws(), gamma, switch_draws
     )
-    of_draws = np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)
-    unlike = algorithm not in profile.measured_algorithms
-    spread = np.hypot(of_draws, fit.log_spread(at.octaves, unlike))
-    return _with_spread(seconds, spread, in_range & ((not unlike) | (n <= 1)))
+    return seconds, np.std(np.log(np.maximum(drawn, 1e-30)), axis=0).reshape(n.shape)

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dse.calibration.measured_range import (
-    other_speed,
-    speed_at,
-    usual_ranks_per_node,
-    why_outside,
-    why_servers_outside,
-)
+from dse.calibration.measured_range import speed_at, usual_ranks_per_node
 from dse.calibration.number_text import gbps, size_text, time_text
-from dse.calibration.prediction import predict, rules_of
+from dse.calibration.prediction import predict, rules_of, why_outside
 from dse.calibration.profile import Profile
 from dse.console_table import Column, console_table, numbers
 from dse.errors import OutsideCalibration
@@ -65,12 +59,12 @@ def prediction_records(
                 continue
             choices = _rule_choices(profile, algorithm, n, local, sizes)
             for size, own, *times, inside in zip(message_bytes, choices, *found, strict=True):
-                outside = why_outside(profile, own["chosen"] or algorithm, n, local, size, link)
+                why = why_outside(profile, algorithm, n, size, local, link_bytes_per_s)
                 seconds, low, high = map(float, times)
                 records.append({
                     "bytes": size, "ranks": n, "seconds": seconds, "low": low, "high": high,
                     "in_range": bool(inside), "ranks_per_node": local, "algorithm": algorithm,
-                    "why_outside": "" if inside else outside, "why": "",
+                    "why_outside": why, "why": "",
                     "link_bytes_per_s": link, **own,
                 })  # fmt: skip
     if refused and all(record["why"] for record in records):
@@ -116,9 +110,6 @@ def server_records(
     the profile does not state its own.
     """
     speed = speed_at(profile, algorithm, link_bytes_per_s)
-    other = other_speed(profile, algorithm, speed)
-    part = profile.servers(algorithm)
-    assert part is not None
     sizes = np.array(message_bytes, dtype=np.float64)
     records = []
     for m in workers:
@@ -127,7 +118,7 @@ def server_records(
                 profile, algorithm, m, sizes, link_bytes_per_s=link_bytes_per_s, servers=p
             )
             for at, size in enumerate(message_bytes):
-                inside = bool(found.in_range[at])
+                why = why_outside(profile, algorithm, m, size, None, link_bytes_per_s, p)
                 records.append({
                     "bytes": size,
                     "ranks": m,
@@ -135,9 +126,9 @@ def server_records(
                     "seconds": float(found.seconds[at]),
                     "low": float(found.low[at]),
                     "high": float(found.high[at]),
-                    "in_range": inside,
+                    "in_range": bool(found.in_range[at]),
                     "algorithm": algorithm,
-                    "why_outside": "" if inside else why_servers_outside(part, m, p, size, other),
+                    "why_outside": why,
                     "link_bytes_per_s": speed,
                 })  # fmt: skip
     return records

@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import (
-    BetweenNodes,
     ByLayoutEvidence,
     Evidence,
-    OfAlgorithm,
     OfLibraryChoice,
     OfRules,
     OfServers,
     Unmeasured,
-    by_nodes,
+    of_algorithm,
 )
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
@@ -214,7 +212,7 @@ class Factory:
             return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
         leading = 1 if self.draws else 0
-        named = OfAlgorithm(profile, algorithm, transport.reaches_device)
+        named = of_algorithm(profile, algorithm, software)
         if algorithm == PARAMETER_SERVER:
             fit = profile.ps.get(transport.name)
             if fit is None:
@@ -222,12 +220,7 @@ class Factory:
             cost = fit.drawn(self.draws, 1, apart=True) if self.draws else fit.cost(apart=True)
             servers = ParameterServer(software, cost, leading_axes=leading)
             return servers, OfServers(profile, fit, software)
-        composed = Composed(ALGORITHMS[algorithm], software, leading_axes=leading)
-        between = profile.network.get(algorithm)
-        if between is None:
-            return composed, named
-        apart = BetweenNodes(profile, between, software)
-        return composed, by_nodes(named, apart) if profile.fits else apart
+        return Composed(ALGORITHMS[algorithm], software, leading_axes=leading), named
 
     def _fabrics(self, profile: Profile) -> frozenset[str]:
         """Those that the study has a profile for alone; empty for any."""

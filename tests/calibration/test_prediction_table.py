@@ -50,8 +50,9 @@ def test_corners_are_finite_and_flagged_with_a_reason(ranks: int, size: int) -> 
 
 def test_reasons_say_which_range_and_how_far() -> None:
     (found,) = records((1000,), (2**40,))
-    assert found["why_outside"].startswith("1,000 ranks (measured: 8-32), 1 TiB (measured: 1 KiB")
-    assert "250 nodes (measured: 2-8)" in found["why_outside"]
+    layout = "250 nodes (measured: 2-8), 1,000 ranks (measured: 8-32)"
+    size = "messages of 1 TiB (measured: 1 KiB to 256 MiB)"
+    assert found["why_outside"] == f"{layout}, {size}"
     (crowded,) = records((32,), (2**20,), 16)
     assert crowded["why_outside"] == "16 ranks per node (measured: 4)"
 
@@ -94,7 +95,8 @@ def test_another_link_speed_is_priced_and_said() -> None:
         assert [record["seconds"] for record in found] == pytest.approx(expected)
         assert {record["link_bytes_per_s"] for record in found} == {speed}
         assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
-        told = "" if speed == 12.5e9 else "a link of 25 Gbps (measured: 100 Gbps)"
+        other = "another link: 25 Gbps per node (measured: 100 Gbps per node, slingshot)"
+        told = "" if speed == 12.5e9 else other
         assert {record["why_outside"] for record in found} == {told}
     slow, usual = (prediction_records(known, ("auto",), (32,), 4, sizes, given)[1]["seconds"]
                    for given in (3.125e9, None))  # fmt: skip

@@ -174,7 +174,9 @@ def test_a_record_says_what_was_not_measured() -> None:
     assert 0 < inside["low"] < inside["seconds"] < inside["high"]
     assert outside["why_outside"] == "9 workers (measured: 1-8)"
     (far,) = server_records(server_profiles.profile(), "ps", (8,), (5,), (2**31,))
-    assert far["why_outside"] == "5 servers (measured: 1-4), 2 GiB (measured: 4 B to 1 GiB)"
+    assert far["why_outside"] == (
+        "messages of 2 GiB (measured: 4 B to 1 GiB), 5 servers (measured: 1-4)"
+    )
 
 
 def test_servers_on_another_link_are_priced_and_said() -> None:

@@ -1,0 +1,76 @@
+"""The system that a profile was measured on, as the hardware of points, and what speaks for a
+prediction there: the same :mod:`~dse.calibration.evidence` as in a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dse.calibration.evidence import (
+    MEASURED_ELEMENT_BYTES,
+    Evidence,
+    OfLibraryChoice,
+    OfServers,
+    of_algorithm,
+)
+from dse.calibration.library_part import AUTO
+from dse.calibration.profile import Profile
+from dse.model.aggregation.base import Cluster, Gradients
+from dse.model.aggregation.composed import Software
+from dse.model.aggregation.measured_library import MeasuredLibrary
+from dse.model.arrays import Mask
+from dse.model.links import FREE
+from dse.model.overlap import Bucket
+
+_WIRE = Software(FREE, FREE)  # a message on a link of the system takes what the wire takes
+
+
+@dataclass(frozen=True)
+class MeasuredSystem(Cluster):
+    """Layouts of the very hardware that was measured, at links of any speed.
+
+    gpus, gpus_per_node: ranks and ranks per node; of parameter servers the workers, one per node.
+    """
+
+    own_inside_link: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
+    link_name: str = ""
+
+    def has_device(self, measured: str) -> Mask:
+        """It does."""
+        del measured
+        return np.asarray(True)
+
+    def has_link(self, measured: str) -> Mask:
+        """It does, whatever its speed."""
+        del measured
+        return np.asarray(True)
+
+    def on_fabric(self, fabric: str) -> Mask:
+        """It is what was measured, not a network of the catalogue."""
+        del fabric
+        return np.asarray(False)
+
+
+def evidence_of(profile: Profile, algorithm: str) -> Evidence:
+    """What speaks for a prediction of an algorithm on the system of the profile, which prices it.
+
+    Where a library's rules choose, ask for the algorithm that they choose.
+    """
+    part = profile.servers(algorithm)
+    if part is not None:
+        return OfServers(profile, part, _WIRE, same_system=True)
+    if algorithm == AUTO:
+        assert profile.auto is not None
+        choice = MeasuredLibrary(profile.auto.cost(), profile.link_bytes_per_s, 1.0, True)
+        return OfLibraryChoice(profile, choice, same_system=True)
+    return of_algorithm(profile, algorithm, _WIRE, same_system=True)
+
+
+def one_message(message_bytes: float) -> Gradients:
+    """Float32 gradients that are summed as one message, as a benchmark does."""
+    elements = np.array([message_bytes / MEASURED_ELEMENT_BYTES])
+    buckets = (Bucket(0, message_bytes),)
+    return Gradients(
+        elements, MEASURED_ELEMENT_BYTES, message_bytes, buckets, elements, np.zeros(1, np.intp)
+    )

@@ -1,0 +1,122 @@
+"""dse.calibration.measured_system: `calibrate predict` asks the evidence that a study asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.calibration import Profile, read_profile
+from dse.calibration.evidence import Grade
+from dse.calibration.measured_system import MeasuredSystem, one_message
+from dse.calibration.prediction import predict, rules_of, why_outside
+from dse.calibration.spread import NORMAL_90, UNLIKE
+from dse.errors import OutsideCalibration
+from dse.model.links import Link
+from tests.calibration import library_profiles, server_profiles
+from tests.pricing import priced
+
+STUDY = """\
+study: as-measured
+workload: resnet50
+space:
+  accelerator: v100-sxm2-16gb
+  gpus: [1, 8]
+  inter_node: [10gbe]
+  batch_per_gpu: 32
+  aggregation: {name}
+objectives: {{maximize: speedup, minimize: capital}}
+"""
+CORES = 4096  # a study has a core for every rank; here the system measured has, too
+SIZES = (1024.0, 2.0**20, 2.0**26, 2.0**34)
+RANKS, LOCAL, SERVERS = (1, 2, 3, 8, 12, 64, 300), (1, 2, 4, 8), (1, 2, 5)
+SPEEDS = (None, 1.25e9, 25e9)
+ROOT = Path(__file__).parents[2]
+FILES = sorted([
+    *(ROOT / "models" / "calibrations").glob("*.yaml"),
+    *(ROOT / "tests" / "golden" / "calibrations").glob("*.yaml"),
+])  # fmt: skip
+
+
+def kinds(profile: Profile) -> Iterator[str]:
+    """All that `calibrate predict` can predict: what was measured, and by a library's rules."""
+    yield from profile.measured_algorithms
+    if profile.fits:
+        yield from (name for name in ("tree", "hierarchical") if name not in profile.fits)
+    if profile.fits or profile.network:
+        rules = ("auto", "auto-openmpi", "auto-mpich")
+        yield from (name for name in rules if rules_of(profile, name) is not None)
+    yield from (f"ps-{transport}" for transport in profile.ps)
+
+
+def cases() -> Iterator[object]:
+    found = {path.stem: read_profile(path) for path in FILES}
+    found |= {"between-nodes": library_profiles.between_nodes(),
+              "servers": server_profiles.profile()}  # fmt: skip
+    for name, profile in found.items():
+        for kind in dict.fromkeys(kinds(profile)):
+            yield pytest.param(undrawn(profile), kind, id=f"{name}-{kind}")
+
+
+def undrawn(profile: Profile) -> Profile:
+    """With one draw of every cost, so that its spread is that of the evidence alone."""
+    fits = {name: replace(fit, draws=fit.draws[:1]) for name, fit in profile.fits.items()}
+    ps = {name: replace(part, draws=part.draws[:1], cores=None)
+          for name, part in profile.ps.items()}  # fmt: skip
+    return replace(profile, cores=CORES, fits=fits, ps=ps)
+
+
+@pytest.mark.parametrize(("profile", "kind"), list(cases()))
+def test_a_study_and_predict_are_equally_sure_of_every_kind(
+    tmp_path: Path, profile: Profile, kind: str
+) -> None:
+    """The same width, the same reasons and the same side of the measured range."""
+    serving = kind.startswith("ps-")
+    name = f"{kind}-{profile.transport}"
+    name = name if name in priced.AGGREGATIONS else kind
+    problem = priced.problem_of(tmp_path, STUDY.format(name=name), profile)
+    evidence = problem.aggregation(priced.AGGREGATIONS[name]).evidence
+    share = catalog.transport(profile.transport if not serving else kind[3:]).link_efficiency
+    compared = 0
+    layouts = product(RANKS[1:], (1,), SERVERS) if serving else product(RANKS, LOCAL, (1,))
+    for (n, g, servers), size, speed in product(layouts, SIZES, SPEEDS):
+        if not serving and g > n:
+            continue
+        try:
+            found = predict(profile, kind, n, size, g, speed, servers)
+        except OutsideCalibration:
+            continue
+        compared += 1
+        limit = known_speed(profile, kind)
+        link = Link(0.0, share * (speed or limit or np.inf))
+        at = MeasuredSystem(
+            np.array(float(n)), np.array(float(g)), across=link, servers=np.array(float(servers))
+        )
+        message, own = one_message(size), ""
+        told = why_outside(profile, kind, n, size, g, speed, servers)
+        if not limit and (n > g or serving):  # no network of a study is known to be the same
+            (own,) = (why for why in evidence.why_outside(message, at) if "not known" in why)
+        expected = [why for why in evidence.why_outside(message, at) if why != own]
+        assert told == ", ".join(expected)
+        assert bool(found.in_range) is (told == "")
+        if not own:
+            assert (int(np.max(evidence.grade(message, at))) == Grade.INSIDE) is (told == "")
+        if n > 1:
+            width = np.log(max(found.high / found.seconds, found.seconds / found.low)) / NORMAL_90
+            sure = float(np.max(evidence.log_spread(message, at)))
+            assert width * (UNLIKE if own else 1.0) == pytest.approx(sure, rel=1e-6)
+    assert compared > 10
+
+
+def known_speed(profile: Profile, kind: str) -> float:
+    """Bytes/s of the fastest link measured; 0 where it is not known."""
+    part = profile.servers(kind)
+    if part is not None:
+        return part.link_bytes_per_s[1]
+    fits = [fit.link_bytes_per_s[1] for fit in profile.network.values()]
+    return profile.link_bytes_per_s or max(fits, default=0.0)
