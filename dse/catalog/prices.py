@@ -1,4 +1,4 @@
-"""Price lists: what accelerators, hosts, power and rental cost; a user's list overrides ours."""
+"""Price lists: what accelerators, hosts, power and rental cost; a user's list overrides the catalogue's."""
 
 from __future__ import annotations
 
