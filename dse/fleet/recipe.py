@@ -10,7 +10,7 @@ from typing import Any
 from dse.catalog import Fact, names
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
-from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, ONE_WORKER_ONE_GPU, Hardware
+from dse.model.pai import ARCHITECTURES, IN_ONE_SERVER, MEDIA, Hardware, most_cnodes
 from dse.spelling import alternatives, meant
 
 FOLDER = "populations"
@@ -148,7 +148,7 @@ def _class(listed: Entry, name: str) -> ClassRecipe:
         raise own.wrong(problem, "make them add up to 1", "mean_shares")
     if mean["flops"] + mean["memory"] <= 0:
         raise own.wrong(f"{name} computes nothing", "give flops or memory a share", "mean_shares")
-    if name == ONE_WORKER_ONE_GPU and mean["weights"] > 0:
+    if not MEDIA[name] and mean["weights"] > 0:
         problem = f"weights of {name}, which exchanges none"
         raise means.wrong(problem, "write 0, and share it among the others", "weights")
     concentration = _positive(own, "concentration", "count")
@@ -162,13 +162,10 @@ def _class(listed: Entry, name: str) -> ClassRecipe:
 def _check_size(listed: Entry, found: ClassRecipe, gpus_per_server: float) -> None:
     """Raise where a job has more cNodes than its class allows."""
     name = found.architecture
-    if name not in (ONE_WORKER_ONE_GPU, *IN_ONE_SERVER):
-        return
-    most = 1.0 if name == ONE_WORKER_ONE_GPU else gpus_per_server
+    most = float(most_cnodes(name, gpus_per_server))
     if found.sizes.largest > most:
-        problem = f"{found.sizes.largest:g} cnodes of {name}, which is in one server"
-        if name == ONE_WORKER_ONE_GPU:
-            problem = f"{found.sizes.largest:g} cnodes of {name}"
+        where = ", which is in one server" * (name in IN_ONE_SERVER)
+        problem = f"{found.sizes.largest:g} cnodes of {name}{where}"
         raise listed.wrong(problem, f"write at most {most:g}", name)
 
 

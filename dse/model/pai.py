@@ -136,12 +136,16 @@ def placed_cnodes(architecture: str, cnodes: ArrayLike, gpus_per_server: ArrayLi
 
     Batches of a cNode stay as they are, so a job that is cut down has a smaller global batch.
     """
-    wanted = np.asarray(cnodes, dtype=np.float64)
-    if architecture == ONE_WORKER_ONE_GPU:
-        return np.ones_like(wanted)
+    return np.minimum(
+        np.asarray(cnodes, dtype=np.float64), most_cnodes(architecture, gpus_per_server)
+    )
+
+
+def most_cnodes(architecture: str, gpus_per_server: ArrayLike = 8.0) -> Array:
+    """How many cNodes, one at least, a job of ``architecture`` may have; infinite for any."""
     if architecture in IN_ONE_SERVER:
-        return np.minimum(wanted, gpus_per_server)
-    return wanted
+        return np.asarray(gpus_per_server, dtype=np.float64)
+    return np.asarray(np.inf if "ethernet" in MEDIA[architecture] else 1.0)
 
 
 def step_times(architecture: str, jobs: Jobs, hardware: Hardware) -> StepTimes:

@@ -24,6 +24,7 @@ from dse.calibration.evidence import (
     Unmeasured,
     of_algorithm,
 )
+from dse.calibration.ps_part import ServersFit
 from dse.errors import OutsideCalibration
 from dse.model.aggregation.algorithms import ALGORITHMS, Algorithm
 from dse.model.aggregation.base import Aggregation, Bucketed, Gradients, Layout
@@ -87,7 +88,11 @@ class PricedAggregation:
 
 def left_to_library(name: AggregationName) -> bool:
     """Whether an aggregation names no algorithm but that the library chooses."""
-    return name.algorithm == AUTO or name.algorithm in BY_NAME
+    return _by_library(name.algorithm)
+
+
+def _by_library(algorithm: str) -> bool:
+    return algorithm == AUTO or algorithm in BY_NAME
 
 
 def serving(name: AggregationName) -> bool:
@@ -186,12 +191,9 @@ class Factory:
         if library is not None:
             return self._by_rules(library, transport)
         evidence = Unmeasured(unmeasured(algorithm, transport.name))
-        if algorithm == AUTO or algorithm in BY_NAME:
+        if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
-        software = self._software(algorithm, transport, None)
-        if algorithm == PARAMETER_SERVER:
-            return ParameterServer(software), evidence
-        return Composed(ALGORITHMS[algorithm], software), evidence
+        return _named(algorithm, self._software(algorithm, transport, None)), evidence
 
     def _by_profile(
         self, algorithm: str, transport: Transport, profile: Profile
@@ -212,15 +214,13 @@ class Factory:
             return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
         leading = 1 if self.draws else 0
-        named = of_algorithm(profile, algorithm, software)
-        if algorithm == PARAMETER_SERVER:
-            fit = profile.ps.get(transport.name)
-            if fit is None:
-                return ParameterServer(software, leading_axes=leading), named
+        fit = _servers(profile, algorithm, transport)
+        if fit is not None:
             cost = fit.drawn(self.draws, 1, apart=True) if self.draws else fit.cost(apart=True)
             servers = ParameterServer(software, cost, leading_axes=leading)
             return servers, OfServers(profile, fit, software)
-        return Composed(ALGORITHMS[algorithm], software, leading_axes=leading), named
+        evidence = of_algorithm(profile, algorithm, software)
+        return _named(algorithm, software, leading), evidence
 
     def _fabrics(self, profile: Profile) -> frozenset[str]:
         """Those that the study has a profile for alone; empty for any."""
@@ -232,12 +232,10 @@ class Factory:
 
     def _software(self, algorithm: str, transport: Transport, profile: Profile | None) -> Software:
         """What a message costs besides the wire: as measured, else as the catalogue has it."""
-        measured_servers = algorithm == PARAMETER_SERVER and profile is not None and bool(
-            profile.ps.get(transport.name)
-        )  # fmt: skip
+        servers = None if profile is None else _servers(profile, algorithm, transport)
         between = profile.network.get(algorithm) if profile is not None else None
         timed = between is not None
-        if profile is not None and not measured_servers:
+        if profile is not None and servers is None:
             gamma = profile.gamma_s_per_byte
             if profile.fits:
                 within = across = self._step_cost(algorithm, profile)
@@ -249,8 +247,8 @@ class Factory:
             across = StepCost(transport.across.latency_s, (transport.across.s_per_byte,))
             known = profile.gamma_s_per_byte if profile is not None else 0.0
             gamma = known or transport.gamma_s_per_byte
-        if measured_servers and profile is not None:
-            timed = profile.ps[transport.name].link_bytes_per_s[1] > 0
+        if servers is not None:
+            timed = servers.link_bytes_per_s[1] > 0
         if algorithm == PARAMETER_SERVER and not transport.reaches_device:
             # The accelerators of a worker meet in the memory of its one process: the copies there
             # are counted as staging, so only the sum is left, a share of it per accelerator.
@@ -347,6 +345,18 @@ class Choice:
 
 
 _UNPRICED, _CATALOGUE, _NOT_FOR = -1.0, -2.0, -3.0
+
+
+def _named(algorithm: str, software: Software, leading_axes: int = 0) -> Bucketed:
+    """Composed of its steps, or parameter servers that cost what the software does."""
+    if algorithm == PARAMETER_SERVER:
+        return ParameterServer(software, leading_axes=leading_axes)
+    return Composed(ALGORITHMS[algorithm], software, leading_axes=leading_axes)
+
+
+def _servers(profile: Profile, algorithm: str, transport: Transport) -> ServersFit | None:
+    """Parameter servers as the profile measured them over the transport, if that is asked."""
+    return profile.servers(f"{algorithm}-{transport.name}")
 
 
 def _innermost(model: Aggregation) -> Aggregation:

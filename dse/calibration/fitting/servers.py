@@ -80,11 +80,10 @@ def ps_rows(samples: Sequence[Measurement]) -> PsRows:
     Raises MeasurementError where there is none.
     """
     runs: dict[tuple[int, int, int, int, float], list[Measurement]] = {}
-    for s in samples:
-        if s.algorithm == PS and s.verified:
-            inverse = 1.0 / s.link_bytes_per_s if s.link_bytes_per_s else 0.0
-            key = (s.ranks, s.servers, s.bytes, s.largest_shard_bytes, inverse)
-            runs.setdefault(key, []).append(s)
+    for s in server_samples(samples):
+        inverse = 1.0 / s.link_bytes_per_s if s.link_bytes_per_s else 0.0
+        key = (s.ranks, s.servers, s.bytes, s.largest_shard_bytes, inverse)
+        runs.setdefault(key, []).append(s)
     if not runs:
         raise MeasurementError(f"no verified sample of the algorithm {PS!r}")
     keys = sorted(runs)
@@ -207,17 +206,17 @@ def server_parts(experiments: Sequence[Experiment]) -> dict[str, ServersFit]:
 
     Raises MeasurementError where the samples of one do not belong together or are too few.
     """
-    transports = sorted({s.transport for e in experiments for s in server_samples(e)})
+    transports = sorted({s.transport for e in experiments for s in server_samples(e.samples)})
     return {transport: _part(experiments, transport) for transport in transports}
 
 
-def server_samples(experiment: Experiment) -> list[Measurement]:
-    """The verified samples of shards pushed whole."""
-    return [s for s in experiment.samples if s.verified and s.servers and s.algorithm == PS]
+def server_samples(samples: Sequence[Measurement]) -> list[Measurement]:
+    """Those verified of shards pushed whole."""
+    return [s for s in samples if s.verified and s.servers and s.algorithm == PS]
 
 
 def _part(experiments: Sequence[Experiment], transport: str) -> ServersFit:
-    mine = [[s for s in server_samples(e) if s.transport == transport] for e in experiments]
+    mine = [[s for s in server_samples(e.samples) if s.transport == transport] for e in experiments]
     samples = [s for own in mine for s in own]
     libraries = sorted({f"{s.library} {s.version}" for s in samples})
     if len(libraries) > 1:
