@@ -1,4 +1,4 @@
-"""Price lists: what accelerators, hosts, power and rental cost; a user's list overrides the catalogue's."""
+"""Price lists of accelerators, hosts, power and rental; a user's list overrides the catalogue's."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 
 def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
-    if problem.closed_form:
+    if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
     found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
     for name, profiles in choices_as_measured(problem):

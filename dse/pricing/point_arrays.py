@@ -232,7 +232,7 @@ class PointArrays(ABC):
         """One network card as the transport reaches it."""
         return Link(self._wire(lambda w: w.latency_s), self._wire(lambda w: w.bytes_per_s))
 
-    def _chosen_inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
+    def _study_inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
         """The link inside a node that the study chooses; None if it is that of the machine."""
         found = self.at("intra_node")
         if found is None:
@@ -244,10 +244,10 @@ class PointArrays(ABC):
     @cached_property
     def inside(self) -> Link:
         """The link between accelerators of a node as the transport reaches it."""
-        chosen = self._chosen_inside(lambda w: w.bytes_per_s)
-        latency = self._chosen_inside(lambda w: w.latency_s)
+        given = self._study_inside(lambda w: w.bytes_per_s)
+        latency = self._study_inside(lambda w: w.latency_s)
         efficiency = self.link_efficiency
-        own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if chosen is None else chosen
+        own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if given is None else given
         return Link(0.0 if latency is None else latency, np.asarray(own))
 
     @property

@@ -94,11 +94,6 @@ class Problem:
         """How the time of a step follows from its parts."""
         return STEP_MODELS[self.study.model]
 
-    @property
-    def closed_form(self) -> bool:
-        """Whether a closed formula prices the steps, in which measurements have no part."""
-        return not self.step_model.measurable
-
     @cached_property
     def factory(self) -> Factory:
         """Makes the study's aggregations."""

@@ -245,7 +245,7 @@ def _parts(profile: Profile) -> Iterator[tuple[str, Fit | LibraryFit | ServersFi
 
 def _extrapolated(problem: Problem, front: Sequence[Point]) -> Extrapolated:
     found = sum(point.extrapolated for point in front)
-    if problem.closed_form:
+    if not problem.step_model.measurable:
         return Extrapolated(front=found, why=f"{FORMULA[0].upper()}{FORMULA[1:]}.")
     return Extrapolated(
         front=found,

@@ -23,9 +23,9 @@ def assumptions(problem: Problem) -> list[str]:
     """A sentence or two for each."""
     study = problem.study
     lines = [*efficiency_lines(problem)]
-    lines += PAI_LINES if problem.closed_form else _calibrated_lines(problem)
+    lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
     lines += _of_activations(problem)
-    if problem.workload.gradient_tensors is None and not problem.closed_form:
+    if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         parts = len(problem.tensors[0])
         lines.append(
             f"The gradient tensors of {problem.workload.name} are not known: "
@@ -147,7 +147,7 @@ def _network_assumptions(problem: Problem) -> list[str]:
         f"known, {hardware.DEFAULT_RADIX:g} ports are assumed."
     ]
     for name in mentioned(problem, "inter_node"):
-        known = {} if problem.closed_form else catalog.fabric(name).latency_s
+        known = catalog.fabric(name).latency_s if problem.step_model.measurable else {}
         used = [catalog.transport(transport) for transport in used_transports(problem)]
         used += [facts.transport for facts in approaches.used_approaches(problem)]
         for transport in used:

@@ -32,7 +32,7 @@ def used_transports(problem: Problem) -> list[str]:
 
 def transports(problem: Problem) -> list[TransportRow]:
     """The transports of the study, and whether each is calibrated."""
-    if problem.closed_form:
+    if not problem.step_model.measurable:
         note = f"model {problem.study.model} does not distinguish transports"
         return [TransportRow(name=name, title=catalog.transport(name).title, calibrated=False,
                              note=note) for name in used_transports(problem)]  # fmt: skip

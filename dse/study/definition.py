@@ -273,9 +273,9 @@ class Study:
 
     @property
     def named_aggregations(self) -> tuple[AggregationName, ...]:
-        """All that the axis and the baseline name, each once."""
-        axis, own = self.axis("aggregation"), self.baseline.values["aggregation"]
-        found = (*(axis.values if axis else ()), own)
+        """All that a search may try and the baseline's, each once."""
+        own = self.baseline.values["aggregation"]
+        found = (*self.aggregations, own)
         return tuple(dict.fromkeys(name for name in found if isinstance(name, AggregationName)))
 
     def values(self, name: str) -> tuple[Value, ...]:
