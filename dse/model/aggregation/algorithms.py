@@ -61,7 +61,7 @@ def recursive_doubling(
     power = largest_power_of_two(n)
     reduce_s = m * network.gamma_s_per_byte
     folded = 2 * _fold_step(network, m, n, g) + reduce_s
-    distance = _distances(power, folded.ndim)
+    distance = _distances(power, _axes(network, n, g, m))
     flows = in_every_round(distance, n, g, _SECOND_GOES_ON)
     steps = _paced(network, m, flows > 0, flows) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
@@ -85,7 +85,7 @@ def halving_doubling(
         + _fold_step(network, m, n, g)
         + m / 2 * network.gamma_s_per_byte
     )
-    distance = _distances(power, folded.ndim)
+    distance = _distances(power, _axes(network, n, g, m))
     flows = in_every_round(distance, n, g, _FIRST_GOES_ON)
     half = m / (2 * distance)
     steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
@@ -102,12 +102,12 @@ def reduce_broadcast(
     back receives: messages that go one way, of which one at most enters or leaves a node.
     """
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
+    distance = _distances(n, _axes(network, n, g, m))
     inside = network.within(m)
-    slower = np.maximum(inside, network.one_way(m))
-    free = np.zeros(np.broadcast_shapes(n.shape, g.shape, slower.shape))
-    distance = _distances(n, free.ndim)
     leaves = in_every_round(distance, n, g, crosses_in_tree) > 0
-    rounds = 2 * np.where(leaves, slower, inside) + m * network.gamma_s_per_byte
+    step = np.where(leaves, np.maximum(inside, network.one_way(m)), inside)
+    rounds = 2 * step + m * network.gamma_s_per_byte
+    free = np.zeros(np.broadcast_shapes(n.shape, g.shape, inside.shape))
     return _added(free, np.where(distance < n, rounds, 0.0))
 
 
@@ -255,6 +255,12 @@ def _distances(count: Array, ndim: int) -> Array:
     """
     steps = int(np.max(ceil_log2(count), initial=0))
     return np.ldexp(1.0, np.arange(steps)).reshape((-1,) + (1,) * ndim)
+
+
+def _axes(network: Network, ranks: Array, ranks_per_node: Array, message_bytes: Array) -> int:
+    """How many axes a cost has: those of the arguments, and those of the network's own arrays."""
+    prices = network.within(message_bytes), network.across(message_bytes, ranks_per_node)
+    return max(ranks.ndim, *(price.ndim for price in prices))
 
 
 def _added(total: Array, steps: Array) -> Array:
