@@ -21,6 +21,7 @@ from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.study import AggregationName, Value, Wire
 from dse.study.quantities import PURCHASE, facts_of
+from dse.study.space import Slab
 
 MOST_LISTED = 6
 MOST_COUNTS = 16  # of accelerators, that are tried to learn which profiles price anything
@@ -32,10 +33,10 @@ def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
-    found = [unused(name) for name in _unused(problem)] + _other_fabrics(problem)
+    found = [*_unused(problem), *_other_fabrics(problem)]
     for name, profiles in choices_as_measured(problem):
         found += unpriced_layouts(problem, name, profiles)
-        found += [unknown_speed(name, profile) for profile in profiles
+        found += [unknown_speed(name, profile) for profile in taken(problem, name)
                   if _networks_alike(problem, profile)]  # fmt: skip
     return found + _hosts(problem) + _tables(problem)
 
@@ -123,30 +124,48 @@ def unsupported(problem: Problem) -> list[str]:
     return found
 
 
-def unused(name: str) -> str:
-    """What it means that no aggregation of the study is priced by a profile."""
-    return f"Profile {name} prices nothing here: it measured none of the study's aggregations."
-
-
 def _unused(problem: Problem) -> list[str]:
-    """Names of profiles that serve no aggregation of the study and know none of its devices."""
-    using = {
-        id(profile) for name in problem.study.aggregations for profile in _taken(problem, name)
+    """The profiles that price no aggregation of the study and know none of its devices."""
+    names = problem.study.aggregations
+    using = {id(profile) for name in names for profile in taken(problem, name)}
+    fitting = {
+        id(profile) for name in names for profile in problem.aggregation(name).evidence.profiles
     }
-    return [
-        name for name, profile in problem.profiles.items()
-        if id(profile) not in using and not profile.compute
-    ]  # fmt: skip
+    found = []
+    for name, profile in problem.profiles.items():
+        if id(profile) in using or profile.compute:
+            continue
+        why = "it measured none of the study's aggregations"
+        if id(profile) in fitting:
+            why = (
+                "for every point another profile of the study fits better, or as well and is "
+                "listed before it"
+            )
+        found.append(f"Profile {name} prices nothing here: {why}.")
+    return found
 
 
-def _taken(problem: Problem, name: AggregationName) -> Iterator[Profile]:
-    """The profiles that price some point of the study; of a choice among several those that win
-    anywhere in a thinned grid of its hardware."""
+def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
+    """The profiles that price some point of the study, each once, in the order of the study.
+
+    Of a choice among several those that win at the baseline, or anywhere in a thinned grid of the
+    study's hardware; all of them where an axis is continuous.
+    """
     evidence = problem.aggregation(name).evidence
     if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
-        yield from evidence.profiles
-        return
-    slab = next(slab for slab in problem.space.slabs if slab.fixed["aggregation"] == name)
+        return evidence.profiles
+    layouts = [_thinned(problem, slab) for slab in problem.space.slabs
+               if slab.fixed["aggregation"] == name]  # fmt: skip
+    baseline = problem.points_at(problem.study.baseline.values)
+    if baseline.summing.name == name and np.all(baseline.gpus > 1):
+        layouts.append(baseline)
+    found = {id(profile) for layout in layouts for part in evidence.taken(layout)
+             for profile in part.profiles}  # fmt: skip
+    return tuple(profile for profile in evidence.profiles if id(profile) in found)
+
+
+def _thinned(problem: Problem, slab: Slab) -> Points:
+    """All hardware of a slab on some of its counts of accelerators, the rest at its first value."""
     rank = len(slab.axes)
     coordinates = {}
     for number, axis in enumerate(slab.axes):
@@ -156,8 +175,7 @@ def _taken(problem: Problem, name: AggregationName) -> Iterator[Profile]:
             kept = np.unique(np.linspace(0, count - 1, min(count, MOST_COUNTS)).astype(np.int64))
         shape = tuple(-1 if other == number else 1 for other in range(rank))
         coordinates[axis.name] = Coordinate(axis.values, kept.reshape(shape))
-    for part in evidence.taken(Points(problem, slab.fixed, coordinates, rank)):
-        yield from part.profiles
+    return Points(problem, slab.fixed, coordinates, rank)
 
 
 def unknown_speed(name: str, profile: Profile) -> str:

@@ -85,10 +85,10 @@ def _calibrated_lines(problem: Problem) -> list[str]:
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
     lines += approaches.assumptions(problem)
-    return [*lines, *_chosen_assumptions(problem), *_ruled_assumptions(problem)]
+    return [*lines, *_library_choices(problem), *_library_rules(problem)]
 
 
-def _chosen_assumptions(problem: Problem) -> list[str]:
+def _library_choices(problem: Problem) -> list[str]:
     """What prices of the library's own choice rest on, one or two sentences per profile in use."""
     lines = []
     for name in problem.study.named_aggregations:
@@ -96,7 +96,7 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
             continue
         profiles = problem.aggregation(name).evidence.profiles
         lines += caveats.unpriced_layouts(problem, name, profiles) if profiles else []
-        for profile in profiles:
+        for profile in caveats.taken(problem, name):
             speed = profile.link_bytes_per_s
             if speed is None and profile.max_nodes > 1:
                 lines.append(caveats.unknown_speed(name, profile))
@@ -109,7 +109,7 @@ def _chosen_assumptions(problem: Problem) -> list[str]:
     return lines
 
 
-def _ruled_assumptions(problem: Problem) -> list[str]:
+def _library_rules(problem: Problem) -> list[str]:
     """That the algorithm follows from rules, and where they are written."""
     lines = []
     for name in problem.study.named_aggregations:

@@ -8,6 +8,7 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.model.aggregation.library_rules import AUTO
+from dse.pricing import caveats
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.problem import Problem
 from dse.report import approaches
@@ -88,7 +89,7 @@ def _library_note(problem: Problem, one: PricedAggregation) -> str:
     if not one.evidence.profiles:
         return "auto: the library's own choice, not measured"
     fitted = [f"{profile.source or profile.system} (profile {profile.name})"
-              for profile in one.evidence.profiles]  # fmt: skip
+              for profile in caveats.taken(problem, name)]  # fmt: skip
     return f"auto: the library's own choice, fitted on {' and on '.join(fitted)}"
 
 

@@ -11,9 +11,11 @@ import pytest
 
 from dse.calibration.evidence import ByLayoutEvidence
 from dse.errors import StudyError
-from dse.pricing.caveats import caveats
+from dse.pricing.caveats import caveats, taken
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
+from dse.report.assumptions import assumptions
+from dse.report.provenance import transports
 from tests.pricing import studies
 
 STUDY = """\
@@ -77,7 +79,22 @@ def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> No
     both = problem(tmp_path, "[h100-node, h100-node-snellius]")
     assert priced_by(both, gpus=8) == "h100-node"
     (line,) = [line for line in caveats(both) if "prices nothing" in line]
-    assert "h100-node-snellius" in line
+    assert line == (
+        "Profile h100-node-snellius prices nothing here: for every point another profile of the "
+        "study fits better, or as well and is listed before it."
+    )
+
+
+def test_a_report_speaks_only_of_profiles_that_price_something(tmp_path: Path) -> None:
+    text = STUDY.format(calibration="[h100-cluster01, aws-p5-efa]", aggregation="auto-nccl")
+    text = text.replace("[a100-sxm4-40gb, h100-sxm]", "[h100-sxm]")
+    both = load(studies.written(tmp_path, text.replace("[1, 8,", "[8,")))
+    name = both.study.aggregations[0]
+    assert len(both.aggregation(name).evidence.profiles) == 2
+    assert [profile.name for profile in taken(both, name)] == ["h100-cluster01"]
+    said = [*assumptions(both), *(row.note for row in transports(both))]
+    assert any("h100-cluster01" in line for line in said)
+    assert not any("aws-p5-efa" in line for line in said)
 
 
 def test_networks_by_name_tell_two_vendors_apart(tmp_path: Path) -> None:
