@@ -106,16 +106,24 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Raise OutputError where nothing can plainly be written; before time is spent on it.
+    """Raise OutputError where nothing can be written; before time is spent on it.
 
-    option: what the user gave the folder as.
+    What would be made of the folder, and a file in it, are made within a temporary folder beside
+    it (so that ranks that check the same folder do not meet) and removed. option: what the user
+    gave the folder as.
     """
     place = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     what = f"{folder}:" if place == folder else f"{folder}: {place}"
     if not place.is_dir():
         raise OutputError(f"{what} is not a folder; choose another {option}")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise OutputError(f"{what} cannot be written; choose another {option}")
+    parts = folder.absolute().relative_to(place.absolute()).parts
+    try:
+        with tempfile.TemporaryDirectory(prefix=".dse-", dir=place) as trial:
+            made = Path(trial, *(part for part in parts if part != os.pardir))
+            made.mkdir(parents=True, exist_ok=True)
+            (made / "file").touch()
+    except OSError:
+        raise OutputError(f"{what} cannot be written; choose another {option}") from None
 
 
 def rounded(value: float, digits: int = 6) -> float:

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from dse.calibration.experiment import write_experiment
+from dse.calibration.files import check_writable
+from dse.errors import OutputError
 from dse.pricing.load import load
 from dse.search.fingerprint import fingerprint
 from tests.calibration import synthetic
@@ -409,6 +411,25 @@ def test_something_else_in_place_of_the_folder(engine: str, out: str, tmp_path: 
     assert done.stdout == ""
     assert (tmp_path / "taken").read_text() == "a file"
     assert {path.name for path in tmp_path.iterdir()} == {"study.yaml", "taken", "dangling"}
+
+
+def test_a_folder_that_nobody_can_make(tmp_path: Path) -> None:
+    written(tmp_path)
+    done = dse("run", "study.yaml", "--out", "/proc/reports/mine", cwd=tmp_path)
+    line = refused(done)
+    assert line == "dse: /proc/reports/mine: /proc cannot be written; choose another --out"
+    assert done.stdout == ""
+
+
+def test_a_folder_is_tried_and_left_as_it_was(tmp_path: Path) -> None:
+    check_writable(tmp_path / "reports" / "mine")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "mine").mkdir()
+    check_writable(tmp_path / "mine")
+    check_writable(tmp_path / "missing" / ".." / ".." / "mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    with pytest.raises(OutputError, match="cannot be written; choose another out"):
+        check_writable(tmp_path / ("n" * 300))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
