@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     from dse.api import Explanation, Result, Study, load_study
     from dse.errors import (
         ArgumentError,
+        ClusterError,
         DseError,
         MeasurementError,
         NoFeasiblePoint,
@@ -36,12 +37,13 @@ _HOMES = {
     "dse.api": ("Explanation", "Result", "Study", "load_study"),
     "dse.prices": ("Prices",),
     "dse.runs": ("calibrate", "rebuild_report", "run", "run_studies"),
-    "dse.errors": ("ArgumentError", "DseError", "MeasurementError", "NoFeasiblePoint",
-                   "OutputError", "OutsideCalibration", "StudyError"),
+    "dse.errors": ("ArgumentError", "ClusterError", "DseError", "MeasurementError",
+                   "NoFeasiblePoint", "OutputError", "OutsideCalibration", "StudyError"),
 }  # fmt: skip
 _MODULES = ("catalog", "fleet")
 __all__ = [
     "ArgumentError",
+    "ClusterError",
     "DseError",
     "Explanation",
     "MeasurementError",

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import ClassVar
 
-_OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)")
-# Options that errors of measuring and writing name -> arguments of dse.calibrate and dse.run.
-_ARGUMENTS = {"--budget": "budget_s", "--out": "out", "--ranks": "ranks", "--resume": "resume",
-              "--runner": "runner"}  # fmt: skip
+# The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
+OPTIONS = frozenset((
+    "address", "algorithm", "budget", "bytes", "collective", "device", "engine", "executor",
+    "facts", "fleet", "front", "hostfile", "interface", "json", "library", "link",
+    "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node", "mpi", "name", "nodes",
+    "out", "plot", "ranks", "ranks-per-node", "resume", "runner", "sampler", "seed", "select",
+    "servers", "set", "study", "system", "version", "warm-start", "within",
+))  # fmt: skip
+_OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
 
 class DseError(Exception):
     """Base of every error that is reported as one line, never as a traceback."""
 
     exit_status = 2
+    _on_command_line = ""
 
     def on_command_line(self) -> str:
         """The error in the words of the command line."""
-        return str(self)
+        return self._on_command_line or str(self)
 
 
 class StudyError(DseError):
@@ -47,14 +55,17 @@ class ArgumentError(StudyError):
         place = argument or _as_arguments(option)
         super().__init__(place, 0, 0, _as_arguments(problem), _as_arguments(remedy))
 
-    def on_command_line(self) -> str:
-        """The error in the words of the command line."""
-        return self._on_command_line
 
+def _as_arguments(text: str, others: Mapping[str, str] | None = None) -> str:
+    """The options that a text names, as arguments. others: by option, where the name is another."""
 
-def _as_arguments(text: str) -> str:
-    """The options that a text names, as arguments."""
-    return _OPTION.sub(lambda option: option[1].replace("-", "_"), text)
+    def argument(found: re.Match[str]) -> str:
+        option = found[1]
+        if option not in OPTIONS:
+            return found[0]
+        return (others or {}).get(option, option.replace("-", "_"))
+
+    return _OPTION.sub(argument, text)
 
 
 class NoFeasiblePoint(DseError):
@@ -66,24 +77,27 @@ class NoFeasiblePoint(DseError):
 class _OptionError(DseError):
     """An error that may name options, made in the words of the command line.
 
-    ``str(error)`` has the arguments of Python in place of those of :data:`_ARGUMENTS`; options of
-    other programs, such as srun's, stay.
+    ``str(error)`` has the arguments of Python in place of them.
     """
+
+    _other_names: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, message: str) -> None:
         self._on_command_line = message
-        super().__init__(_OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), message))
+        super().__init__(_as_arguments(message, self._other_names))
 
-    def on_command_line(self) -> str:
-        """The error in the words of the command line."""
-        return self._on_command_line
+
+class ClusterError(_OptionError):
+    """A Ray cluster cannot be reached, or failed."""
 
 
 class MeasurementError(_OptionError):
     """A measurement could not be made, or its result is wrong."""
 
+    _other_names: ClassVar[Mapping[str, str]] = {"budget": "budget_s"}
 
-class OutsideCalibration(DseError):
+
+class OutsideCalibration(_OptionError):
     """A prediction was asked for where the profile says nothing."""
 
 

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
-import pytest
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from dse.errors import ArgumentError, DseError, MeasurementError, OutputError, StudyError
+import pytest
+from typer.main import get_command
+
+import dse
+from dse import errors
+from dse.commands.app import app
+from dse.errors import (
+    OPTIONS,
+    ArgumentError,
+    ClusterError,
+    DseError,
+    MeasurementError,
+    NoFeasiblePoint,
+    OutputError,
+    OutsideCalibration,
+    StudyError,
+)
+
+SPEAK_OF_OPTIONS = (ClusterError, MeasurementError, OutputError, OutsideCalibration)
+# Of places in files, without options, and the base of all.
+OTHERS = (StudyError, NoFeasiblePoint, DseError)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +75,13 @@ def test_an_argument_has_two_names(error: ArgumentError, line: str, python: str)
             "x: is full; continue with resume, or choose another out",
         ),
         (MeasurementError, "use srun --mpi=pmix", "use srun --mpi=pmix"),
+        (ClusterError, "no Ray; leave --address out", "no Ray; leave address out"),
+        (ClusterError, "no Ray; 'ray start --head'", "no Ray; 'ray start --head'"),
+        (OutsideCalibration, "choose --algorithm from ring", "choose algorithm from ring"),
+        (OutsideCalibration, "drop --link-bandwidth", "drop link_bandwidth"),
     ],
 )
-def test_measuring_and_writing_speak_of_options_on_the_command_line_only(
+def test_errors_speak_of_options_on_the_command_line_only(
     kind: type[DseError], line: str, python: str
 ) -> None:
     error = kind(line)
@@ -65,3 +92,40 @@ def test_measuring_and_writing_speak_of_options_on_the_command_line_only(
 def test_other_errors_are_worded_alike() -> None:
     for error in (DseError("give --out"), StudyError("mine.yaml", 3, 1, "wrong", "drop it")):
         assert error.on_command_line() == str(error)
+
+
+def _options(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        yield from (name[2:] for name in parameter.opts if name.startswith("--"))
+    for below in getattr(command, "commands", {}).values():
+        yield from _options(below)
+
+
+def test_every_option_has_an_argument_in_every_error_that_may_name_it() -> None:
+    options = set(_options(get_command(app)))
+    assert options == OPTIONS
+    text = " or ".join(f"--{name}" for name in sorted(options))
+    for kind in SPEAK_OF_OPTIONS:
+        assert kind(text).on_command_line() == text
+        assert "--" not in str(kind(text))
+    assert "--" not in str(ArgumentError("--ranks", text, text))
+    exported = {
+        kind for name in dse.__all__
+        if isinstance(kind := getattr(dse, name), type) and issubclass(kind, errors.DseError)
+    }  # fmt: skip
+    assert exported == {*SPEAK_OF_OPTIONS, *OTHERS, ArgumentError}
+
+
+def test_no_error_without_arguments_names_an_option() -> None:
+    """Outside the commands, which only the command line reaches."""
+    package = Path(dse.__file__).parent
+    plain = {kind.__name__ for kind in OTHERS} - {"StudyError"}
+    calls = 0
+    for path in package.rglob("*.py"):
+        if path.is_relative_to(package / "commands"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in plain:
+                calls += 1
+                assert "--" not in ast.unparse(node), path
+    assert calls

@@ -77,7 +77,7 @@ class RunLog:
             except BlockingIOError:
                 with file:
                     who = _writer(file)
-                raise DseError(
+                raise OutputError(
                     f"{self.path.parent}: another run{who} is writing here; "
                     "wait for it or use --out"
                 ) from None
@@ -115,7 +115,7 @@ class RunLog:
         return whole
 
     def _refuse(self, why: str) -> None:
-        raise DseError(
+        raise OutputError(
             f"{self.path}: cannot be resumed, {why}; without --resume the run starts afresh and "
             "this log is kept under another name"
         )

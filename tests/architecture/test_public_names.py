@@ -20,10 +20,10 @@ from tests.pricing import studies
 
 def test_the_public_names() -> None:
     assert set(dse.__all__) == {
-        "ArgumentError", "DseError", "Explanation", "MeasurementError", "NoFeasiblePoint",
-        "OutputError", "OutsideCalibration", "Prices", "Result", "Study", "StudyError",
-        "__version__", "calibrate", "catalog", "fleet", "load_study", "rebuild_report", "run",
-        "run_studies",
+        "ArgumentError", "ClusterError", "DseError", "Explanation", "MeasurementError",
+        "NoFeasiblePoint", "OutputError", "OutsideCalibration", "Prices", "Result", "Study",
+        "StudyError", "__version__", "calibrate", "catalog", "fleet", "load_study",
+        "rebuild_report", "run", "run_studies",
     }  # fmt: skip
     assert dse.__all__ == sorted(dse.__all__)
     for name in dse.__all__:

@@ -287,7 +287,7 @@ def test_many_differences_are_counted(problem: Problem, whole: Path) -> None:
     search = fingerprint(problem, "exhaustive")
     search["study"] = {f"key{number}": number for number in range(10)}
     differences = 10 + len(fingerprint(problem, "exhaustive")["study"])
-    with pytest.raises(DseError, match=f"; and {differences - 3} more; without --resume"):
+    with pytest.raises(DseError, match=f"; and {differences - 3} more; without resume"):
         RunLog(whole, search, True)
 
 
@@ -368,7 +368,7 @@ def test_one_folder_has_one_run(problem: Problem, tmp_path: Path) -> None:
             logged(problem, path, resume)
         assert str(caught.value) == (
             f"{tmp_path}: another run (process {os.getpid()}) is writing here; "
-            "wait for it or use --out"
+            "wait for it or use out"
         )
     assert path.read_bytes() == content
     first.close()

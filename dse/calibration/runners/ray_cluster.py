@@ -68,8 +68,8 @@ def measure_ray(
 
     address: None starts Ray on this machine; else a cluster ("auto", "host:6379",
     "ray://host:10001"). nodes: how many of it to use, all by default, each with ``ranks_per_node``
-    ranks. link, link_bytes_per_s: the network between the nodes. Raises DseError where there is no
-    such cluster, and MeasurementError; the actors are gone whatever happens.
+    ranks. link, link_bytes_per_s: the network between the nodes. Raises ClusterError where there is
+    no such cluster, and MeasurementError; the actors are gone whatever happens.
     """
     began = time.monotonic()
     counts, runs = affordable_groups(plan, budget_s, START_S)

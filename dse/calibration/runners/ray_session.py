@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dse.errors import DseError
+from dse.errors import ClusterError
 
 TOKEN_FILE = Path.home() / ".ray" / "auth_token"  # where `ray start` leaves it
 CONNECT_S = 5.0  # to find out that nobody listens at a cluster's address
@@ -24,7 +24,7 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
 
     address: None starts Ray on this machine; else a cluster to join ("auto", "ray://host:10001",
     "host:6379"). Where this process is connected already, that connection is used and kept.
-    runtime_env: of the job, where one is begun. Raises DseError.
+    runtime_env: of the job, where one is begun. Raises ClusterError.
     """
     reachable(address)  # Ray itself tries for minutes
     authenticate(address)
@@ -42,7 +42,7 @@ def ray_session(address: str | None, runtime_env: Mapping[str, Any] | None = Non
             where = address or "this machine"
             lines = str(cause).strip().split("\n")  # a server's whole traceback, at times
             why = " ".join(dict.fromkeys(line.strip() for line in (lines[0], lines[-1]) if line))
-            raise DseError(
+            raise ClusterError(
                 f"no Ray on {where}: {why}; start one with 'ray start --head'"
             ) from cause
     try:
@@ -84,7 +84,7 @@ def authenticate(address: str | None) -> None:
 
 
 def reachable(address: str | None) -> None:
-    """Raise DseError unless something listens at ``host:port`` or ``ray://host:port``."""
+    """Raise ClusterError unless something listens at ``host:port`` or ``ray://host:port``."""
     host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
     if not colon:
         return  # none, or a word such as "auto"
@@ -92,4 +92,4 @@ def reachable(address: str | None) -> None:
     try:
         socket.create_connection((host, int(port)), CONNECT_S).close()
     except (OSError, ValueError, OverflowError) as cause:
-        raise DseError(f"no Ray on {address}: {cause}; {remedy}") from cause
+        raise ClusterError(f"no Ray on {address}: {cause}; {remedy}") from cause

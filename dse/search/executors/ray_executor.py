@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dse.calibration.runners.ray_session import CONNECT_S, ray_session
-from dse.errors import DseError
+from dse.errors import ClusterError
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.executors.executor import Finished
@@ -54,7 +54,7 @@ class RayExecutor:
         except (ConnectionError, errors.RayError) as cause:
             self._check_head()
             said = str(cause).strip().partition("\n")[0]
-            raise DseError(f"Ray failed: {said}; continue with --resume") from cause
+            raise ClusterError(f"Ray failed: {said}; continue with --resume") from cause
 
     def _run(self, problem: Problem, units: Iterable[int], known: Front) -> Iterator[Finished]:
         ray, front, rival = self._ray, known, _sent(known)
@@ -105,14 +105,14 @@ class RayExecutor:
             if lot[0].attempt < self.ATTEMPTS:
                 return None
             said = str(cause).strip().partition("\n")[0]
-            raise DseError(
+            raise ClusterError(
                 f"unit of work {lot[0].unit} was lost {lot[0].attempt} times with its worker: "
                 f"{said}; continue with --resume"
             ) from cause
         if isinstance(found, Lot):
             return found
         node, why = found
-        raise DseError(
+        raise ClusterError(
             f"node {node} of the Ray cluster {why}: its prices might be others; install the same "
             "dse and catalogue on every node and continue with --resume"
         )
@@ -123,7 +123,7 @@ class RayExecutor:
         while not _listens(self._head):
             if time.monotonic() > deadline:
                 host, port = self._head
-                raise DseError(
+                raise ClusterError(
                     f"the head of the Ray cluster at {host}:{port} is lost; finished work is in "
                     "the log: continue with --resume, on another cluster with --address, or here "
                     "with --executor local"
