@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
@@ -17,11 +16,9 @@ from dse.model.aggregation.library_rules import BY_NAME
 from dse.spelling import LONGEST, meant
 from dse.units import UnitError, parse
 
-if TYPE_CHECKING:
-    pass
-
 MOST_RANKS = 10**9
 MOST_BYTES = 2**60
+_NOT_WHOLE = "is not a whole number"
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -128,7 +125,9 @@ def _list(
         try:
             value = read(part.strip())
         except UnitError as cause:
-            problem = f"{cause.problem}" if part.strip() else f"a value is missing in '{text}'"
+            problem = cause.problem if option == "--bytes" else f"'{part.strip()}' {_NOT_WHOLE}"
+            if not part.strip():
+                problem = f"a value is missing in '{text}'"
             remedy = f"write for example {example}"
             if problem.endswith("in bits"):
                 remedy = cause.remedy
@@ -137,7 +136,7 @@ def _list(
             problem = f"'{part.strip()}' is not between 1 and {most:g}"
             raise ArgumentError(option, problem, f"write for example {example}")
         if value != round(value) and option != "--bytes":
-            problem = f"'{part.strip()}' is not a whole number"
+            problem = f"'{part.strip()}' {_NOT_WHOLE}"
             raise ArgumentError(option, problem, f"write for example {example}")
         found.append(round(value))
     return tuple(dict.fromkeys(found))

@@ -89,7 +89,7 @@ def _gains(document: RunDocument, point: Point) -> str:
     base, times = describe(document.baseline, identified=new), shown(point.speedup, "x")
     if document.objectives.maximize == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
-    return f"It runs {times} as fast as the baseline ({base})"
+    return f"It runs {'' if times == '1x' else f'{times} '}as fast as the baseline ({base})"
 
 
 def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> str:

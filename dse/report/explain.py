@@ -65,8 +65,9 @@ def lines(point: Explained) -> list[str]:
         out.append(f"{label:<26} {said}")
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
-    out += ["", f"calibration      {_calibration(point)}{':' * bool(point.why_outside)}"]
-    out += [f"                 {reason}" for reason in point.why_outside]
+    reasons_outside = () if point.evidence == words.FORMULA else point.why_outside
+    out += ["", f"calibration      {_calibration(point)}{':' * bool(reasons_outside)}"]
+    out += [f"                 {reason}" for reason in reasons_outside]
     choice = words.choice(point)
     if choice and point.library_choice:
         out.append(

@@ -33,6 +33,11 @@ def test_what_is_no_count_is_refused(text: str) -> None:
         arguments.counts(text, "--ranks")
 
 
+def test_a_count_has_no_unit() -> None:
+    with pytest.raises(StudyError, match=r"^ranks: '8x' is not a whole number; write for example "):
+        arguments.counts("8x", "--ranks")
+
+
 def test_a_size_in_bits_is_refused_with_what_is_right() -> None:
     with pytest.raises(StudyError, match="'1Mib' is in bits; write 1 MiB, or 1 Mibit if"):
         arguments.sizes("1Mib")

@@ -35,6 +35,12 @@ def test_answer_names_the_point_its_worth_and_how_sure(gain: str, cost: str) -> 
     assert not any("None" in s or "nan" in s or "{" in s for s in sentences)
 
 
+def test_what_is_no_faster_is_as_fast() -> None:
+    run = written()
+    run["recommended"]["speedup"] = 1.0004
+    assert answer(read(run))[1].startswith("It runs as fast as the baseline (")
+
+
 @pytest.mark.parametrize(("cost", "also"), THREE)
 def test_answer_with_two_costs_gives_both(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
