@@ -35,8 +35,8 @@ def prediction_records(
     Keys: bytes, ranks, seconds, low, high (90 % interval), in_range, ranks_per_node, algorithm,
     why_outside (empty inside the measured range), why (the reason if nothing can be predicted and
     the times are None, else empty), link_bytes_per_s (at which the prediction holds; None inside
-    one node, or if not known), rules and chosen (whose rules chose the algorithm, and the one they
-    chose; empty if it was given or measured). ``ranks_per_node`` None: see
+    one node, or if not known), rules and library_choice (whose rules chose the algorithm, and
+    the one they chose; empty if it was given or measured). ``ranks_per_node`` None: see
     :func:`usual_ranks_per_node`; a partly filled node counts the ranks it has.
     ``link_bytes_per_s`` None: the one measured.
     Raises OutsideCalibration as :func:`predict` does if no record can be predicted, and for a link
@@ -78,9 +78,12 @@ def _rule_choices(
     """For each size, whose rules choose and the algorithm they choose; empty without rules."""
     rules = rules_of(profile, algorithm)
     if rules is None:
-        return [{"rules": "", "chosen": ""} for _ in sizes]
+        return [{"rules": "", "library_choice": ""} for _ in sizes]
     choices = np.broadcast_to(rules(ranks, local, sizes), sizes.shape)
-    return [{"rules": rules.title, "chosen": rules.algorithms[int(at)].priced_as} for at in choices]
+    return [
+        {"rules": rules.title, "library_choice": rules.algorithms[int(at)].priced_as}
+        for at in choices
+    ]
 
 
 def _unpriced(
@@ -90,7 +93,7 @@ def _unpriced(
         "bytes": size, "ranks": ranks, "seconds": None, "low": None, "high": None,
         "in_range": False, "ranks_per_node": local, "algorithm": algorithm,
         "why_outside": "cannot be priced", "why": str(cause), "link_bytes_per_s": None,
-        "rules": "", "chosen": "",
+        "rules": "", "library_choice": "",
     }  # fmt: skip
 
 
@@ -142,7 +145,7 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
     columns = [
         *([Column("algorithm", whole=True)] if several else []),
         *numbers("ranks", "per node", "bytes", "time", "low", "high", whole=True),
-        *([Column("chosen", whole=True)] if rules else []),
+        *([Column("library's choice", whole=True)] if rules else []),
         _outside_column(records),
     ]
     rows = []
@@ -152,7 +155,7 @@ def prediction_table(profile: Profile, records: Sequence[Record]) -> Table:
                  for key in ("seconds", "low", "high"))  # fmt: skip
         rows.append((
             *cells, f"{record['ranks']:,}", f"{record['ranks_per_node']:,}",
-            size_text(record["bytes"]), *times, *([record["chosen"]] if rules else []),
+            size_text(record["bytes"]), *times, *([record["library_choice"]] if rules else []),
             record["why_outside"],
         ))  # fmt: skip
     return console_table(

@@ -79,5 +79,5 @@ def _without(without_s: float | None, step_s: float) -> str:
 
 
 def _checked(facts: catalog.Approach) -> str:
-    recalled = sum(fact.status == "unverified" for fact in facts.facts)
-    return f"{recalled} of {len(facts.facts)} parameters unverified"
+    unverified = sum(fact.status == "unverified" for fact in facts.facts)
+    return f"{unverified} of {len(facts.facts)} parameters unverified"

@@ -59,7 +59,7 @@ class Cells:
 def parts(problem: Problem, box: Box, alive: Mask, possible: Mask) -> Iterator[Cells]:
     """The cells of a box that are alive, in pieces of PRICED_POINTS points if they are listed.
 
-    alive, reach: an axis for each of the box; of length 1, all values of that axis go together.
+    alive, possible: an axis for each of the box; of length 1, all values of that axis go together.
     Points are left out where either is False. Machines come one after the other, since their
     layers are priced once for all cells on one machine.
     """

@@ -42,19 +42,19 @@ def test_each_point_is_that_of_the_algorithm_chosen(
 
 def test_records_and_table_say_what_is_chosen(forced: Profile) -> None:
     records = prediction_records(forced, ("auto",), (3, 8), None, (64, 2**17))
-    assert [record["chosen"] for record in records] == [
+    assert [record["library_choice"] for record in records] == [
         "recursive-doubling", "ring", "recursive-doubling", "halving-doubling",
     ]  # fmt: skip
     assert {record["algorithm"] for record in records} == {"auto"}
     assert all(record["rules"].startswith("Open MPI") for record in records)
     assert all(record["in_range"] for record in records)
     table = prediction_table(forced, records)
-    assert "chosen" in [str(column.header) for column in table.columns]
+    assert "library's choice" in [str(column.header) for column in table.columns]
     assert "not measured" in str(table.caption)
     (beyond,) = prediction_records(forced, ("auto",), (64,), None, (2**17,))
     assert beyond["why_outside"] == "64 ranks (measured: 2-8)"
     (named,) = prediction_records(forced, ("ring",), (8,), None, (64,))
-    assert (named["chosen"], named["rules"]) == ("", "")
+    assert (named["library_choice"], named["rules"]) == ("", "")
     assert prediction_table(forced, [named]).caption is None
 
 

@@ -126,19 +126,19 @@ def solve(matrix: Array, seconds: Array, edges: int) -> Array:
     scale = np.max(relative, axis=0)
     scale[scale == 0] = np.inf
     relative = relative / scale
-    beliefs, targets = [], []
+    priors, targets = [], []
     unit = np.eye(names.size)
     for kind, (value, spread) in (("call", ASSUMED_CALL_S), ("hop-in", ASSUMED_HOP_S)):
         at = int(np.flatnonzero(names == kind)[0])
         if np.isfinite(scale[at]):
-            beliefs.append(unit[at] * NOISE / (spread * value * scale[at]))
+            priors.append(unit[at] * NOISE / (spread * value * scale[at]))
             targets.append(NOISE / spread)
     for jump in np.flatnonzero(np.char.startswith(names, "jump") & np.isfinite(scale)):
-        beliefs.append(unit[jump] * NOISE * JUMP_WEIGHT)
+        priors.append(unit[jump] * NOISE * JUMP_WEIGHT)
         targets.append(0.0)
     weights, best = np.ones(seconds.size), np.zeros(names.size)
     for _ in range(ROUNDS):
-        stacked = np.vstack([relative * weights[:, None], *beliefs])
+        stacked = np.vstack([relative * weights[:, None], *priors])
         previous, best = best, nnls(stacked, np.append(weights, targets), maxiter=20_000)[0]
         residual = np.abs(relative @ best - 1.0)
         spread_now = max(float(np.median(residual)) / 0.6745, 0.01)
