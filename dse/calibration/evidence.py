@@ -1,7 +1,8 @@
 """Whether an aggregation was measured like this, why not, and how wide its error is.
 
 One implementation for each kind of fit beside :mod:`dse.model.aggregation`; all arrays broadcast to
-the points' shape S, see :class:`~dse.model.aggregation.base.Layout`.
+the points' shape S, see :class:`~dse.model.aggregation.base.Layout`. The messages of gradients have
+the same sizes at all points, (messages,), or sizes of their own at each, (messages, *S).
 """
 
 from __future__ import annotations
@@ -380,7 +381,7 @@ class OfLibraryChoice(Checked):
         """By the layout as the fit knows it, and by the checks of all else."""
         assert self.profile.auto is not None
         octaves, unlike = _distance(self._besides_layout(gradients, layout))
-        largest = float(gradients.message_bytes.max(initial=0.0))
+        largest = gradients.message_bytes.max(axis=0, initial=0.0)
         return self.profile.auto.log_spread(
             layout.gpus, layout.gpus_per_node, octaves, largest, unlike
         )
@@ -613,23 +614,23 @@ def _kind(same: Mask, text: Callable[[], str]) -> Check:
 def _elements(gradients: Gradients, profile: Profile) -> Check:
     """Bytes of an element: they matter where the host adds the elements, and to small messages."""
     width = gradients.element_bytes
-    small = float(gradients.message_bytes.min(initial=np.inf)) < SMALL_BYTES
-    matters = profile.gamma_s_per_byte > 0 or small
-    octaves = abs(np.log2(width / MEASURED_ELEMENT_BYTES)) if matters else 0.0
+    small = gradients.message_bytes.min(axis=0, initial=np.inf) < SMALL_BYTES
+    matters = (profile.gamma_s_per_byte > 0) | small
+    octaves = np.where(matters, abs(np.log2(width / MEASURED_ELEMENT_BYTES)), 0.0)
     what = f"gradients of {width:g} bytes per element (measured: {MEASURED_ELEMENT_BYTES})"
-    return Check(np.asarray(octaves), np.asarray(False), lambda: what)
+    return Check(octaves, np.asarray(False), lambda: what)
 
 
 def _sizes(gradients: Gradients, limits: tuple[float, float]) -> Check:
     """Whether every message is as large as measured; doublings of the one farthest from that."""
-    sizes = list(gradients.message_bytes) or [0.0]
-    low, high = limits
+    given, (low, high) = gradients.message_bytes, limits
+    sizes = given if len(given) else np.zeros(1)
 
     def text() -> str:
-        ends = dict.fromkeys(size_text(size) for size in (min(sizes), max(sizes)))
+        ends = dict.fromkeys(map(size_text, (float(sizes.min()), float(sizes.max()))))
         return f"messages of {' to '.join(ends)} (measured: {size_text(low)} to {size_text(high)})"
 
-    return Check(octaves_outside(np.array(sizes), limits).max(), np.asarray(False), text)
+    return Check(octaves_outside(sizes, limits).max(axis=0), np.asarray(False), text)
 
 
 def _nodes(layout: Surroundings, measured: tuple[int, int]) -> Check:

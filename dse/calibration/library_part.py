@@ -123,6 +123,8 @@ class LibraryFit:
         cost = self.cost()
         off = np.zeros(np.broadcast_shapes(least.shape, np.shape(message_bytes)))
         for number, anchor in enumerate(self.anchors):
-            ratio = np.log(cost.correction(anchor, np.asarray(message_bytes, dtype=np.float64)))
-            off = np.where((nearest == number) & (least > 0), np.abs(ratio) / NORMAL_90, off)
+            mine = (nearest == number) & (least > 0)
+            if np.any(mine):
+                ratio = np.log(cost.correction(anchor, np.asarray(message_bytes, dtype=np.float64)))
+                off = np.where(mine, np.abs(ratio) / NORMAL_90, off)
         return least + np.zeros_like(off), off

@@ -4,6 +4,7 @@ prediction there: the same :mod:`~dse.calibration.evidence` as in a study."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from dse.calibration.profile import Profile
 from dse.model.aggregation.base import Cluster, Gradients
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.measured_library import MeasuredLibrary
-from dse.model.arrays import Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE
 from dse.model.overlap import Bucket
 
@@ -67,10 +68,26 @@ def evidence_of(profile: Profile, algorithm: str) -> Evidence:
     return of_algorithm(profile, algorithm, _WIRE, same_system=True)
 
 
-def one_message(message_bytes: float) -> Gradients:
-    """Float32 gradients that are summed as one message, as a benchmark does."""
-    elements = np.array([message_bytes / MEASURED_ELEMENT_BYTES])
-    buckets = (Bucket(0, message_bytes),)
-    return Gradients(
-        elements, MEASURED_ELEMENT_BYTES, message_bytes, buckets, elements, np.zeros(1, np.intp)
-    )
+@dataclass(frozen=True)
+class _OneMessage(Gradients):
+    """Gradients that are summed as one message, of ``sizes`` bytes at the points, in shape S."""
+
+    sizes: Array = field(kw_only=True)
+
+    @cached_property
+    def message_bytes(self) -> Array:
+        """Of the message at every point: (1, *S)."""
+        return self.sizes[np.newaxis]
+
+
+def one_message(message_bytes: ArrayLike) -> Gradients:
+    """Float32 gradients that are summed as one message, as a benchmark does.
+
+    message_bytes: of every point, in their shape S.
+    """
+    sizes = np.asarray(message_bytes, dtype=np.float64)
+    elements, largest = sizes[np.newaxis] / MEASURED_ELEMENT_BYTES, float(sizes.max(initial=0.0))
+    return _OneMessage(
+        elements, MEASURED_ELEMENT_BYTES, largest, (Bucket(0, largest),), elements,
+        np.zeros(1, np.intp), sizes=sizes,
+    )  # fmt: skip

@@ -174,15 +174,10 @@ def _local(profile: Profile, algorithm: str, ranks: ArrayLike) -> Array:
 
 def _evidence(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Mask]:
     """Standard deviation of the logarithm but for that of draws, and whether it was measured."""
-    evidence = evidence_of(profile, algorithm)
-    spread, inside = np.zeros(at.ranks.shape), np.zeros(at.ranks.shape, dtype=bool)
-    for size in np.unique(at.message_bytes):
-        mine = at.message_bytes == size
-        message = one_message(float(size))
-        system = _Points(*(np.asarray(values)[mine] for values in at)).system
-        spread[mine] = evidence.log_spread(message, system)
-        inside[mine] = evidence.grade(message, system) == Grade.INSIDE
-    return spread, inside
+    evidence, messages = evidence_of(profile, algorithm), one_message(at.message_bytes)
+    spread = evidence.log_spread(messages, at.system)
+    inside = evidence.grade(messages, at.system) == Grade.INSIDE
+    return np.broadcast_to(spread, at.ranks.shape), np.broadcast_to(inside, at.ranks.shape)
 
 
 def _of_choice(profile: Profile, at: _Points) -> Prediction:
@@ -210,12 +205,13 @@ def _of_choice(profile: Profile, at: _Points) -> Prediction:
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
     seconds, low, high, in_range = _library_interval(profile, cost, at, slower)
-    # A smaller message than measured costs no more than the smallest one.
-    least = at._replace(message_bytes=np.maximum(at.message_bytes, profile.message_bytes[0]))
-    most = _library_interval(profile, cost, least, slower).high
+    smallest = profile.message_bytes[0]
+    if np.any(at.message_bytes < smallest):  # a smaller one than measured costs no more than it
+        least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
+        high = np.minimum(high, _library_interval(profile, cost, least, slower).high)
     wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
     low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
-    return Prediction(seconds, low, np.maximum(np.minimum(high, most), seconds), in_range)
+    return Prediction(seconds, low, np.maximum(high, seconds), in_range)
 
 
 def _library_interval(

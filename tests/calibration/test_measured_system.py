@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dse import catalog
-from dse.calibration import Profile, read_profile
-from dse.calibration.evidence import Grade
-from dse.calibration.measured_system import MeasuredSystem, one_message
+from dse.calibration import Profile, prediction, read_profile
+from dse.calibration.evidence import Evidence, Grade
+from dse.calibration.measured_system import MeasuredSystem, evidence_of, one_message
 from dse.calibration.prediction import predict, rules_of, why_outside
 from dse.calibration.spread import NORMAL_90, UNLIKE
 from dse.errors import OutsideCalibration
@@ -120,3 +120,26 @@ def known_speed(profile: Profile, kind: str) -> float:
         return part.link_bytes_per_s[1]
     fits = [fit.link_bytes_per_s[1] for fit in profile.network.values()]
     return profile.link_bytes_per_s or max(fits, default=0.0)
+
+
+@pytest.mark.parametrize("kind", ["ring", "auto", "ps-grpc"])
+def test_many_sizes_are_predicted_at_once_as_one_by_one(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The evidence of a prediction is asked once, or once more for sizes below those measured."""
+    known = {"ring": library_profiles.between_nodes(), "auto": library_profiles.theirs(),
+             "ps-grpc": server_profiles.profile()}[kind]  # fmt: skip
+    sizes = np.geomspace(1.0, 2.0**36, 50)
+    alone = [predict(known, kind, 12, size) for size in sizes]
+    asked = []
+
+    def counted(profile: Profile, algorithm: str) -> Evidence:
+        asked.append(algorithm)
+        return evidence_of(profile, algorithm)
+
+    monkeypatch.setattr(prediction, "evidence_of", counted)
+    found = predict(known, kind, 12, sizes)
+    assert 1 <= len(asked) <= 2
+    for together, apart in zip(found, zip(*alone, strict=True), strict=True):
+        np.testing.assert_allclose(together, apart, rtol=1e-12)
+    assert len(set((found.high / found.low).tolist())) > 1
