@@ -357,8 +357,8 @@ class OfLibraryChoice(Checked):
         several = _several(layout)
         measured = self.profile.link_bytes_per_s
         if measured is None:
-            same = ~several | self.same_system
-            return _kind(same, lambda: self._other_link(layout))
+            same = self.same_system & ~np.isfinite(layout.across.bytes_per_s)
+            return _kind(~several | same, lambda: self._other_link(layout))
         speed = measured / self.aggregation.slower(layout)
         octaves = np.where(several, octaves_of_speed(speed, (measured, measured)), 0.0)
         unlike = several & ~(layout.has_link(self.profile.link) & np.isfinite(speed))
@@ -670,14 +670,14 @@ def _speed(
     same_system: bool,
 ) -> Check:
     """A link as fast as one of those measured, where it is crossed; unlike where no speed is known,
-    here or of what was measured, but for the link of the system itself."""
+    here or of what was measured, but for the system's own link, where no other speed was given."""
     slow, fast = limits
     with np.errstate(divide="ignore"):  # of a link that is not known a byte takes no time
         speed = 1.0 / software.network(layout).wire_s_per_byte()
     known = np.isfinite(speed) & (fast > 0)
     return Check(
         np.where(crossed, octaves_of_speed(speed, limits), 0.0),
-        crossed & ~(known | same_system),
+        crossed & ~(known | (same_system & ~np.isfinite(speed))),
         lambda: f"{_link_of(_one(speed))} (measured: {_span_gbps(slow, fast)})",
     )
 

@@ -12,11 +12,13 @@ import pytest
 
 from dse import catalog
 from dse.calibration import Profile, prediction, read_profile
-from dse.calibration.evidence import Evidence, Grade
-from dse.calibration.measured_system import MeasuredSystem, evidence_of, one_message
+from dse.calibration.evidence import Grade
+from dse.calibration.measured_system import MeasuredSystem, one_message
 from dse.calibration.prediction import predict, rules_of, why_outside
 from dse.calibration.spread import NORMAL_90, UNLIKE
 from dse.errors import OutsideCalibration
+from dse.model.aggregation.base import Gradients
+from dse.model.arrays import ArrayLike
 from dse.model.links import Link
 from tests.calibration import library_profiles, server_profiles
 from tests.pricing import priced
@@ -99,7 +101,8 @@ def test_a_study_and_predict_are_equally_sure_of_every_kind(
         )
         message, own = one_message(size), ""
         told = why_outside(profile, kind, n, size, g, speed, servers)
-        if not limit and (n > g or serving):  # no network of a study is known to be the same
+        # No network of a study is known to be the same, nor is one of a given speed.
+        if not limit and speed is None and (n > g or serving):
             (own,) = (why for why in evidence.why_outside(message, at) if "not known" in why)
         expected = [why for why in evidence.why_outside(message, at) if why != own]
         assert told == ", ".join(expected)
@@ -126,20 +129,33 @@ def known_speed(profile: Profile, kind: str) -> float:
 def test_many_sizes_are_predicted_at_once_as_one_by_one(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The evidence of a prediction is asked once, or once more for sizes below those measured."""
+    """Their evidence is asked once, or once more for sizes below those measured."""
     known = {"ring": library_profiles.between_nodes(), "auto": library_profiles.theirs(),
              "ps-grpc": server_profiles.profile()}[kind]  # fmt: skip
     sizes = np.geomspace(1.0, 2.0**36, 50)
     alone = [predict(known, kind, 12, size) for size in sizes]
     asked = []
 
-    def counted(profile: Profile, algorithm: str) -> Evidence:
-        asked.append(algorithm)
-        return evidence_of(profile, algorithm)
+    def counted(message_bytes: ArrayLike) -> Gradients:
+        asked.append(np.shape(message_bytes))
+        return one_message(message_bytes)
 
-    monkeypatch.setattr(prediction, "evidence_of", counted)
+    monkeypatch.setattr(prediction, "one_message", counted)
     found = predict(known, kind, 12, sizes)
     assert 1 <= len(asked) <= 2
     for together, apart in zip(found, zip(*alone, strict=True), strict=True):
         np.testing.assert_allclose(together, apart, rtol=1e-12)
     assert len(set((found.high / found.low).tolist())) > 1
+
+
+def test_a_given_link_is_not_the_one_of_unknown_speed_that_was_measured() -> None:
+    """Unless none is given: then it is the system's own."""
+    part = server_profiles.part(link_bytes_per_s=(0.0, 0.0), cores=None)
+    served = server_profiles.profile(ps={"grpc": part})
+    assert predict(served, "ps-grpc", 2, 1e6).in_range
+    found = predict(served, "ps-grpc", 2, 1e6, link_bytes_per_s=1e8)
+    assert not found.in_range
+    told = why_outside(served, "ps-grpc", 2, 1e6, link_bytes_per_s=1e8)
+    assert told == "a link of 0.8 Gbps (measured: one whose speed is not known)"
+    alike = predict(served, "ps-grpc", 2, 1e6, link_bytes_per_s=np.inf)
+    assert np.log(found.high / found.seconds) > np.log(alike.high / alike.seconds)
