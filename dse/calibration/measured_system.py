@@ -17,6 +17,8 @@ from dse.calibration.evidence import (
 )
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import Profile
+from dse.errors import OutsideCalibration
+from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster, Gradients
 from dse.model.aggregation.composed import Software
 from dse.model.aggregation.measured_library import MeasuredLibrary
@@ -57,14 +59,24 @@ def evidence_of(profile: Profile, algorithm: str) -> Evidence:
     """What speaks for a prediction of an algorithm on the system of the profile, which prices it.
 
     Where a library's rules choose, ask for the algorithm that they choose.
+    Raises OutsideCalibration for an algorithm that the model or the profile lacks.
     """
     part = profile.servers(algorithm)
     if part is not None:
         return OfServers(profile, part, _WIRE, same_system=True)
     if algorithm == AUTO:
-        assert profile.auto is not None
+        if profile.auto is None:
+            known = ", ".join(profile.measured_algorithms)
+            problem = f"profile {profile.name} was measured with forced algorithms"
+            raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
         choice = MeasuredLibrary(profile.auto.cost(), profile.link_bytes_per_s, 1.0, True)
         return OfLibraryChoice(profile, choice, same_system=True)
+    if not profile.fits and algorithm not in profile.network:
+        known = ", ".join(profile.measured_algorithms)
+        problem = f"profile {profile.name} was not measured with '{algorithm}'"
+        raise OutsideCalibration(f"{problem}; it measured {known or 'no allreduce'}")
+    if algorithm not in ALGORITHMS:
+        raise OutsideCalibration(f"unknown allreduce algorithm '{algorithm}'")
     return of_algorithm(profile, algorithm, _WIRE, same_system=True)
 
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dse import catalog
-from dse.calibration.evidence import Grade
-from dse.calibration.library_part import AUTO
+from dse.calibration.evidence import Evidence, Grade
+from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.measured_system import MeasuredSystem, evidence_of, one_message
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import on_cores_s
@@ -16,7 +16,7 @@ from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import NORMAL_90
 from dse.errors import OutsideCalibration
-from dse.model.aggregation.algorithms import ALGORITHMS, node_count
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.library_rules import (
     BY_NAME,
     MPI_RULES,
@@ -84,10 +84,12 @@ def predict(
     at = _points(
         profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
     )
-    part = profile.servers(algorithm)
+    evidence, part = evidence_of(profile, algorithm), profile.servers(algorithm)
     if part is not None:
-        return _of_servers(profile, part, algorithm, at)
-    return _of_choice(profile, at) if algorithm == AUTO else _of_algorithm(profile, algorithm, at)
+        return _of_servers(part, evidence, at)
+    if algorithm == AUTO and profile.auto is not None:
+        return _of_choice(profile, profile.auto, evidence, at)
+    return _of_algorithm(profile, algorithm, evidence, at)
 
 
 def why_outside(
@@ -102,7 +104,7 @@ def why_outside(
     """Which values of a point were not measured, and what was: '9 ranks (measured: 2-8)'.
 
     Empty inside the measured range. The arguments are those of :func:`predict`, which has a price
-    for the point.
+    for the point. Raises OutsideCalibration for an algorithm that the model or the profile lacks.
     """
     rules = rules_of(profile, algorithm)
     if rules is not None:
@@ -172,53 +174,49 @@ def _local(profile: Profile, algorithm: str, ranks: ArrayLike) -> Array:
     return np.asarray(np.minimum(ranks, widest))
 
 
-def _evidence(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Mask]:
+def _sureness(evidence: Evidence, at: _Points) -> tuple[Array, Mask]:
     """Standard deviation of the logarithm but for that of draws, and whether it was measured."""
-    evidence, messages = evidence_of(profile, algorithm), one_message(at.message_bytes)
+    messages = one_message(at.message_bytes)
     spread = evidence.log_spread(messages, at.system)
     inside = evidence.grade(messages, at.system) == Grade.INSIDE
     return np.broadcast_to(spread, at.ranks.shape), np.broadcast_to(inside, at.ranks.shape)
 
 
-def _of_choice(profile: Profile, at: _Points) -> Prediction:
+def _of_choice(profile: Profile, fit: LibraryFit, evidence: Evidence, at: _Points) -> Prediction:
     """As the library chose where it was measured; at another link's speed only what crosses it
     is slower."""
-    if profile.auto is None:
-        known = ", ".join(profile.measured_algorithms)
-        problem = f"profile {profile.name} was measured with forced algorithms"
-        raise OutsideCalibration(f"{problem}; choose --algorithm from {known}")
     measured = profile.link_bytes_per_s
     if measured is None and np.any(np.isfinite(at.link_bytes_per_s)):
         problem = f"profile {profile.name} does not state its link speed"
         raise OutsideCalibration(f"{problem}, so it cannot predict another link")
     # How many times as fast as the one asked for is the measured link.
     slower = np.ones_like(at.ranks) if measured is None else measured / at.link_bytes_per_s
-    cost = profile.auto.cost()
+    cost = fit.cost()
     priced = cost.priced(at.ranks, at.ranks_per_node)
     if not np.all(priced):
         one = node_count(at.ranks, at.ranks_per_node) <= 1
         where = "within one node" if np.any(one & ~priced) else "between nodes"
-        layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in profile.auto.anchors})
+        layouts = sorted({(round(a.nodes), a.ranks_per_node) for a in fit.anchors})
         listed = ", ".join(f"{nodes:g} x {ranks:g}" for nodes, ranks in layouts)
         raise OutsideCalibration(
             f"profile {profile.name} cannot price that layout: it was measured only on {listed} "
             f"(nodes x ranks per node), so the cost {where} is unknown"
         )
-    seconds, low, high, in_range = _library_interval(profile, cost, at, slower)
+    seconds, low, high, in_range = _library_interval(cost, evidence, at, slower)
     smallest = profile.message_bytes[0]
     if np.any(at.message_bytes < smallest):  # a smaller one than measured costs no more than it
         least = at._replace(message_bytes=np.maximum(at.message_bytes, smallest))
-        high = np.minimum(high, _library_interval(profile, cost, least, slower).high)
+        high = np.minimum(high, _library_interval(cost, evidence, least, slower).high)
     wire = np.where(in_range, 0.0, _wire_s(at, at.link_bytes_per_s))
     low, seconds, high = (np.maximum(value, wire) for value in (low, seconds, high))
     return Prediction(seconds, low, np.maximum(high, seconds), in_range)
 
 
 def _library_interval(
-    profile: Profile, cost: LibraryCost, at: _Points, slower: Array
+    cost: LibraryCost, evidence: Evidence, at: _Points, slower: Array
 ) -> Prediction:
     seconds = cost(at.ranks, at.ranks_per_node, at.message_bytes, slower)
-    return _with_spread(seconds, *_evidence(profile, AUTO, at))
+    return _with_spread(seconds, *_sureness(evidence, at))
 
 
 def _wire_s(at: _Points, node_bytes_per_s: ArrayLike) -> Array:
@@ -253,13 +251,13 @@ def _by_rules(
     return Prediction(part(0), part(1), part(2), part(3) > 0)
 
 
-def _of_servers(profile: Profile, part: ServersFit, algorithm: str, at: _Points) -> Prediction:
+def _of_servers(part: ServersFit, evidence: Evidence, at: _Points) -> Prediction:
     given = (at.ranks, at.servers, at.message_bytes, at.link_bytes_per_s)
-    spread, inside = _evidence(profile, algorithm, at)
+    spread, inside = _sureness(evidence, at)
     return _with_spread(part.seconds(*given), np.hypot(part.draw_spread(*given), spread), inside)
 
 
-def _of_algorithm(profile: Profile, algorithm: str, at: _Points) -> Prediction:
+def _of_algorithm(profile: Profile, algorithm: str, evidence: Evidence, at: _Points) -> Prediction:
     """A named algorithm: between nodes by the fit of those runs, on one node by the other."""
     several = node_count(at.ranks, at.ranks_per_node) > 1
     between = profile.network.get(algorithm)
@@ -273,7 +271,7 @@ def _of_algorithm(profile: Profile, algorithm: str, at: _Points) -> Prediction:
         inside, drawn = _on_one_node(profile, algorithm, alone)
         seconds = np.where(several, _between_nodes(profile, between, algorithm, at), inside)
         drawn = np.where(several, 0.0, drawn)
-    spread, measured = _evidence(profile, algorithm, at)
+    spread, measured = _sureness(evidence, at)
     return _with_spread(seconds, np.hypot(drawn, spread), measured)
 
 
@@ -293,11 +291,8 @@ def _with_spread(seconds: Array, spread: Array, in_range: Mask) -> Prediction:
 def _on_one_node(profile: Profile, algorithm: str, at: _Points) -> tuple[Array, Array]:
     """Seconds, and the standard deviation of their logarithm over the draws."""
     if not profile.fits:
-        known = ", ".join(profile.measured_algorithms)
-        problem = f"profile {profile.name} was not measured with '{algorithm}' at that layout"
-        raise OutsideCalibration(f"{problem}; it measured {known or 'no allreduce'}")
-    if algorithm not in ALGORITHMS:
-        raise OutsideCalibration(f"unknown allreduce algorithm '{algorithm}'")
+        problem = f"profile {profile.name} measured '{algorithm}' between nodes only"
+        raise OutsideCalibration(f"{problem}, so it cannot price one node")
     if np.any(node_count(at.ranks, at.ranks_per_node) > 1):
         problem = f"profile {profile.name} was measured on one node"
         raise OutsideCalibration(f"{problem}, so it cannot price a link between nodes")

@@ -43,6 +43,7 @@ FILES = sorted([
     *(ROOT / "models" / "calibrations").glob("*.yaml"),
     *(ROOT / "tests" / "golden" / "calibrations").glob("*.yaml"),
 ])  # fmt: skip
+FILES_BY_NAME = {path.stem: path for path in FILES}
 
 
 def kinds(profile: Profile) -> Iterator[str]:
@@ -159,3 +160,15 @@ def test_a_given_link_is_not_the_one_of_unknown_speed_that_was_measured() -> Non
     assert told == "a link of 0.8 Gbps (measured: one whose speed is not known)"
     alike = predict(served, "ps-grpc", 2, 1e6, link_bytes_per_s=np.inf)
     assert np.log(found.high / found.seconds) > np.log(alike.high / alike.seconds)
+
+
+def test_why_outside_refuses_what_predict_refuses() -> None:
+    """In the same words: what was not measured at all lies not merely outside of a range."""
+    forced, chosen = read_profile(FILES_BY_NAME["this-machine"]), library_profiles.theirs()
+    for known, kind in ((replace(forced, library="other", transport="other"), "auto"),
+                        (chosen, "ring"), (forced, "no-such")):  # fmt: skip
+        with pytest.raises(OutsideCalibration) as refused:
+            predict(known, kind, 8, 1e6)
+        with pytest.raises(OutsideCalibration) as told:
+            why_outside(known, kind, 8, 1e6)
+        assert str(told.value) == str(refused.value)
