@@ -179,6 +179,11 @@ class Checked(ABC):
         return (self.profile,)
 
     @property
+    def own_cores(self) -> float:
+        """More ranks than that were not measured as they are here: beyond, they shared cores."""
+        return np.inf if self.same_system else self.profile.cores
+
+    @property
     def parts_measured(self) -> tuple[bool, ...]:
         """The whole is."""
         return (True,)
@@ -238,9 +243,7 @@ class OfAlgorithm(Checked):
         yield _elements(gradients, profile)
         yield _sizes(gradients, profile.message_bytes)
         yield _nodes(layout, (1, 1))
-        # Beyond, ranks shared cores: no cluster does that.
-        many = profile.ranks[1] if self.same_system else min(profile.ranks[1], profile.cores)
-        yield _ranks(layout, profile, many)
+        yield _ranks(layout.gpus, profile.ranks, cores=self.own_cores)
         known = ", ".join(profile.measured_algorithms)
         what = f"{self.algorithm} was not measured; its steps are priced as those of {known}"
         yield _kind(np.asarray(self.algorithm in profile.measured_algorithms), lambda: what)
@@ -270,7 +273,7 @@ class BetweenNodes(Checked):
         yield _kind(_several(layout), lambda: "one node (measured: several)")
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.profile.message_bytes)
-        yield _ranks(layout, self.profile, self.profile.ranks[1])
+        yield _ranks(layout.gpus, self.profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         few, most = self.fit.ranks_per_node
         yield Check(
@@ -316,15 +319,9 @@ class OfLibraryChoice(Checked):
         priced = self.aggregation.priced(layout)
         yield _kind(priced | _several(layout), lambda: "one node (measured: several)")
         yield _nodes(layout, (auto.fewest_nodes, profile.max_nodes))
-        yield _ranks(layout, profile, profile.ranks[1])
+        yield _ranks(layout.gpus, profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
-        few, most = auto.ranks_per_node
-        most = most if self.same_system else min(most, profile.cores)
-        yield Check(
-            octaves_outside(local, (few, most)),
-            np.asarray(False),
-            lambda: f"{_many(local, 'rank')} per node (measured: {span_text(few, most)})",
-        )
+        yield _ranks(local, auto.ranks_per_node, " per node", self.own_cores)
         left = np.mod(layout.gpus, layout.gpus_per_node)
         last = np.where(_several(layout) & (left > 0), left, layout.gpus_per_node)
         yield Check(
@@ -643,14 +640,22 @@ def _nodes(layout: Surroundings, measured: tuple[int, int]) -> Check:
     )
 
 
-def _ranks(layout: Surroundings, profile: Profile, many: int) -> Check:
-    """As many ranks; of those measured with forced algorithms a core for each."""
-    few, own_core = profile.ranks[0], " with a core each" * (many < profile.ranks[1])
-    return Check(
-        octaves_outside(layout.gpus, (few, many)),
-        np.asarray(False),
-        lambda: f"{_many(layout.gpus, 'rank')} (measured: {span_text(few, many)}{own_core})",
-    )
+def _ranks(
+    counts: Array, measured: tuple[int, int], where: str = "", cores: float = np.inf
+) -> Check:
+    """As many ranks, on no more cores than there were: beyond, those measured shared them."""
+    few, many = measured
+    most = min(many, cores)
+
+    def text() -> str:
+        here = f"{_many(counts, 'rank')}{where}"
+        if most < few:
+            shared = _many(np.asarray(cores), "core")
+            return f"{here} with a core each (measured: {span_text(few, many)} on {shared})"
+        own = " with a core each" * (most < many)
+        return f"{here} (measured: {span_text(few, most)}{own})"
+
+    return Check(octaves_outside(counts, (few, most)), np.asarray(False), text)
 
 
 def _count(what: str, counts: Array, limits: tuple[int, int]) -> Check:

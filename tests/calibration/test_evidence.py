@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.calibration import Profile
+from dse.calibration import Profile, read_profile
 from dse.calibration.evidence import Grade, Unmeasured
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Fit
@@ -273,6 +273,7 @@ def spread(problem: Problem, **values: object) -> float:
     return float(np.max(points.summing.evidence.log_spread(points.gradients, points)))
 
 
+ROOT = Path(__file__).parents[2]
 ONE_NODE = {"gpus": 4, "gpus_per_node": 4, "bucket": 64 * 1024.0}
 SEVERAL = {"gpus": 4, "gpus_per_node": 1, "bucket": 64 * 1024.0}
 
@@ -417,3 +418,34 @@ def test_a_study_and_predict_are_equally_sure(tmp_path: Path, gpus: int) -> None
     found = predict(library_profiles.between_nodes(), "ring", gpus, sizes[sizes > 0], 1, ten_gbe)
     widths = np.log(found.high / found.low) / 2 / NORMAL_90
     assert spread(problem, **values) == pytest.approx(np.max(widths))
+
+
+@pytest.mark.parametrize(
+    ("cores", "reason"),
+    [
+        (1, "4 ranks with a core each (measured: 2-8 on 1 core)"),
+        (2, "4 ranks (measured: 2 with a core each)"),
+        (4, None),
+    ],
+)
+def test_ranks_that_shared_cores_are_told_as_such(
+    tmp_path: Path, cores: int, reason: str | None
+) -> None:
+    """A study has a core for every rank; the machine measured may have had none for any count."""
+    machine = read_profile(ROOT / "tests" / "golden" / "calibrations" / "this-machine.yaml")
+    problem = between(tmp_path, fits=machine.fits, network={}, ranks=(2, 8), cores=cores)
+    assert reasons(problem, **ONE_NODE) == ([] if reason is None else [reason])
+
+
+@pytest.mark.parametrize(
+    ("cores", "reason"),
+    [(2, "4 ranks per node with a core each (measured: 4 on 2 cores)"), (4, None)],
+)
+def test_ranks_of_a_node_that_shared_cores_are_told_as_such(
+    tmp_path: Path, cores: int, reason: str | None
+) -> None:
+    found = library_profiles.theirs(
+        auto=library_profiles.part(), ranks=(8, 32), cores=cores, link_bytes_per_s=25e9
+    )
+    told = reasons(problem_of(tmp_path, found), gpus=8, inter_node="200gbe")
+    assert [why for why in told if "core" in why] == ([] if reason is None else [reason])
