@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.network_part import NetworkFit
-from dse.calibration.number_text import short, size_text, span_text
+from dse.calibration.number_text import gbps, size_text, span_text
 from dse.calibration.profile import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.spread import octaves_of_speed, octaves_outside
@@ -363,16 +363,11 @@ class OfLibraryChoice(Checked):
 
     def _other_link(self, layout: Surroundings) -> str:
         measured, link = self.profile.link_bytes_per_s, self.profile.link
-        if measured is None:
-            return f"the speed of the link that was measured ({link}) is not known"
-        here = measured / _one(self.aggregation.slower(layout))
-        if not np.isfinite(here):
-            return "a link whose speed is not known"
-        name = layout.link_name
-        return (
-            f"another link: {_gbps(here)} Gbps per node{f', {name}' * bool(name)} "
-            f"(measured: {_gbps(measured)} Gbps per node, {link})"
-        )
+        here = self.aggregation.node_bytes_per_s(layout)
+        limits = (0.0, 0.0) if measured is None else (measured, measured)
+        if np.all(layout.has_link(link)):
+            return _link_text(here, limits, "Gbps per node")
+        return _link_text(here, limits, "Gbps per node", layout.link_name, link)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
         """By the layout as the fit knows it, and by the checks of all else."""
@@ -676,14 +671,13 @@ def _speed(
 ) -> Check:
     """A link as fast as one of those measured, where it is crossed; unlike where no speed is known,
     here or of what was measured, but for the system's own link, where no other speed was given."""
-    slow, fast = limits
     with np.errstate(divide="ignore"):  # of a link that is not known a byte takes no time
         speed = 1.0 / software.network(layout).wire_s_per_byte()
-    known = np.isfinite(speed) & (fast > 0)
+    known = np.isfinite(speed) & (limits[1] > 0)
     return Check(
         np.where(crossed, octaves_of_speed(speed, limits), 0.0),
         crossed & ~(known | (same_system & ~np.isfinite(speed))),
-        lambda: f"{_link_of(_one(speed))} (measured: {_span_gbps(slow, fast)})",
+        lambda: _link_text(speed, limits),
     )
 
 
@@ -696,17 +690,21 @@ def _many(counts: Array, what: str) -> str:
     return f"{count:,.0f} {what}{'s' * (count != 1)}"
 
 
-def _gbps(bytes_per_s: float) -> str:
-    return short(8e-9 * bytes_per_s)
+def _link_text(
+    bytes_per_s: Array,
+    limits: tuple[float, float],
+    unit: str = "Gbps",
+    name: str = "",
+    measured: str = "",
+) -> str:
+    """The link of a single point, and those measured; their names where they are of two kinds."""
 
+    def told(speeds: tuple[float, float], of: str, unknown: str, name: str) -> str:
+        known = np.isfinite(speeds[1]) and speeds[1] > 0
+        ends = " to ".join(dict.fromkeys(map(gbps, speeds))) if known else ""
+        speed = f"{of}{ends} {unit}" if known else f"{unknown} whose speed is not known"
+        return f"{speed}{f', {name}' * bool(name)}"
 
-def _link_of(bytes_per_s: float) -> str:
-    known = np.isfinite(bytes_per_s)
-    return f"a link of {_gbps(bytes_per_s)} Gbps" if known else "a link whose speed is not known"
-
-
-def _span_gbps(slow: float, fast: float) -> str:
-    if fast <= 0:
-        return "one whose speed is not known"
-    ends = dict.fromkeys((_gbps(slow), _gbps(fast)))
-    return f"{' to '.join(ends)} Gbps"
+    here = _one(bytes_per_s)
+    own = told((here, here), "a link of ", "a link", name)
+    return f"{own} (measured: {told(limits, '', 'one', measured)})"

@@ -52,10 +52,12 @@ def test_every_reason_is_told(tmp_path: Path) -> None:
     problem = problem_of(tmp_path, known)
     assert reasons(problem, gpus=8, inter_node="200gbe") == []
     assert reasons(problem, gpus=1) == []
-    assert (
-        "another link: 100 Gbps per node, 100gbe (measured: 200 Gbps per node"
-        in (reasons(problem, gpus=8, inter_node="100gbe")[0])
-    )
+    assert reasons(problem, gpus=8, inter_node="100gbe") == [
+        "a link of 100 Gbps per node (measured: 200 Gbps per node)"
+    ]
+    assert reasons(problem, gpus=8, inter_node="ib-hdr") == [
+        f"a link of 200 Gbps per node, ib-hdr (measured: 200 Gbps per node, {known.link})"
+    ]
     assert reasons(problem, gpus=8, inter_node="200gbe", accelerator="p100-sxm2-16gb") == [
         "another accelerator (measured: a100)"
     ]

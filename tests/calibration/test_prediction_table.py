@@ -95,7 +95,7 @@ def test_another_link_speed_is_priced_and_said() -> None:
         assert [record["seconds"] for record in found] == pytest.approx(expected)
         assert {record["link_bytes_per_s"] for record in found} == {speed}
         assert f"links of {8e-9 * speed:g} Gbps" in str(prediction_table(known, found).title)
-        other = "another link: 25 Gbps per node (measured: 100 Gbps per node, slingshot)"
+        other = "a link of 25 Gbps per node (measured: 100 Gbps per node)"
         told = "" if speed == 12.5e9 else other
         assert {record["why_outside"] for record in found} == {told}
     slow, usual = (prediction_records(known, ("auto",), (32,), 4, sizes, given)[1]["seconds"]

@@ -219,8 +219,11 @@ class MeasuredLibrary(Bucketed):
         """How many times faster a node's link to others was where it was measured."""
         if self.link_bytes_per_s is None:
             return np.ones((1,) * layout.rank)
-        nominal = layout.across.bytes_per_s / self.link_efficiency
-        return np.asarray(self.link_bytes_per_s / (nominal * layout.rails))
+        return np.asarray(self.link_bytes_per_s / self.node_bytes_per_s(layout))
+
+    def node_bytes_per_s(self, layout: Layout) -> Array:
+        """Nominal bytes/s of a node's link to others."""
+        return np.asarray(layout.across.bytes_per_s / self.link_efficiency * layout.rails)
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
         """What was measured; NaN on a layout that has no price."""
