@@ -322,14 +322,28 @@ class OfLibraryChoice(Checked):
         yield _ranks(layout.gpus, profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         yield _ranks(local, auto.ranks_per_node, " per node", self.own_cores)
-        left = np.mod(layout.gpus, layout.gpus_per_node)
-        last = np.where(_several(layout) & (left > 0), left, layout.gpus_per_node)
-        yield Check(
-            np.log2(layout.gpus_per_node / last),
-            np.asarray(False),
-            lambda: f"{_many(last, 'rank')} on the last node (measured: full nodes)",
-        )
+        yield self._filling(layout)
         yield from self._besides_layout(gradients, layout)
+
+    def _filling(self, layout: Surroundings) -> Check:
+        """A last node as full as the others, unless that very layout was measured."""
+        assert self.profile.auto is not None
+        full, several = layout.gpus_per_node, _several(layout)
+        left = np.mod(layout.gpus, full)
+        last = np.where(several & (left > 0), left, full)
+        octaves = np.log2(full / last)
+        measured: dict[str, None] = {}
+        for ranks, local in ((a.ranks, a.ranks_per_node) for a in self.profile.auto.anchors):
+            octaves = np.where((layout.gpus == ranks) & (full == local), 0.0, octaves)
+            part_filled = ranks > local and ranks % local > 0
+            named = f"{ranks:,.0f} ranks with {local:,.0f} per node"
+            measured[named if part_filled else "full nodes"] = None
+
+        def text() -> str:
+            here = f"{_many(last, 'rank')} on the last node"
+            return f"{here} (measured: {' or '.join(measured) or 'not known'})"
+
+        return Check(octaves, np.asarray(False), text)
 
     def _besides_layout(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """All but the layout, for which the fit has a distance of its own.

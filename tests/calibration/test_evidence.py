@@ -344,6 +344,21 @@ def test_a_part_filled_node_was_not_measured(tmp_path: Path) -> None:
     assert np.max(points.grade()) == Grade.NEAR
 
 
+def test_a_part_filled_node_may_have_been_measured(tmp_path: Path) -> None:
+    """Then that layout is as sure as any that was."""
+    part = library_profiles.part()
+    anchor = replace(part.anchors[-1], ranks=18.0, ranks_per_node=4.0)
+    part = replace(part, anchors=(*part.anchors, anchor))
+    found = library_profiles.theirs(auto=part, ranks=(8, 32), device="a100", link_bytes_per_s=25e9)
+    problem = problem_of(tmp_path, found)
+    assert reasons(problem, gpus=18, inter_node="200gbe") == []
+    assert reasons(problem, gpus=17, inter_node="200gbe") == [
+        "1 rank on the last node (measured: full nodes or 18 ranks with 4 per node)"
+    ]
+    assert predict(found, "auto", 18, 2.0**20, 4).in_range
+    assert not predict(found, "auto", 17, 2.0**20, 4).in_range
+
+
 @pytest.mark.parametrize("algorithm", ["ring", "auto"])
 def test_one_rank_is_inside_wherever_it_is(algorithm: str) -> None:
     """It sends nothing, in a study and in a prediction."""
