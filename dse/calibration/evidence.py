@@ -322,7 +322,6 @@ class OfLibraryChoice(Checked):
         yield _ranks(layout.gpus, profile.ranks)
         local = np.minimum(layout.gpus, layout.gpus_per_node)
         yield _ranks(local, auto.ranks_per_node, " per node", self.own_cores)
-        yield self._filling(layout)
         yield from self._besides_layout(gradients, layout)
 
     def _filling(self, layout: Surroundings) -> Check:
@@ -346,10 +345,11 @@ class OfLibraryChoice(Checked):
         return Check(octaves, np.asarray(False), text)
 
     def _besides_layout(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
-        """All but the layout, for which the fit has a distance of its own.
+        """All but nodes and ranks per node, for which the fit has a distance of its own.
 
         The link inside a node and the device do not matter where ranks meet in host memory.
         """
+        yield self._filling(layout)
         yield _elements(gradients, self.profile)
         yield _sizes(gradients, self.profile.message_bytes)
         yield self._link(layout)
@@ -384,7 +384,7 @@ class OfLibraryChoice(Checked):
         return _link_text(here, limits, "Gbps per node", layout.link_name, link)
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """By the layout as the fit knows it, and by the checks of all else."""
+        """By nodes and ranks per node as the fit knows them, and by the checks of all else."""
         assert self.profile.auto is not None
         octaves, unlike = _distance(self._besides_layout(gradients, layout))
         largest = gradients.message_bytes.max(axis=0, initial=0.0)

@@ -344,6 +344,15 @@ def test_a_part_filled_node_was_not_measured(tmp_path: Path) -> None:
     assert np.max(points.grade()) == Grade.NEAR
 
 
+@pytest.mark.parametrize(("ranks", "doublings"), [(17, 2.0), (18, 1.0), (19, np.log2(4 / 3))])
+def test_a_part_filled_node_widens(ranks: int, doublings: float) -> None:
+    """By as many doublings as it has fewer ranks than the other nodes, beside as many full ones."""
+    found = library_profiles.theirs(auto=library_profiles.part(), ranks=(8, 32))
+    part_filled, full = (predict(found, "auto", n, 2.0**20, 4) for n in (ranks, 20))
+    narrow, wide = (np.log(one.high / one.seconds) / NORMAL_90 for one in (full, part_filled))
+    assert wide == pytest.approx(np.hypot(narrow, PER_OCTAVE * doublings))
+
+
 def test_a_part_filled_node_may_have_been_measured(tmp_path: Path) -> None:
     """Then that layout is as sure as any that was."""
     part = library_profiles.part()
