@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from dse.calibration.profile import Point, Profile
 from dse.errors import OutsideCalibration
 
@@ -13,11 +15,16 @@ def local_ranks(profile: Profile, point: Point) -> int:
 
 def usual_ranks_per_node(profile: Profile, ranks: int) -> int:
     """The default: all ranks on one node, or the most ranks per node of the multi-node runs."""
+    return int(min(ranks, usual_node(profile)))
+
+
+def usual_node(profile: Profile) -> float:
+    """Ranks of a full node by that default; inf where a node holds all ranks there are."""
     if profile.max_nodes <= 1:
-        return ranks
+        return inf
     local = [point.ranks_per_node for point in profile.points if point.ranks_per_node < point.ranks]
     fallback = profile.auto.ranks_per_node[1] if profile.auto else 1
-    return min(ranks, max(local, default=fallback))
+    return max(local, default=fallback)
 
 
 def measured_speeds(profile: Profile, algorithm: str) -> tuple[float, float] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration.evidence import Evidence, Grade
 from dse.calibration.library_part import AUTO, LibraryFit
+from dse.calibration.measured_range import usual_node
 from dse.calibration.measured_system import MeasuredSystem, evidence_of, one_message
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import on_cores_s
@@ -67,10 +68,10 @@ def predict(
 ) -> Prediction:
     """Allreduce seconds on the measured system, including contention for its cores.
 
-    ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (default: as measured if only
-    one number was, else all on one node) and ``link_bytes_per_s`` (default: as measured)
-    broadcast. 'auto' is the library's own choice; if that was not measured, each point has the
-    time of the algorithm that the library's rules choose there (:func:`rules_of`).
+    ``ranks`` (>= 1), ``message_bytes`` (>= 0), ``ranks_per_node`` (default:
+    :func:`.measured_range.usual_ranks_per_node`) and ``link_bytes_per_s`` (default: the fastest
+    measured) broadcast. 'auto' is the library's own choice; if that was not measured, each point
+    has the time of the algorithm that the library's rules choose there (:func:`rules_of`).
 
     The interval is ``t / x .. t x`` with ``ln x = 1.645 sd``; sd combines, in quadrature, the
     spread of the bootstrap draws, if a fit has them, and that of the profile's evidence
@@ -108,8 +109,7 @@ def why_outside(
     """
     rules = rules_of(profile, algorithm)
     if rules is not None:
-        local = ranks if ranks_per_node is None else ranks_per_node
-        choice = int(rules(ranks, local, message_bytes))
+        choice = int(rules(ranks, _local(profile, ranks, ranks_per_node), message_bytes))
         algorithm = rules.algorithms[choice].priced_as
     at = _points(
         profile, algorithm, ranks, message_bytes, ranks_per_node, link_bytes_per_s, servers
@@ -154,7 +154,7 @@ def _points(
         local: ArrayLike = 1.0  # a node for every worker
         speed = speed if speed is not None else part.link_bytes_per_s[1] or np.inf
     else:
-        local = ranks_per_node if ranks_per_node is not None else _local(profile, algorithm, ranks)
+        local = _local(profile, ranks, ranks_per_node)
         if speed is None:
             between = profile.network.get(algorithm)
             known = between.link_bytes_per_s[1] if between is not None else 0.0
@@ -163,15 +163,9 @@ def _points(
     return _Points(*np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in given)))
 
 
-def _local(profile: Profile, algorithm: str, ranks: ArrayLike) -> Array:
-    """Ranks per node as measured, if only one number was; else all on one node."""
-    limits, between = None, profile.network.get(algorithm)
-    if algorithm == AUTO and profile.auto is not None:
-        limits = profile.auto.ranks_per_node
-    elif between is not None and algorithm not in profile.fits:
-        limits = (between.ranks_per_node[0], between.ranks_per_node[0])
-    widest = limits[0] if limits is not None and limits[0] == limits[1] else np.inf
-    return np.asarray(np.minimum(ranks, widest))
+def _local(profile: Profile, ranks: ArrayLike, ranks_per_node: ArrayLike | None) -> ArrayLike:
+    """Ranks per node as given, else the usual number; all of them where there are fewer."""
+    return np.minimum(ranks, usual_node(profile)) if ranks_per_node is None else ranks_per_node
 
 
 def _sureness(evidence: Evidence, at: _Points) -> tuple[Array, Mask]:
@@ -237,7 +231,7 @@ def _by_rules(
     ranks_per_node: ArrayLike | None,
     link_bytes_per_s: ArrayLike | None,
 ) -> Prediction:
-    choices = rules(ranks, ranks if ranks_per_node is None else ranks_per_node, message_bytes)
+    choices = rules(ranks, _local(profile, ranks, ranks_per_node), message_bytes)
     found = {
         name: predict(profile, name, ranks, message_bytes, ranks_per_node, link_bytes_per_s)
         for name in priced_names(rules.algorithms, choices)

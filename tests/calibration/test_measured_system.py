@@ -13,6 +13,7 @@ import pytest
 from dse import catalog
 from dse.calibration import Profile, prediction, read_profile
 from dse.calibration.evidence import Grade
+from dse.calibration.measured_range import usual_ranks_per_node
 from dse.calibration.measured_system import MeasuredSystem, one_message
 from dse.calibration.prediction import predict, rules_of, why_outside
 from dse.calibration.spread import NORMAL_90, UNLIKE
@@ -172,3 +173,13 @@ def test_why_outside_refuses_what_predict_refuses() -> None:
         with pytest.raises(OutsideCalibration) as told:
             why_outside(known, kind, 8, 1e6)
         assert str(told.value) == str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(FILES_BY_NAME))
+def test_the_ranks_per_node_that_are_not_given_are_the_usual_ones(name: str) -> None:
+    """In a prediction and its reasons as in the tables of `calibrate predict`."""
+    known = read_profile(FILES_BY_NAME[name])
+    (kind, *_), ranks = kinds(known), known.ranks[1]
+    usual = usual_ranks_per_node(known, ranks)
+    assert predict(known, kind, ranks, 1e6) == predict(known, kind, ranks, 1e6, usual)
+    assert why_outside(known, kind, ranks, 1e6) == why_outside(known, kind, ranks, 1e6, usual)
