@@ -179,7 +179,7 @@ def optimizer_s(
     """
     master = precision.master_bytes or precision.weight_bytes
     copies = precision.weight_bytes if precision.master_bytes else 0.0
-    per_param = precision.gradient_bytes + 2 * master + copies + 2 * np.asarray(state_bytes)
+    per_param = precision.stored_gradient_bytes + 2 * master + copies + 2 * np.asarray(state_bytes)
     return np.asarray(layers.total_params * per_param / device.reached_bytes_per_s)
 
 

@@ -21,7 +21,7 @@ def needed_bytes(
     Rajbhandari et al., "ZeRO", SC 2020, section 3.1. batch: samples per accelerator; state_bytes:
     optimizer state per parameter; any broadcastable shapes. NaN if the activations are not known.
     """
-    per_param = precision.weight_bytes + precision.master_bytes + precision.gradient_bytes
+    per_param = precision.weight_bytes + precision.master_bytes + precision.stored_gradient_bytes
     fixed = layers.total_params * (per_param + np.asarray(state_bytes)) + WORKSPACE_BYTES
     kept = layers.activation_elems * precision.activation_bytes
     return np.asarray(fixed + np.asarray(batch) * kept)

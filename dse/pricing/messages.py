@@ -10,7 +10,7 @@ from dse.calibration.planning.covariance import Points
 from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
-from dse.model.precision import PRECISIONS
+from dse.model.precision import GRADIENT_BYTES
 from dse.pricing.aggregations import ruling, serving
 from dse.pricing.load import load
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
@@ -83,8 +83,7 @@ def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: flo
 
 
 def _message_bytes(problem: Problem) -> list[float]:
-    names = problem.study.values("precision") or ("fp32",)
-    widths = {PRECISIONS[str(name)].gradient_bytes for name in names}
+    widths = {GRADIENT_BYTES[str(name)] for name in problem.study.values("gradient")}
     return sorted({
         bucket.message_bytes
         for width in widths

@@ -99,7 +99,9 @@ class PointArrays(ABC):
             if value is not None:
                 at = np.zeros((1,) * rank, dtype=np.int64)
                 self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
-        self.precision = precision.PRECISIONS[str(fixed.get("precision", "fp32"))]
+        self.precision = precision.trained_in(
+            str(fixed.get("precision", "fp32")), str(fixed.get("gradient", "fp32"))
+        )
         aggregation = fixed["aggregation"]
         assert isinstance(aggregation, AggregationName)
         self.summing: PricedAggregation = problem.aggregation(aggregation)
@@ -365,7 +367,7 @@ class PointArrays(ABC):
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
         where = self.key(COMPUTE_AXES)
-        key = where and ("passes", self.problem.draws, self.precision.name, self.rank, where)
+        key = where and ("passes", self.problem.draws, self.precision, self.rank, where)
         layers = self.problem.layers
 
         def make() -> tuple[compute.Compute, Array, Array]:

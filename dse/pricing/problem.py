@@ -25,7 +25,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
-from dse.study.space import Box, Space
+from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 64  # partial results kept, at most
@@ -249,8 +249,7 @@ class Problem:
 
     @cached_property
     def _looped_names(self) -> tuple[str, ...]:
-        structural = ("precision", "aggregation", BUCKET, "overlap")
-        return tuple(dict.fromkeys([*structural, *sorted(self._decisive_names)]))
+        return tuple(dict.fromkeys([*STRUCTURAL, *sorted(self._decisive_names)]))
 
     def applicable(self, values: Mapping[str, Value | None]) -> dict[str, Value | None]:
         """The point with conditional axes blank where their condition does not hold."""

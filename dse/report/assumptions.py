@@ -8,6 +8,7 @@ from dse import catalog
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
+from dse.model.precision import PRECISIONS
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import serving
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
@@ -24,6 +25,7 @@ def assumptions(problem: Problem) -> list[str]:
     study = problem.study
     lines = [*efficiency_lines(problem)]
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
+    lines += _of_gradients(problem)
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         parts = len(problem.tensors[0])
@@ -54,6 +56,19 @@ def assumptions(problem: Problem) -> list[str]:
         "takes 1.5 GB of device memory besides its own data (unverified)."
     )
     return lines
+
+
+def _of_gradients(problem: Problem) -> list[str]:
+    """In which format they are summed, where weights are of 16 bits and the study does not say."""
+    study = problem.study
+    narrow = [name for name in study.values("precision") if PRECISIONS[str(name)].master_bytes]
+    if not narrow or study.axis("gradient") not in study.defaults:
+        return []
+    return [
+        f"Under {' and '.join(map(str, narrow))} gradients are assumed to be summed in fp32, as "
+        "frameworks with automatic mixed precision and Megatron do; where yours sums them in 16 "
+        "bits, write gradient: [fp16] or [bf16] under space."
+    ]
 
 
 def _of_activations(problem: Problem) -> list[str]:

@@ -75,6 +75,10 @@ AXES: dict[str, AxisSpec] = {
             "precision", "number format of the bulk of the work",
             "fp32", "fp32", "tf32", "fp16", "bf16", "fp8",
         ),
+        _choice(
+            "gradient", "number format in which gradients are summed over all accelerators",
+            "fp32", "fp32", "fp16", "bf16",
+        ),
         _choice("optimizer", "what it keeps per parameter", "momentum", "sgd", "momentum", "adam"),
         AxisSpec(
             "aggregation",

@@ -13,7 +13,7 @@ from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.compute import Device, Layers
 from dse.model.links import Link, StepCost
-from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
+from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
 from dse.model.step import OverlappedStep, StepTime
 from tests.model.works import Given
 
@@ -128,11 +128,25 @@ def test_memory_is_weights_gradients_state_and_activations() -> None:
     params = LAYERS.total_params
     fp32 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp32"], 8.0)
     assert float(fp32) == pytest.approx(params * 16 + 10 * 1.5e6 * 4 + memory.WORKSPACE_BYTES)
-    fp16 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
-    assert float(fp16) == pytest.approx(params * 16 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
+    mixed = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
+    assert float(mixed) == pytest.approx(params * 18 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
+    half = memory.needed_bytes(LAYERS, 10, trained_in("fp16", "fp16"), 8.0)
+    assert float(mixed - half) == pytest.approx(params * 2)
     device = Device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
     slack = memory.slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
     assert slack[0] > 0 > slack[1]
+
+
+@pytest.mark.parametrize("gradient", GRADIENT_BYTES)
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_gradients_are_sent_as_asked_and_stored_no_narrower_than_the_weights(
+    precision: str, gradient: str
+) -> None:
+    found = trained_in(precision, gradient)
+    assert found.gradient_bytes == (4 if gradient == "fp32" else 2)
+    assert found.stored_gradient_bytes == max(found.weight_bytes, found.gradient_bytes)
+    if gradient == "fp32":
+        assert found == PRECISIONS[precision]
 
 
 PRICES = money.Prices(

@@ -30,10 +30,11 @@ def test_the_demand_of_a_study(tmp_path: Path) -> None:
     assert len(np.unique(rows, axis=0)) == found.size
 
 
-def test_buckets_of_both_precisions_are_demanded(tmp_path: Path) -> None:
-    both = messages_of(load.load(studies.written(tmp_path)), "mpi")
-    text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32]")
-    one = messages_of(load.load(studies.written(tmp_path, text, "one.yaml")), "mpi")
+def test_buckets_of_gradients_in_both_formats_are_demanded(tmp_path: Path) -> None:
+    one = messages_of(load.load(studies.written(tmp_path)), "mpi")
+    formats = "precision: [fp32, fp16]\n  gradient: [fp32, fp16]"
+    text = studies.SMALL.replace("precision: [fp32, fp16]", formats)
+    both = messages_of(load.load(studies.written(tmp_path, text, "both.yaml")), "mpi")
     assert set(one.message_bytes.tolist()) < set(both.message_bytes.tolist())
 
 
