@@ -347,13 +347,14 @@ def hardware_of(work: Work) -> Hardware:
 def jobs_of(work: Work) -> Jobs:
     """What one accelerator does in one step, the weight update left out."""
     layers, precision, batch = work.layers, work.precision, np.asarray(work.batch)
+    passes = np.asarray(work.accumulation)
     outputs = 2 * float(np.sum(layers.traffic_elems)) * precision.activation_bytes
     weights = layers.total_params * precision.weight_bytes
     return Jobs(
         cnodes=work.layout.gpus,
-        flops=FLOPS_OF_PASSES * float(np.sum(layers.forward_flops)) * batch,
-        memory_bytes=TRAFFIC_OF_PASSES * (outputs * batch + weights),
-        input_bytes=layers.input_bytes * batch,
+        flops=FLOPS_OF_PASSES * float(np.sum(layers.forward_flops)) * batch * passes,
+        memory_bytes=TRAFFIC_OF_PASSES * (outputs * batch + weights) * passes,
+        input_bytes=layers.input_bytes * batch * passes,
         weight_bytes=2 * layers.total_params * precision.gradient_bytes,
     )
 

@@ -18,8 +18,10 @@ PARAMETER_SERVER = "ps"
 class Work(Protocol):
     """What the steps of some points are made of; arrays that broadcast to the points' shape S.
 
-    batch: samples per accelerator. state_bytes: optimizer state per parameter. passes, loading_s,
-    update_s: both passes, the input and the weight update, see :mod:`dse.model.compute`. overlap:
+    batch: samples of one pass per accelerator. accumulation: passes of a step, whose gradients are
+    added up on the accelerator before they are summed. state_bytes: optimizer state per parameter.
+    passes, loading_s: one forward and backward pass, its input; update_s: the weight update, once a
+    step; see :mod:`dse.model.compute`. overlap:
     what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
     speed what the transport reaches. summed: when the gradients are, by the aggregation.
     sums_bounded: whether that is finite at all points for certain.
@@ -33,6 +35,8 @@ class Work(Protocol):
     def device(self) -> Device: ...
     @property
     def batch(self) -> ArrayLike: ...
+    @property
+    def accumulation(self) -> ArrayLike: ...
     @property
     def state_bytes(self) -> ArrayLike: ...
     @property
@@ -109,7 +113,8 @@ class StepModel(Protocol):
 class OverlappedStep:
     """``T = max(T_input, max(T_forward + T_backward, end of the sums) + T_optimizer)``.
 
-    Without overlap the plain sum.
+    Without overlap the plain sum. Of k passes whose gradients are accumulated the first k - 1 sum
+    nothing: ``(k - 1)(T_forward + T_backward)`` more, and k times the input.
     """
 
     overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
@@ -131,29 +136,54 @@ class OverlappedStep:
 
 def _step(work: Work, summed: Summed) -> StepTime:
     if work.overlap != "none":
-        return ended(work.passes, *summed, work.loading_s, work.update_s)
-    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s)
+        return ended(work.passes, *summed, work.loading_s, work.update_s, work.accumulation)
+    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s, work.accumulation)
 
 
 def ended(
-    passes: Compute, end_s: Array, comm_s: Array, loading_s: Array, update_s: Array
+    passes: Compute,
+    end_s: Array,
+    comm_s: Array,
+    loading_s: Array,
+    update_s: Array,
+    accumulation: ArrayLike = 1.0,
 ) -> StepTime:
-    """The step whose gradients are summed ``end_s`` after the backward pass began.
+    """The step whose gradients are summed ``end_s`` after its last backward pass began.
 
-    comm_s: seconds that took, hidden or not. Arrays broadcast.
+    comm_s: seconds that took, hidden or not. passes, loading_s: of one of as many passes as
+    ``accumulation`` says. Arrays broadcast.
     """
-    around = passes.forward_s + update_s
+    forward_s, backward_s, loading_s = _of_all(passes, loading_s, accumulation)
+    around = passes.forward_s + update_s + _earlier_s(passes, accumulation)
     stalled: Array = np.zeros(())
     step = np.maximum(end_s, passes.backward_s) + around
     if not np.all(loading_s <= around + passes.backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
-    return StepTime(passes.forward_s, passes.backward_s, loading_s, comm_s, stalled, update_s, step)
+    return StepTime(forward_s, backward_s, loading_s, comm_s, stalled, update_s, step)
 
 
-def in_turn(passes: Compute, comm_s: Array, loading_s: Array, update_s: Array) -> StepTime:
+def in_turn(
+    passes: Compute,
+    comm_s: Array,
+    loading_s: Array,
+    update_s: Array,
+    accumulation: ArrayLike = 1.0,
+) -> StepTime:
     """The step in which nothing overlaps: the plain sum."""
-    step = comm_s + (passes.forward_s + update_s + passes.backward_s + loading_s)
-    return StepTime(
-        passes.forward_s, passes.backward_s, loading_s, comm_s, loading_s, update_s, step
-    )
+    forward_s, backward_s, loading_s = _of_all(passes, loading_s, accumulation)
+    step = comm_s + (forward_s + update_s + backward_s + loading_s)
+    return StepTime(forward_s, backward_s, loading_s, comm_s, loading_s, update_s, step)
+
+
+def _of_all(
+    passes: Compute, loading_s: Array, accumulation: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Forward, backward and input of all passes of a step."""
+    count = np.asarray(accumulation)
+    return passes.forward_s * count, passes.backward_s * count, loading_s * count
+
+
+def _earlier_s(passes: Compute, accumulation: ArrayLike) -> Array:
+    """Seconds of the passes before the last, which sum nothing."""
+    return np.asarray((np.asarray(accumulation) - 1) * (passes.forward_s + passes.backward_s))

@@ -33,6 +33,7 @@ class Evaluation(Mapping[str, Array]):
     gpus: Array
     gpus_per_node: Array
     batch_per_gpu: Array
+    accumulation: Array
     nics_per_node: Array
     servers: Array
     bucket_bytes: ArrayLike

@@ -170,8 +170,13 @@ class PointArrays(ABC):
 
     @cached_property
     def batch(self) -> Array:
-        """Samples of a step on one accelerator."""
+        """Samples of one pass on one accelerator."""
         return self.numbers("batch_per_gpu", 1.0)
+
+    @cached_property
+    def accumulation(self) -> Array:
+        """Passes of a step, whose gradients are added up before they are summed."""
+        return self.numbers("accumulation", 1.0)
 
     @cached_property
     def state_bytes(self) -> Array:
@@ -543,6 +548,7 @@ class PointArrays(ABC):
             gpus=self.gpus,
             gpus_per_node=self.gpus_per_node,
             batch_per_gpu=self.batch,
+            accumulation=self.accumulation,
             nics_per_node=self.rails,
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,

@@ -36,10 +36,10 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
             "nics_per_node": "with {} network cards per node", "aggregation": "{}",
-            "batch_per_gpu": "batch {} per GPU", "precision": "{}",
-            "gradient": "gradients in {}"}  # fmt: skip
+            "batch_per_gpu": "batch {} per GPU", "accumulation": "{} passes a step",
+            "precision": "{}", "gradient": "gradients in {}"}  # fmt: skip
 # The ordinary value of an axis, which goes without saying.
-_UNSAID = {"nics_per_node": "1", "gradient": "fp32"}
+_UNSAID = {"nics_per_node": "1", "gradient": "fp32", "accumulation": "1"}
 _TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
     "accelerator": ("accelerators", catalog.accelerator),
     "node": ("nodes", catalog.node),

@@ -19,7 +19,7 @@ from dse.study.space import Box, Slab
 
 PRICED_POINTS = 1 << 17  # priced in one call: a megabyte per array
 # Axes that change neither network nor layout: all their values share the terms of communication.
-_COMPUTE_AXES = ("optimizer", "batch_per_gpu")
+_COMPUTE_AXES = ("optimizer", "batch_per_gpu", "accumulation")
 _MACHINE_AXES = ("node", "accelerator")
 
 

@@ -70,7 +70,11 @@ AXES: dict[str, AxisSpec] = {
             "{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}",
             continuous=True,
         ),
-        _count("batch_per_gpu", "samples of a step on one accelerator", 10**7, "[32, 64, 128]"),
+        _count("batch_per_gpu", "samples of one pass on one accelerator", 10**7, "[32, 64, 128]"),
+        _count(
+            "accumulation", "passes whose gradients are added up before all accelerators sum them",
+            10**6, "[1, 4, 16]", 1,
+        ),
         _choice(
             "precision", "number format of the bulk of the work",
             "fp32", "fp32", "tf32", "fp16", "bf16", "fp8",

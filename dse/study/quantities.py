@@ -29,6 +29,7 @@ class PricedPoints(Protocol):
     gpus: Any
     gpus_per_node: Any
     batch_per_gpu: Any
+    accumulation: Any
     nics_per_node: Any
     servers: Any
     bucket_bytes: Any
@@ -138,11 +139,14 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("memory_slack", "memory_slack_bytes", "bytes",
                  "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
         Quantity("global_batch", "global_batch", "samples",
-                 "samples of one step on all accelerators", lambda p: p.gpus * p.batch_per_gpu),
+                 "samples of one step on all accelerators", 
+                 lambda p: p.gpus * p.batch_per_gpu * p.accumulation),
         Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),
         Quantity("batch_per_gpu", "batch_per_gpu", "samples",
-                 "samples of one step on one accelerator", lambda p: p.batch_per_gpu),
+                 "samples of one pass on one accelerator", lambda p: p.batch_per_gpu),
+        Quantity("accumulation", "accumulation", "count",
+                 "passes whose gradients are added up in a step", lambda p: p.accumulation),
         Quantity("gpus_per_node", "gpus_per_node", "count", "accelerators of a node",
                  lambda p: p.gpus_per_node),
         Quantity("nics_per_node", "nics_per_node", "count", "network cards of a node",

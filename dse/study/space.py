@@ -19,9 +19,9 @@ from dse.study.definition import Axis, Condition, Value
 STRUCTURAL = ("precision", "gradient", "aggregation", "bucket", "overlap")
 # Data axes in the order of the grid: what decides the compute time first, then the network's. Each
 # term of the model then varies along neighbouring axes, and arrays are added in long runs.
-_ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "ps_placement", "ps_servers",
-          "fusion_buffer", "fusion_cycle", "nics_per_node", "intra_node", "gpus_per_node",
-          "inter_node", "gpus")  # fmt: skip
+_ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "accumulation", "ps_placement",
+          "ps_servers", "fusion_buffer", "fusion_cycle", "nics_per_node", "intra_node",
+          "gpus_per_node", "inter_node", "gpus")  # fmt: skip
 
 
 @dataclass(frozen=True)

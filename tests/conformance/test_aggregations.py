@@ -398,7 +398,9 @@ def test_a_grid_is_its_points(case: Case) -> None:
 # -- in studies ------------------------------------------------------------------------------------
 
 # Of the step, not of its communication: they decide what is summed, and when it is there.
-OF_THE_STEP = {"precision", "gradient", "batch_per_gpu", "optimizer", "overlap"}
+OF_THE_STEP = {
+    "precision", "gradient", "batch_per_gpu", "accumulation", "optimizer", "overlap",
+}  # fmt: skip
 VALUES: dict[str, Value] = {
     "ps_servers": 5, "ps_placement": "colocated", "fusion_buffer": 2.0**20, "fusion_cycle": 0.2,
     "bucket": 2.0**18,

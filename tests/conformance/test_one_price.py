@@ -26,7 +26,9 @@ space:
   gpus_per_node: [1, 4, 8]
   inter_node: [10gbe, ib-hdr]
   batch_per_gpu: [1, 64]
+  accumulation: [1, 4]
   precision: [fp32, bf16]
+  gradient: [fp32, bf16]
   aggregation: [{aggregation}]
 {more}
 baseline: {{accelerator: a100-sxm4-80gb, gpus: 4, gpus_per_node: 4, batch_per_gpu: 64,

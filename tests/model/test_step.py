@@ -28,7 +28,7 @@ LAYERS = Layers(
 
 def scalar_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
-    bucket: float, precision: str, state: float, overlapped: bool,
+    bucket: float, precision: str, state: float, overlapped: bool, passes: int,
 ) -> float:  # fmt: skip
     """The whole step for a flat ring on staged transport, with loops."""
     p = PRECISIONS[precision]
@@ -70,15 +70,18 @@ def scalar_step(
     copies = p.weight_bytes if p.master_bytes else 0
     per_param = p.gradient_bytes + 2 * master + copies + 2 * state
     update = LAYERS.params.sum() * per_param / rate
-    loading = LAYERS.input_bytes * batch / host
+    loading = passes * LAYERS.input_bytes * batch / host
+    before = 0.0
+    for _ in range(passes - 1):
+        before += forward + backward
     if not overlapped:
-        return forward + backward + total + update + loading
-    return max(loading, forward + max(backward, end) + update)
+        return before + forward + backward + total + update + loading
+    return max(loading, before + forward + max(backward, end) + update)
 
 
 def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
-    bucket: float, precision: str, state: float, overlapped: bool,
+    bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
 ) -> StepTime:  # fmt: skip
     device = Device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
@@ -87,7 +90,7 @@ def model_step(
     return OverlappedStep().step_time(
         Given(
             LAYERS, PRECISIONS[precision], device, batch, state, cluster, ring,
-            "bucketed" if overlapped else "none", bucket,
+            "bucketed" if overlapped else "none", bucket, passes,
         )
     )  # fmt: skip
 
@@ -104,12 +107,15 @@ def model_step(
     precision=st.sampled_from(sorted(PRECISIONS)),
     state=st.sampled_from(sorted(OPTIMIZER_STATE_BYTES.values())),
     overlapped=st.booleans(),
+    passes=st.integers(1, 20),
 )
 def test_step_matches_the_scalar_reference(
     batch: int, peak: float, bandwidth: float, host: float, gpus: int, link: float, bucket: float,
-    precision: str, state: float, overlapped: bool,
+    precision: str, state: float, overlapped: bool, passes: int,
 ) -> None:  # fmt: skip
-    given_values = (batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped)
+    given_values = (
+        batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped, passes,
+    )  # fmt: skip
     found = model_step(*given_values)
     assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
     terms = found.compute_s + found.exposed_s + found.optimizer_s + found.stalled_s
@@ -122,6 +128,21 @@ def test_overlap_never_costs_time_and_never_hides_more_than_there_is() -> None:
         plain = model_step(64, 1e13, 8e11, 1e10, gpus, 1e9, 1e6, "fp32", 4.0, False)
         assert float(hidden.step_s) <= float(plain.step_s)
         assert 0 <= float(hidden.exposed_s) <= float(plain.comm_s) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("overlapped", [True, False])
+def test_accumulated_passes_communicate_once(overlapped: bool) -> None:
+    passes = np.array([1.0, 4.0, 16.0])
+    found = model_step(8, 1e13, 8e11, 1e10, 16, 1e8, 1e6, "fp32", 4.0, overlapped, passes)
+    alone = [
+        model_step(8, 1e13, 8e11, 1e10, 16, 1e8, 1e6, "fp32", 4.0, overlapped, count)
+        for count in passes
+    ]
+    assert found.step_s.tolist() == [float(step.step_s) for step in alone]
+    assert len({float(step.comm_s) for step in alone}) == 1
+    assert len({float(step.optimizer_s) for step in alone}) == 1
+    assert np.all(np.diff(found.step_s / passes) < 0), "a sample costs less"
+    assert (found.compute_s / passes).tolist() == [float(alone[0].compute_s)] * len(passes)
 
 
 def test_memory_is_weights_gradients_state_and_activations() -> None:

@@ -44,6 +44,7 @@ class Given:
     aggregation: Aggregation
     overlap: str = "bucketed"
     bucket_bytes: float = BUCKET_BYTES
+    accumulation: ArrayLike = 1.0
     link_efficiency: float = 1.0
 
     @property

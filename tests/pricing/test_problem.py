@@ -94,3 +94,26 @@ def test_scattered_points_come_by_structure(tmp_path: Path) -> None:
     text = studies.SMALL.replace("{aggregation: ps-grpc}", "{bucket: 4 MiB}")
     apart = load(studies.written(tmp_path, text))
     assert len(apart.rows(every)) == 2 * len(structures)
+
+
+def test_accumulated_passes_make_the_batch_larger_and_the_sum_no_dearer(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path))
+    axes = {"gpus": 16, "gpus_per_node": 4, "accumulation": [1, 4], "precision": "fp16"}
+    found = Study(problem).price(axes)
+    assert found["accumulation"].tolist() == [1, 4]
+    assert found["global_batch"][1] == 4 * found["global_batch"][0]
+    for same in ("comm_s", "capital_usd", "memory_slack_bytes"):
+        assert found[same][0] == found[same][1] > 0
+    assert found["step_s"][0] < found["step_s"][1] < 4 * found["step_s"][0]
+    assert found["speedup"][1] > found["speedup"][0]
+
+
+def test_gradients_of_16_bits_cost_half_the_wire_and_less_memory(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path))
+    point = {"gpus": 16, "gpus_per_node": 4, "aggregation": "ring-mpi", "precision": "fp16"}
+    found = Study(problem).price([{**point, "gradient": name} for name in ("fp32", "fp16", "bf16")])
+    wide, half, brain = (float(seconds) for seconds in found["comm_s"])
+    assert 0.5 <= half / wide < 0.7
+    assert half == brain
+    spared = found["memory_slack_bytes"][1] - found["memory_slack_bytes"][0]
+    assert spared == pytest.approx(2 * problem.layers.total_params)

@@ -86,6 +86,7 @@ def test_what_is_left_out_has_defaults(read: Reader) -> None:
     assert values == {
         "nics_per_node": (1,),
         "precision": ("fp32",),
+        "accumulation": (1,),
         "gradient": ("fp32",),
         "optimizer": ("momentum",),
         "overlap": ("bucketed",),
