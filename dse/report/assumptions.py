@@ -12,6 +12,7 @@ from dse.model.precision import PRECISIONS
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import serving
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
+from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.pai_assumptions import PAI_LINES
@@ -28,12 +29,7 @@ def assumptions(problem: Problem) -> list[str]:
     lines += _of_gradients(problem)
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
-        parts = len(problem.tensors[0])
-        lines.append(
-            f"The gradient tensors of {problem.workload.name} are not known: "
-            f"{'one stands' if parts == 1 else f'{parts} stand'} for them. Tensors are not "
-            "split, so neither more parameter servers nor smaller buckets would change anything."
-        )
+        lines.append(_of_tensors(problem))
     if np.isnan(hardware.number(problem.workload.input_bytes)):
         lines.append(
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
@@ -56,6 +52,21 @@ def assumptions(problem: Problem) -> list[str]:
         "takes 1.5 GB of device memory besides its own data (unverified)."
     )
     return lines
+
+
+def _of_tensors(problem: Problem) -> str:
+    """What stands for the gradient tensors of a network that does not tell them."""
+    name, parts = problem.workload.name, len(problem.tensors[0])
+    if EQUAL_LAYER in problem.workload.layer_kinds:
+        return (
+            f"The layers of {name} are not known: {parts} equal ones stand for them, each with one "
+            "gradient tensor. Give a table of its layers for buckets and overlap as they are."
+        )
+    return (
+        f"The gradient tensors of {name} are not known: "
+        f"{'one stands' if parts == 1 else f'{parts} stand'} for them. Tensors are not split, so "
+        "more parameter servers or smaller buckets than there are tensors change nothing."
+    )
 
 
 def _of_gradients(problem: Problem) -> list[str]:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from dse.errors import StudyError
-from dse.pricing.load import load, study_path
+from dse.pricing.load import EQUAL_LAYERS, load, study_path
 from dse.pricing.problem import Problem
-from tests.pricing import studies
+from dse.report.assumptions import assumptions
+from tests.pricing import priced, studies
 
 
 def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
@@ -106,8 +107,27 @@ def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
     )
     problem = changed(tmp_path, ("workload: resnet50", inline))
     assert problem.workload.name == "mine"
-    assert problem.layers.total_params == 1e8
+    assert problem.layers.total_params == pytest.approx(1e8)
+    assert problem.layers.forward_flops.sum() == pytest.approx(1e10)
+    assert problem.layers.activation_elems == 25e6
     assert problem.baseline_samples_per_s > 0
+
+
+def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
+    tmp_path: Path,
+) -> None:
+    inline = (
+        "workload: {name: mine, params: 1e8, forward_flops: 1e10, activation_bytes: 50 MB,"
+        " input_bytes: 6 kB}"
+    )
+    problem = changed(tmp_path, ("workload: resnet50", inline))
+    values = priced.point(
+        problem, gpus=8, gpus_per_node=4, batch_per_gpu=512, aggregation="ring-mpi"
+    )
+    terms = problem.point(values).step
+    assert 0 < float(terms.exposed_s[0]) < float(terms.comm_s[0]) / 2
+    (said,) = (line for line in assumptions(problem) if "layers of mine" in line)
+    assert f"{EQUAL_LAYERS} equal ones stand for them" in said
 
 
 def test_a_bare_name_is_a_study_that_ships() -> None:
