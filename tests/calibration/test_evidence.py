@@ -64,7 +64,7 @@ def test_every_reason_is_told(tmp_path: Path) -> None:
     assert reasons(problem, gpus=8, inter_node="200gbe", gpus_per_node=2) == [
         "2 ranks per node (measured: 4)"
     ]
-    half = {"gpus": 8, "inter_node": "200gbe", "precision": "fp16"}
+    half = {"gpus": 8, "inter_node": "200gbe", "gradient": "fp16"}
     width = "gradients of 2 bytes per element (measured: 4)"
     assert reasons(problem, **half) == []  # a byte is a byte,
     assert reasons(problem, **half, bucket=32768.0) == [width]  # unless messages are small,
@@ -105,8 +105,8 @@ def test_a_reason_is_told_exactly_where_a_point_is_outside(tmp_path: Path) -> No
         ({"gpus_per_node": 1}, True),  # ranks per node
         ({"inter_node": "10gbe"}, True),  # another speed
         ({"inter_node": "ib-hdr"}, True),  # another kind of network
-        ({"precision": "fp16"}, False),  # another element, of messages bound by their bytes
-        ({"precision": "fp16", "bucket": 32768.0}, True),  # of small ones
+        ({"gradient": "fp16"}, False),  # another element, of messages bound by their bytes
+        ({"gradient": "fp16", "bucket": 32768.0}, True),  # of small ones
         ({"accelerator": "v100-sxm2-16gb"}, True),  # another device
         ({"bucket": 256.0}, True),  # smaller messages
         ({"aggregation": "ring-nccl"}, True),  # not what was measured
@@ -154,7 +154,7 @@ def test_intervals_come_from_the_profiles_own_spread(
             "servers on the workers' machines (measured: on their own)",
         ),
         ({"bucket": 2.0**31}, None),
-        ({"precision": "fp16"}, "gradients of 2 bytes per element (measured: 4)"),
+        ({"gradient": "fp16"}, "gradients of 2 bytes per element (measured: 4)"),
         ({"aggregation": "ps-mpi"}, "no profile of this study has measured ps over mpi"),
         ({"aggregation": "ring-mpi"}, "no profile of this study has measured ring over mpi"),
     ],
