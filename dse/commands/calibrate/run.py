@@ -74,6 +74,7 @@ def run(
 
     me = started(os.environ)
     launcher = me.by if me else None
+    leads = me is None or me.rank == 0
     try:
         found = registry.find_runner(runner, launcher)
         where = whereabouts(
@@ -83,16 +84,23 @@ def run(
             device=device,
         )  # fmt: skip
         request = Request(budget, name, _counts(ranks), None, _run_progress, where)
-        check(found, request, out)
-        if me is None or me.rank == 0:
+    except DseError:
+        if leads:
+            raise
+        # Every rank refuses the same. One that failed would have mpirun end rank 0 before it has
+        # said why.
+        raise SystemExit(0) from None
+    try:
+        if leads:
+            check(found, request, out)
             _say_begun(found, request, out, me)
         written = (
             calibrate_as_rank(found, request, out, me) if me else calibrate(found, request, out)
         )
     except (DseError, KeyboardInterrupt) as error:
-        if me and me.rank:  # rank 0 says it, once
-            raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
-        raise
+        if leads:  # and says it, once
+            raise
+        raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
     if written:
         _say_calibrated(*written)
 
