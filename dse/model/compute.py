@@ -183,6 +183,13 @@ def optimizer_s(
     return np.asarray(layers.total_params * per_param / device.reached_bytes_per_s)
 
 
+def adding_s(layers: Layers, device: Device, precision: Precision) -> Array:
+    """Seconds to add the gradients of a pass to those of earlier ones: ``2 params g / (bandwidth
+    e)``, the sum read and written once. That the pass writes its own gradients is in the pass."""
+    moved = 2 * layers.total_params * precision.stored_gradient_bytes
+    return np.asarray(moved / device.reached_bytes_per_s)
+
+
 def input_s(layers: Layers, device: Device, batch: ArrayLike) -> Array:
     """Seconds to bring a batch from the host: ``input bytes * batch / host link``."""
     return np.asarray(layers.input_bytes * np.asarray(batch) / device.host_bytes_per_s)

@@ -243,6 +243,8 @@ class PaiStep:
         S_m   = 3 * memory traffic of the forward pass, and the bytes of the weight update
         S_w   = 2 * bytes of all gradients, out and back
 
+    each but S_w times the passes of a step, whose gradients are also added up in memory.
+
     The backward pass takes twice of the forward one: 2/3 of T_c without the update. Peaks are the
     catalogue's: the host link for PCIe, the link inside a node for NVLink, a node's network cards
     together for Ethernet. Every accelerator has its host link to itself, whatever it exchanges
@@ -311,8 +313,9 @@ class PaiStep:
         backward = compute.BACKWARD_FLOPS * flops + compute.BACKWARD_TRAFFIC * memory
         update = _update_s(work)
         computing = forward + backward + update
-        if work.overlap == IDEAL:
-            busy = np.maximum(computing, weights_s)
+        if work.overlap == IDEAL:  # of the passes of a step the last only has anything to sum
+            earlier = (forward + backward) * (1 - 1 / np.asarray(work.accumulation))
+            busy = np.maximum(computing - earlier, weights_s) + earlier
             stalled = np.maximum(found.data_s - busy, 0.0)
             step = np.maximum(busy, found.data_s)
         else:
@@ -348,12 +351,13 @@ def jobs_of(work: Work) -> Jobs:
     """What one accelerator does in one step, the weight update left out."""
     layers, precision, batch = work.layers, work.precision, np.asarray(work.batch)
     passes = np.asarray(work.accumulation)
+    adding = 2 * layers.total_params * precision.stored_gradient_bytes * (passes - 1)
     outputs = 2 * float(np.sum(layers.traffic_elems)) * precision.activation_bytes
     weights = layers.total_params * precision.weight_bytes
     return Jobs(
         cnodes=work.layout.gpus,
         flops=FLOPS_OF_PASSES * float(np.sum(layers.forward_flops)) * batch * passes,
-        memory_bytes=TRAFFIC_OF_PASSES * (outputs * batch + weights) * passes,
+        memory_bytes=TRAFFIC_OF_PASSES * (outputs * batch + weights) * passes + adding,
         input_bytes=layers.input_bytes * batch * passes,
         weight_bytes=2 * layers.total_params * precision.gradient_bytes,
     )

@@ -30,7 +30,7 @@ class Precision:
 
 
 # Automatic mixed precision (PyTorch's autocast, TensorFlow's mixed_float16) keeps weights and hence
-# gradients in fp32 and computes with copies of 16 bits; Megatron adds gradients up in fp32 too.
+# gradients in fp32 and computes with copies of 16 bits; so does Megatron under bf16.
 # fp8 trains with fp8 matmul inputs but 16-bit stored weights, gradients and activations
 # (Micikevicius et al., "FP8 formats for deep learning", 2022).
 PRECISIONS: Mapping[str, Precision] = MappingProxyType(

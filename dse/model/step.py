@@ -7,6 +7,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from dse.model import compute
 from dse.model.aggregation.base import Aggregation, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
@@ -114,7 +115,7 @@ class OverlappedStep:
     """``T = max(T_input, max(T_forward + T_backward, end of the sums) + T_optimizer)``.
 
     Without overlap the plain sum. Of k passes whose gradients are accumulated the first k - 1 sum
-    nothing: ``(k - 1)(T_forward + T_backward)`` more, and k times the input.
+    nothing: ``(k - 1)(T_forward + T_backward + T_adding)`` more, and k times the input.
     """
 
     overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
@@ -134,10 +135,30 @@ class OverlappedStep:
         return work.sums_bounded()
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """Seconds of all passes of a step before the last, which sum nothing; arrays broadcast."""
+
+    forward_s: ArrayLike = 0.0
+    backward_s: ArrayLike = 0.0
+    loading_s: ArrayLike = 0.0
+
+
+NO_EARLIER = Earlier()
+
+
+def _earlier(work: Work) -> Earlier:
+    count, passes = np.asarray(work.accumulation) - 1, work.passes
+    adding_s = compute.adding_s(work.layers, work.device, work.precision)
+    return Earlier(
+        count * passes.forward_s, count * (passes.backward_s + adding_s), count * work.loading_s
+    )
+
+
 def _step(work: Work, summed: Summed) -> StepTime:
     if work.overlap != "none":
-        return ended(work.passes, *summed, work.loading_s, work.update_s, work.accumulation)
-    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s, work.accumulation)
+        return ended(work.passes, *summed, work.loading_s, work.update_s, _earlier(work))
+    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s, _earlier(work))
 
 
 def ended(
@@ -146,21 +167,23 @@ def ended(
     comm_s: Array,
     loading_s: Array,
     update_s: Array,
-    accumulation: ArrayLike = 1.0,
+    earlier: Earlier = NO_EARLIER,
 ) -> StepTime:
     """The step whose gradients are summed ``end_s`` after its last backward pass began.
 
-    comm_s: seconds that took, hidden or not. passes, loading_s: of one of as many passes as
-    ``accumulation`` says. Arrays broadcast.
+    comm_s: seconds that took, hidden or not. passes, loading_s: of the last pass. Arrays broadcast.
     """
-    forward_s, backward_s, loading_s = _of_all(passes, loading_s, accumulation)
-    around = passes.forward_s + update_s + _earlier_s(passes, accumulation)
+    around = passes.forward_s + update_s + (earlier.forward_s + earlier.backward_s)
+    loading_s = loading_s + earlier.loading_s
     stalled: Array = np.zeros(())
     step = np.maximum(end_s, passes.backward_s) + around
     if not np.all(loading_s <= around + passes.backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
-    return StepTime(forward_s, backward_s, loading_s, comm_s, stalled, update_s, step)
+    return StepTime(
+        passes.forward_s + earlier.forward_s, passes.backward_s + earlier.backward_s,
+        loading_s, comm_s, stalled, update_s, step,
+    )  # fmt: skip
 
 
 def in_turn(
@@ -168,22 +191,11 @@ def in_turn(
     comm_s: Array,
     loading_s: Array,
     update_s: Array,
-    accumulation: ArrayLike = 1.0,
+    earlier: Earlier = NO_EARLIER,
 ) -> StepTime:
     """The step in which nothing overlaps: the plain sum."""
-    forward_s, backward_s, loading_s = _of_all(passes, loading_s, accumulation)
+    forward_s = passes.forward_s + earlier.forward_s
+    backward_s = passes.backward_s + earlier.backward_s
+    loading_s = loading_s + earlier.loading_s
     step = comm_s + (forward_s + update_s + backward_s + loading_s)
     return StepTime(forward_s, backward_s, loading_s, comm_s, loading_s, update_s, step)
-
-
-def _of_all(
-    passes: Compute, loading_s: Array, accumulation: ArrayLike
-) -> tuple[Array, Array, Array]:
-    """Forward, backward and input of all passes of a step."""
-    count = np.asarray(accumulation)
-    return passes.forward_s * count, passes.backward_s * count, loading_s * count
-
-
-def _earlier_s(passes: Compute, accumulation: ArrayLike) -> Array:
-    """Seconds of the passes before the last, which sum nothing."""
-    return np.asarray((np.asarray(accumulation) - 1) * (passes.forward_s + passes.backward_s))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,13 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
+from dse.model.precision import PRECISIONS
 from dse.pricing import constraints, hardware
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.caveats import why_unpriced
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
+from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
@@ -81,9 +84,10 @@ def _workload(study: Study) -> catalog.Workload:
     return catalog.workload(given)
 
 
-# Layers of a network that has no table: as many as BERT large and ResNet-50 have between them. What
-# matters is that there are several, so that most gradients are summed beside the backward pass.
-EQUAL_LAYERS = 32
+# Layers of a network that has no table, at least: there must be several, so that most gradients are
+# summed beside the backward pass (BERT large has 24 blocks, ResNet-50 54 layers with weights). More
+# where each would be larger than a bucket, but no more than the tables of large transformers have.
+EQUAL_LAYERS, MOST_EQUAL_LAYERS = 32, 256
 EQUAL_LAYER = "equal"  # their kind
 
 
@@ -92,11 +96,13 @@ def _inline_workload(given: InlineWorkload) -> catalog.Workload:
     if given.layers is not None:
         names, kinds, table = catalog.read_layers(Path(given.layers))
     else:
-        names = tuple(f"{number} of {EQUAL_LAYERS}" for number in range(1, EQUAL_LAYERS + 1))
-        kinds = (EQUAL_LAYER,) * EQUAL_LAYERS
+        buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
+        count = min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)
+        names = tuple(f"{number} of {count}" for number in range(1, count + 1))
+        kinds = (EQUAL_LAYER,) * count
         elements = given.activation_bytes / 2
         network = np.array([[given.params], [given.forward_flops], [elements], [elements]])
-        table = np.repeat(network / EQUAL_LAYERS, EQUAL_LAYERS, axis=1)
+        table = np.repeat(network / count, count, axis=1)
     return catalog.Workload(
         name=given.name,
         title=given.name,

@@ -83,7 +83,10 @@ def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: flo
 
 
 def _message_bytes(problem: Problem) -> list[float]:
-    widths = {GRADIENT_BYTES[str(name)] for name in problem.study.values("gradient")}
+    names = set(problem.study.values("gradient"))
+    if problem.study.axis("gradient") is None:  # conditional: elsewhere the usual format
+        names.add("fp32")
+    widths = {GRADIENT_BYTES[str(name)] for name in names}
     return sorted({
         bucket.message_bytes
         for width in widths

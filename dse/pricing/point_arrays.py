@@ -100,7 +100,7 @@ class PointArrays(ABC):
                 at = np.zeros((1,) * rank, dtype=np.int64)
                 self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
         self.precision = precision.trained_in(
-            str(fixed.get("precision", "fp32")), str(fixed.get("gradient", "fp32"))
+            str(fixed.get("precision") or "fp32"), str(fixed.get("gradient") or "fp32")
         )
         aggregation = fixed["aggregation"]
         assert isinstance(aggregation, AggregationName)
@@ -523,6 +523,8 @@ class PointArrays(ABC):
             found |= {"inter_node", "nics_per_node", *SERVER_AXES}
         if gpus <= nodes:
             found.add("intra_node")
+        if gpus <= 1 and not self.precision.master_bytes:
+            found.add("gradient")
         return tuple(sorted(found & set(self.coordinates)))
 
     def serving(self) -> int | None:

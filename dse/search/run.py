@@ -263,7 +263,8 @@ def _missed(evaluation: Evaluation, study: Study, demand: str) -> str:
         return f"is rejected because {constraints.unmet(demand)}"
     if constraint.expression is None:
         lacking = _quantity("memory_slack", -_value(evaluation, "memory_slack"))
-        return f"misses {demand}: {lacking} too little per GPU; try a smaller batch_per_gpu"
+        helps = "try a smaller batch_per_gpu, and accumulation for the rest"
+        return f"misses {demand}: {lacking} too little per GPU; {helps}"
     names = sorted(constraint.expression.names)
     reached = [_quantity(name, _value(evaluation, name)) for name in names]
     said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]

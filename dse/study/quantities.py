@@ -139,7 +139,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("memory_slack", "memory_slack_bytes", "bytes",
                  "memory of an accelerator that stays free", lambda p: p.memory_slack_bytes),
         Quantity("global_batch", "global_batch", "samples",
-                 "samples of one step on all accelerators", 
+                 "samples of one step on all accelerators",
                  lambda p: p.gpus * p.batch_per_gpu * p.accumulation),
         Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),

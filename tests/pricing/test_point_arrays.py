@@ -40,7 +40,7 @@ def test_an_axis_that_does_not_matter_changes_nothing(tmp_path: Path, study: str
     ("given", "names"),
     [
         ({"gpus": 1, "aggregation": "ring-mpi"},
-         {"aggregation", "bucket", "inter_node", "ps_servers"}),
+         {"aggregation", "bucket", "gradient", "inter_node", "ps_servers"}),
         ({"gpus": 4, "gpus_per_node": 4, "aggregation": "ring-mpi"}, {"inter_node", "ps_servers"}),
         ({"gpus": 8, "gpus_per_node": 4, "aggregation": "ring-mpi"}, {"ps_servers"}),
         ({"gpus": 8, "gpus_per_node": 4, "aggregation": "ps-grpc"}, set()),

@@ -117,3 +117,29 @@ def test_gradients_of_16_bits_cost_half_the_wire_and_less_memory(tmp_path: Path)
     assert half == brain
     spared = found["memory_slack_bytes"][1] - found["memory_slack_bytes"][0]
     assert spared == pytest.approx(2 * problem.layers.total_params)
+
+
+@pytest.mark.parametrize("axis", ["gradient", "precision"])
+def test_formats_may_be_conditional(tmp_path: Path, axis: str) -> None:
+    text = studies.SMALL.replace("  precision: [fp32, fp16]\n", "").replace("precision: fp32,", "")
+    other = "precision: [fp32, fp16]" if axis == "gradient" else "gradient: [fp32, fp16]"
+    text = text.replace("  bucket: [4 MiB", f"  {other}\n  bucket: [4 MiB").replace(
+        "when:\n",
+        f"when:\n  - {{axis: {axis}, values: [fp16, fp32], if: {{{other.split(':')[0]}: fp16}}}}\n",
+    )
+    problem = load(studies.written(tmp_path, text))
+    found = Study(problem).price({other.split(":")[0]: ["fp32", "fp16"], "gpus": 8})
+    assert np.all(np.isfinite(found["step_s"]))
+
+
+@pytest.mark.parametrize("overlap", ["none", "ideal"])
+def test_by_the_closed_model_earlier_passes_hide_no_communication(
+    tmp_path: Path, overlap: str
+) -> None:
+    text = studies.SMALL.replace("study: small", "study: small\nmodel: pai")
+    problem = load(studies.written(tmp_path, text))
+    point = {"gpus": 16, "gpus_per_node": 1, "accumulation": [1, 16], "overlap": overlap}
+    found = Study(problem).price(point)
+    once, often = found["step_s"]
+    earlier = found["compute_s"][1] - found["compute_s"][0]
+    assert often - once >= earlier * (1 - 1e-3) > 0

@@ -100,7 +100,8 @@ def run(
     except (DseError, KeyboardInterrupt) as error:
         if leads:  # and says it, once
             raise
-        raise SystemExit(getattr(error, "exit_status", INTERRUPTED)) from None
+        alike = isinstance(error, ArgumentError)  # see above
+        raise SystemExit(0 if alike else getattr(error, "exit_status", INTERRUPTED)) from None
     if written:
         _say_calibrated(*written)
 
