@@ -1,0 +1,87 @@
+"""Rows of work: what one sample makes an accelerator do, apart from any accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array
+
+Positions = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Matrix products of the forward pass, ``(m B, k) x (k, n)`` for B samples; arrays (rows,).
+
+    layer: the row of the layer table whose gradient they belong to. m: rows a sample, n: columns,
+    k: inner dimension. groups: independent products of that shape in one kernel, each with weights
+    of its own (grouped convolutions). steps: how often one after another (recurrences), m each
+    time. input_elems: elements a convolution reads per sample, which is a product of m pixels with
+    k weights for each of n channels; NaN where the operand is the matrix itself.
+    """
+
+    layer: Positions
+    m: Array
+    n: Array
+    k: Array
+    groups: Array
+    steps: Array
+    input_elems: Array
+
+    @property
+    def forward_flops(self) -> Array:
+        """FLOPs of the forward pass per sample, ``2 m n k groups steps``, (rows,)."""
+        return np.asarray(2 * self.m * self.n * self.k * self.groups * self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """Attention of queries to keys, per sample; arrays (rows,).
+
+    layer: as in :class:`Products`. queries, keys: positions. heads, head_size: of each position.
+    unmasked: share of the pairs that count, 1/2 where it is causal.
+    """
+
+    layer: Positions
+    queries: Array
+    keys: Array
+    heads: Array
+    head_size: Array
+    unmasked: Array
+
+    @property
+    def scores(self) -> Array:
+        """Elements of the matrices of scores per sample, (rows,)."""
+        return np.asarray(self.heads * self.queries * self.keys)
+
+    @property
+    def forward_flops(self) -> Array:
+        """FLOPs of both products per sample with masked pairs counted, (rows,)."""
+        return np.asarray(4 * self.scores * self.head_size)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Element-wise and normalising work of both passes, bound by memory; arrays (rows,).
+
+    layer: as in :class:`Products`. fused_elems, eager_elems: elements read and written per sample
+    where kernels are fused as far as usual, and where each operation is a kernel of its own.
+    kernels: launches of the latter, whatever the batch.
+    """
+
+    layer: Positions
+    fused_elems: Array
+    eager_elems: Array
+    kernels: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All rows of one network."""
+
+    products: Products
+    attention: Attention
+    moved: Moved
