@@ -1,8 +1,10 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
+from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
+from dse.catalog.computing import Computing, computing
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node
@@ -33,8 +35,10 @@ __all__ = [
     "LIBRARIES",
     "NODE_SHARE",
     "Accelerator",
+    "Anchors",
     "Approach",
     "Citation",
+    "Computing",
     "Fabric",
     "Fact",
     "Node",
@@ -46,9 +50,11 @@ __all__ = [
     "UnknownName",
     "Workload",
     "accelerator",
+    "anchors",
     "approach",
     "catalogue_hash",
     "cite",
+    "computing",
     "default_prices",
     "fabric",
     "file_hashes",

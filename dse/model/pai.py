@@ -25,6 +25,7 @@ import numpy as np
 from dse.model import compute
 from dse.model.aggregation.base import SERVER_AXES, Aggregation
 from dse.model.arrays import Array, ArrayLike
+from dse.model.stack import FUSED
 from dse.model.step import StepTime, Work
 
 ONE_WORKER_ONE_GPU, ONE_WORKER_N_GPUS, PS_WORKER = "1w1g", "1wng", "ps-worker"
@@ -215,7 +216,8 @@ def jobs_of_times(
 
 IDEAL = "ideal"  # of the axis overlap
 FLOPS_OF_PASSES = 1.0 + compute.BACKWARD_FLOPS  # of both passes, in forward passes
-TRAFFIC_OF_PASSES = 1.0 + compute.BACKWARD_TRAFFIC
+BACKWARD_TRAFFIC = 2.0  # of the forward pass: reads and writes of both gradients
+TRAFFIC_OF_PASSES = 1.0 + BACKWARD_TRAFFIC
 EFFICIENCY = 0.7  # of every peak, by the paper
 
 
@@ -310,7 +312,7 @@ class PaiStep:
         """``T_w + (T_d + T_c)``, or the longest of the three where all overlaps ideally."""
         flops, memory = found.flops_s / FLOPS_OF_PASSES, found.memory_s / TRAFFIC_OF_PASSES
         forward = flops + memory
-        backward = compute.BACKWARD_FLOPS * flops + compute.BACKWARD_TRAFFIC * memory
+        backward = compute.BACKWARD_FLOPS * flops + BACKWARD_TRAFFIC * memory
         update = _update_s(work)
         computing = forward + backward + update
         if work.overlap == IDEAL:  # of the passes of a step the last only has anything to sum
@@ -365,7 +367,7 @@ def jobs_of(work: Work) -> Jobs:
 
 def _update_s(work: Work) -> Array:
     """The memory-bound seconds of the weight update."""
-    return compute.optimizer_s(work.layers, work.device, work.precision, work.state_bytes)
+    return compute.optimizer_s(work.layers, work.device, work.precision, work.state_bytes, FUSED)
 
 
 def _one(values: ArrayLike) -> float:

@@ -13,7 +13,8 @@ class Precision:
 
     weight_bytes: the weights the kernels read; master_bytes: the fp32 copy the optimizer keeps
     beside them (0 where the weights are fp32 themselves); gradient_bytes: what is summed over all
-    accelerators; activation_bytes: what is kept for the backward pass.
+    accelerators; activation_bytes: what is kept for the backward pass; operand_bytes: of matrix
+    products.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Precision:
     master_bytes: float
     gradient_bytes: float
     activation_bytes: float
+    operand_bytes: float
 
     @property
     def stored_gradient_bytes(self) -> float:
@@ -35,11 +37,11 @@ class Precision:
 # (Micikevicius et al., "FP8 formats for deep learning", 2022).
 PRECISIONS: Mapping[str, Precision] = MappingProxyType(
     {
-        "fp32": Precision("fp32", 4, 0, 4, 4),
-        "tf32": Precision("tf32", 4, 0, 4, 4),
-        "fp16": Precision("fp16", 2, 4, 4, 2),
-        "bf16": Precision("bf16", 2, 4, 4, 2),
-        "fp8": Precision("fp8", 2, 4, 4, 2),
+        "fp32": Precision("fp32", 4, 0, 4, 4, 4),
+        "tf32": Precision("tf32", 4, 0, 4, 4, 4),
+        "fp16": Precision("fp16", 2, 4, 4, 2, 2),
+        "bf16": Precision("bf16", 2, 4, 4, 2, 2),
+        "fp8": Precision("fp8", 2, 4, 4, 2, 1),
     }
 )
 GRADIENT_BYTES: Mapping[str, float] = MappingProxyType({"fp32": 4.0, "fp16": 2.0, "bf16": 2.0})

@@ -85,3 +85,24 @@ class Work:
     products: Products
     attention: Attention
     moved: Moved
+
+
+def equivalent_products(params: Array, forward_flops: Array) -> Products:
+    """Products that stand for layers of which only parameters and FLOPs are known; (layers,) each.
+
+    One for every layer with FLOPs: ``n = k = sqrt(params), m = FLOPs / (2 n k)``, as a layer that
+    uses each weight m times a sample has it; a cube where a layer has no parameters.
+    """
+    layer = np.flatnonzero(forward_flops > 0)
+    half, weights = forward_flops[layer] / 2, params[layer]
+    side = np.where(weights > 0, np.sqrt(weights), np.cbrt(half))
+    ones = np.ones(len(layer))
+    return Products(layer, half / side**2, side, side, ones, ones, np.full(len(layer), np.nan))
+
+
+def joined(first: Products, second: Products) -> Products:
+    """The rows of both."""
+    return Products(*(
+        np.concatenate([getattr(first, field), getattr(second, field)])
+        for field in ("layer", "m", "n", "k", "groups", "steps", "input_elems")
+    ))  # fmt: skip

@@ -52,16 +52,6 @@ def measured(
     return None
 
 
-def compute_efficiency(
-    given: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
-) -> float:
-    """The study's share of the peak if it gives one, else the measured, else the assumed."""
-    if given is not None:
-        return given
-    found = measured(profiles, accelerator, precision)
-    return found.share if found else DEFAULT_EFFICIENCY
-
-
 def compute_log_spread(
     given: float | None, profiles: Iterable[Profile], accelerator: Accelerator, precision: str
 ) -> float:

@@ -26,16 +26,17 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
-from dse.pricing import hardware, uncertainty
+from dse.model.stack import Stack
+from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY, compute_efficiency, compute_log_spread
 from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
 BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
+USUAL_STACK = "vendor"  # where a study has no such axis
 # Axes that an aggregation has or has not.
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
 # Those that decide what an accelerator computes.
@@ -67,6 +68,22 @@ class StudyFacts(Protocol):
     def target_samples(self) -> float | None: ...
     @property
     def baseline_samples_per_s(self) -> float: ...
+    def stack(self, name: str) -> Stack:
+        """Training software of the catalogue."""
+        ...
+
+    def reached(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> compute.Device:
+        """What accelerators reach under it."""
+        ...
+
+    def compute_errors(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> Array:
+        """Factors by which computing on them may err, (draws, machines)."""
+        ...
+
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One that the study or the catalogue knows."""
         ...
@@ -150,23 +167,19 @@ class PointArrays(ABC):
         return self._attribute(self.machine_axis, self.machines, read)
 
     @cached_property
+    def stack(self) -> Stack:
+        """The training software."""
+        return self.problem.stack(str(self.fixed.get("stack") or USUAL_STACK))
+
+    @cached_property
     def device(self) -> compute.Device:
         """What an accelerator reaches."""
-        efficiency = self.problem.study.efficiency
-        peak = self.precision.name
-        nan = float("nan")
-        return compute.Device(
-            self.machine(lambda m: m.accelerator.peak_flops_per_s.get(peak, nan)),
-            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes_per_s)),
-            self.machine(lambda m: hardware.number(m.accelerator.memory_bytes)),
-            self.machine(lambda m: m.host_bytes_per_s),
-            self.machine(
-                lambda m: compute_efficiency(
-                    efficiency.compute, self.problem.profiles.values(), m.accelerator, peak
-                )
-            ),
-            efficiency.memory or DEFAULT_EFFICIENCY,
+        axis, name = self.machine_axis, self.precision.name
+        key = ("devices", self.coordinates[axis].values, name, self.stack)
+        rows: compute.Device = self.problem.remember(
+            key, lambda: self.problem.reached(self.machines, name, self.stack)
         )
+        return rows.take(self.coordinates[axis].at)
 
     @cached_property
     def batch(self) -> Array:
@@ -372,7 +385,7 @@ class PointArrays(ABC):
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
         where = self.key(COMPUTE_AXES)
-        key = where and ("passes", self.problem.draws, self.precision, self.rank, where)
+        key = where and ("passes", self.problem.draws, self.precision, self.stack, self.rank, where)
         layers = self.problem.layers
 
         def make() -> tuple[compute.Compute, Array, Array]:
@@ -385,8 +398,12 @@ class PointArrays(ABC):
                 )
                 return compute.spread(passes, shape, points), loading, update
             device = self.device
-            passes = compute.forward_backward(layers, device, self.batch, self.precision)
-            update = compute.optimizer_s(layers, device, self.precision, self.state_bytes)
+            passes = compute.forward_backward(
+                layers, device, self.batch, self.precision, self.stack
+            )
+            update = compute.optimizer_s(
+                layers, device, self.precision, self.state_bytes, self.stack
+            )
             if self.problem.draws:
                 error = self._compute_error()
                 passes = compute.scaled(passes, error)
@@ -419,15 +436,7 @@ class PointArrays(ABC):
 
     def _compute_error(self) -> Array:
         """Of the passes and the weight update, (draws, *S)."""
-        problem, peak = self.problem, self.precision.name
-        spreads = [
-            compute_log_spread(
-                problem.study.efficiency.compute, problem.profiles.values(), m.accelerator, peak
-            )
-            for m in self.machines
-        ]
-        names = [machine.accelerator.name for machine in self.machines]
-        factors = uncertainty.compute_factors(names, peak, spreads, problem.draw_count)
+        factors = self.problem.compute_errors(self.machines, self.precision.name, self.stack)
         return np.asarray(factors[:, self.coordinates[self.machine_axis].at])
 
     @property

@@ -17,10 +17,12 @@ from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
+from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import hardware, uncertainty
+from dse.pricing import anchors, devices, hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
+from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
@@ -101,6 +103,49 @@ class Problem:
         return Factory(
             self.profiles, self.study.fabrics, self.step_model.measurable, draws, self.remember
         )
+
+    def stack(self, name: str) -> Stack:
+        """Training software of the catalogue."""
+        return devices.software(name)
+
+    def reached(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> compute.Device:
+        """What accelerators reach under it: the shares that the study or its model gives, else by
+        their laws."""
+        given = self.study.efficiency
+        if given.compute is not None or not self.step_model.measurable:
+            return devices.by_share(machines, precision, given.compute, given.memory)
+        kernels = catalog.computing().stacks[stack.name].kernels
+        kinds = self._kinds(machines, precision, stack)
+        return devices.by_law(
+            machines, precision, kinds, kernels, self.profiles.values(), given.memory
+        )
+
+    def compute_errors(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> Array:
+        """Factors by which passes and update on accelerators may err, (draws, machines)."""
+        given = self.study.efficiency.compute
+        spreads = [
+            compute_log_spread(given, self.profiles.values(), machine.accelerator, precision)
+            for machine in machines
+        ]
+        if given is not None or not self.step_model.measurable:
+            names = [machine.accelerator.name for machine in machines]
+            return uncertainty.compute_factors(names, precision, spreads, self.draw_count)
+        kinds = self._kinds(machines, precision, stack)
+        return anchors.drawn_errors(catalog.anchors(), kinds, spreads, self.draw_count)
+
+    def _kinds(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> list[Mapping[str, str]]:
+        """Of training, as anchors tell them apart."""
+        network = self.workload
+        return [
+            anchors.levels(network.family, network.network, m.accelerator, precision, stack.name)
+            for m in machines
+        ]
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""

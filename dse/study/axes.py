@@ -83,6 +83,10 @@ AXES: dict[str, AxisSpec] = {
             "gradient", "number format in which gradients are summed over all accelerators",
             "fp32", "fp32", "fp16", "bf16",
         ),
+        _choice(
+            "stack", "training software: ordinary code, the vendor's container and examples, or "
+            "code as tuned as submissions to MLPerf", "vendor", "plain", "vendor", "tuned",
+        ),
         _choice("optimizer", "what it keeps per parameter", "momentum", "sgd", "momentum", "adam"),
         AxisSpec(
             "aggregation",

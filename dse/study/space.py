@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.study.definition import Axis, Condition, Value
 
-STRUCTURAL = ("precision", "gradient", "aggregation", "bucket", "overlap")
+STRUCTURAL = ("precision", "gradient", "stack", "aggregation", "bucket", "overlap")
 # Data axes in the order of the grid: what decides the compute time first, then the network's. Each
 # term of the model then varies along neighbouring axes, and arrays are added in long runs.
 _ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "accumulation", "ps_placement",

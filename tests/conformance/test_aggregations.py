@@ -43,7 +43,7 @@ from dse.model.aggregation.measured_library import (
 )
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
-from dse.model.compute import Device, Layers
+from dse.model.compute import Layers, roofline_device
 from dse.model.links import Link, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
@@ -438,7 +438,7 @@ NETWORK = Layers(
     activation_elems=1.5e6,
     input_bytes=150528.0,
 )
-DEVICE = Device(1e13, 8e11, 16e9, 1e10, 0.7, 0.7)
+DEVICE = roofline_device(1e13, 8e11, 16e9, 1e10, 0.7, 0.7)
 SUMS = {
     "ring": Composed(ALGORITHMS["ring"], SOFTWARE["on devices"]),
     "servers": ParameterServer(SOFTWARE["on devices"]),

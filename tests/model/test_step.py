@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from dse.model import memory, money
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.compute import Device, Layers
+from dse.model.compute import Layers, roofline_device
 from dse.model.links import Link, StepCost
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
 from dse.model.step import OverlappedStep, StepTime
@@ -38,9 +40,20 @@ def scalar_step(
     for params, work, elems in zip(
         LAYERS.params, LAYERS.forward_flops, LAYERS.traffic_elems, strict=True
     ):
-        moved = 2 * elems * batch * p.activation_bytes + params * p.weight_bytes
-        forward += max(work * batch / flops, moved / rate)
-        layer_backward.append(max(2 * work * batch / flops, 2 * moved / rate))
+        moved = 2 * elems * batch * p.activation_bytes / rate
+        # A layer's FLOPs stand for one product with its weights.
+        half = work / 2
+        side = params**0.5 if params else half ** (1 / 3)
+        rows = half * batch / side**2 if half else 0.0
+        operands = (2 * rows * side + side**2) * p.operand_bytes / rate
+        forms = {"x": (rows, side, side), "dw": (side, side, rows)}
+        seconds = {
+            name: max(2 * math.ceil(a) * math.ceil(b) * c / flops, operands) if half else 0.0
+            for name, (a, b, c) in forms.items()
+        }
+        casts = 2 * rows * side * 4 / rate if p.name == "fp8" and half else 0.0
+        forward += seconds["x"] + moved + casts / 3
+        layer_backward.append(seconds["x"] + seconds["dw"] + 2 * moved + casts * 2 / 3)
     backward = sum(layer_backward)
     end, clock, held, total = 0.0, 0.0, 0.0, 0.0
     layers = list(zip(LAYERS.params, layer_backward, strict=True))
@@ -83,7 +96,7 @@ def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
 ) -> StepTime:  # fmt: skip
-    device = Device(peak, bandwidth, 16e9, host, 0.5, 0.8)
+    device = roofline_device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
     ring = Composed(ALGORITHMS["ring"], Software(software, software, 3e-10, reaches_device=False))
     cluster = Cluster(np.asarray(float(gpus)), across=Link(5e-6, link), host_bytes_per_s=host)
@@ -155,7 +168,7 @@ def test_memory_is_weights_gradients_state_and_activations() -> None:
     assert float(mixed) == pytest.approx(params * 18 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
     half = memory.needed_bytes(LAYERS, 10, trained_in("fp16", "fp16"), 8.0)
     assert float(mixed - half) == pytest.approx(params * 2)
-    device = Device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
+    device = roofline_device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
     slack = memory.slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
     assert slack[0] > 0 > slack[1]
 

@@ -12,6 +12,7 @@ from dse.model.aggregation.base import Aggregation, Cluster, Gradients, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
 from dse.model.precision import Precision
+from dse.model.stack import FUSED
 
 BUCKET_BYTES = 25 * 2.0**20
 
@@ -50,7 +51,7 @@ class Given:
     @property
     def passes(self) -> Compute:
         """Both passes."""
-        return compute.forward_backward(self.layers, self.device, self.batch, self.precision)
+        return compute.forward_backward(self.layers, self.device, self.batch, self.precision, FUSED)
 
     @property
     def loading_s(self) -> Array:

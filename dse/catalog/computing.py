@@ -1,0 +1,166 @@
+"""What accelerators reach of their peaks: laws of matrix products, stacks of software."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.accelerators import Accelerator
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import models_dir
+from dse.errors import StudyError
+
+LAWS, COMPUTING = "laws.csv", "computing.yaml"
+OTHER = "other"  # generation of accelerators that have no law
+# precision of a study -> format of a law, and the formats whose law stands in for a missing one
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "fp32": ("fp32",), "tf32": ("16",), "fp16": ("16",), "bf16": ("16",), "fp8": ("fp8", "16"),
+}  # fmt: skip
+_TEXT = ("generation", "format", "sustained", "source", "status", "detail")
+_NUMBERS = ("efficiency", "extra_k", "start_us", "memory_efficiency", "small_tile", "convolution",
+            "winograd", "attention", "attention_tuned")  # fmt: skip
+KERNELS = ("common", "tuned")  # of fused attention
+ALL = "all"  # families of networks
+# What of a maker's peak the largest products reached, as a fact of an accelerator's.
+MEASURED = {"16": "measured.max_matmul_bf16", "fp8": "measured.max_matmul_fp8"}
+
+
+@dataclass(frozen=True)
+class Law:
+    """Numbers of one generation of accelerators in one format; see
+    :class:`dse.model.products.ProductLaw`.
+
+    attention: share of the peak that fused attention reaches by :data:`KERNELS`; without those of
+    which there are none. sustained: whether power slows products down.
+    """
+
+    generation: str
+    format: str
+    efficiency: float
+    extra_k: float
+    start_s: float
+    memory_efficiency: float
+    small_tile: float
+    convolution: float
+    winograd: float
+    attention: Mapping[str, float]
+    sustained: bool
+    source: str
+    status: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A kind of training software; see :class:`dse.model.stack.Stack`. kernels: of attention, one
+    of :data:`KERNELS`."""
+
+    name: str
+    title: str
+    eager: float
+    launch_s: float
+    fuses_attention: frozenset[str] | None
+    kernels: str
+
+
+@dataclass(frozen=True)
+class Computing:
+    """All of it. The sustained slowdown is ``slowdown (watts_per_tflops / w) ^ exponent``, at least
+    1, for w watts of the board per TFLOP/s of its 16-bit peak."""
+
+    laws: Mapping[tuple[str, str], Law]
+    stacks: Mapping[str, Stack]
+    elementwise_efficiency: float
+    slowdown: float
+    watts_per_tflops: float
+    exponent: float
+    facts: tuple[Fact, ...]
+
+    def law(self, accelerator: Accelerator, precision: str) -> Law:
+        """The law of an accelerator's generation, or that of others."""
+        own = accelerator.generation or OTHER
+        formats = FORMATS[precision]
+        wanted = [(generation, kind) for generation in (own, OTHER) for kind in formats]
+        return next(self.laws[key] for key in wanted if key in self.laws)
+
+    def efficiency(self, accelerator: Accelerator, precision: str) -> float:
+        """Share of the peak that large products reach: of the law, or measured where it is that of
+        other generations."""
+        law = self.law(accelerator, precision)
+        peak = accelerator.peak_flops_per_s.get(precision)
+        fastest = MEASURED.get(law.format)
+        known = {fact.name: fact.value for fact in accelerator.facts}.get(fastest or "")
+        if law.generation != OTHER or not known or not peak or precision == "tf32":
+            return law.efficiency
+        return min(known / peak, 1.0)
+
+    def sustained_slowdown(self, accelerator: Accelerator, precision: str) -> float:
+        """How much slower its products are in minutes of training than in short bursts."""
+        peaks = accelerator.peak_flops_per_s
+        peak = peaks.get("bf16", peaks.get("fp16"))
+        if not self.law(accelerator, precision).sustained or not peak or not accelerator.power_w:
+            return 1.0
+        watts = accelerator.power_w / (peak / 1e12)
+        return float(max(1.0, self.slowdown * (self.watts_per_tflops / watts) ** self.exponent))
+
+
+def computing() -> Computing:
+    """That of the catalogue."""
+    return _read(models_dir())
+
+
+@cache
+def _read(folder: Path) -> Computing:
+    entry = Entry.open(folder / COMPUTING)
+    share = entry.positive("elementwise_efficiency", "count")
+    sustained, stacks = entry.section("sustained"), entry.section("stacks")
+    slowdown, watts, exponent = (
+        sustained.positive(key, "count") for key in ("slowdown", "watts_per_tflops", "exponent")
+    )
+    sustained.finish()
+    found = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
+    entry.finish()
+    laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
+    return Computing(laws, found, share, slowdown, watts, exponent, tuple(entry.facts))
+
+
+def _stack(name: str, entry: Entry) -> Stack:
+    families = entry.text("fused_attention")
+    found = Stack(
+        name,
+        entry.text("title"),
+        entry.known("eager", "count"),
+        entry.known("launch", "seconds"),
+        None if families == ALL else frozenset(families.replace(",", " ").split()),
+        entry.choice("kernels", *KERNELS),
+    )
+    entry.finish()
+    return found
+
+
+def _laws(path: Path) -> list[Law]:
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        laws = []
+        for line, row in enumerate(reader, start=2):
+            try:
+                numbers = {key: float(row[key]) if row[key] else None for key in _NUMBERS}
+                text = {key: row[key] for key in _TEXT}
+            except (KeyError, ValueError, TypeError) as cause:
+                problem = f"{cause.args[0] if cause.args else cause}: not a number, or missing"
+                raise StudyError(str(path), line, 1, problem, "write every column") from cause
+            start_us = numbers.pop("start_us")
+            shares = (numbers.pop("attention"), numbers.pop("attention_tuned"))
+            laws.append(Law(
+                start_s=(start_us or 0.0) * 1e-6,
+                attention={
+                    kind: share for kind, share in zip(KERNELS, shares, strict=True) if share
+                },
+                sustained=text.pop("sustained") == "yes",
+                **numbers, **text,  # type: ignore[arg-type]
+            ))  # fmt: skip
+    return laws

@@ -1,0 +1,118 @@
+"""What accelerators reach when they train, one row per value of the axis that decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.model.arrays import Array, ArrayLike
+from dse.model.compute import Device, roofline_device
+from dse.model.products import ProductLaw
+from dse.model.stack import Stack
+from dse.pricing import anchors, hardware
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, measured
+from dse.pricing.hardware import Machine, column, number
+
+# Units of an accelerator that does not tell them: those of most of recent years.
+USUAL_UNITS = 108.0
+# Precisions with a fused attention kernel, which runs in 16 bits.
+FUSED = ("fp16", "bf16", "fp8")
+
+
+def by_law(
+    machines: Sequence[Machine],
+    precision: str,
+    kinds: Sequence[Mapping[str, str]],
+    kernels: str,
+    profiles: Iterable[Profile] = (),
+    memory_efficiency: float | None = None,
+) -> Device:
+    """By the laws of their generations or as profiles have measured them, and by what published
+    training has left of both; arrays (machines,).
+
+    kinds: of training, see :func:`.anchors.levels`. kernels: of attention, one of
+    :data:`dse.catalog.computing.KERNELS`. memory_efficiency: of element-wise kernels where the
+    study gives it.
+    """
+    known, profiles = catalog.computing(), tuple(profiles)
+    chips = [machine.accelerator for machine in machines]
+    laws = [known.law(chip, precision) for chip in chips]
+    timed = [measured(profiles, chip, precision) for chip in chips]
+    reached = [
+        found.share if found else known.efficiency(chip, precision)
+        for found, chip in zip(timed, chips, strict=True)
+    ]
+    flops, memory = _peaks(machines, precision), _memory_speed(machines)
+    law = ProductLaw(
+        flops_per_s=flops,
+        bytes_per_s=memory,
+        efficiency=column(reached, float),
+        extra_k=column(laws, lambda law: law.extra_k),
+        start_s=column(laws, lambda law: law.start_s),
+        memory_efficiency=column(laws, lambda law: law.memory_efficiency),
+        small_tile=column(laws, lambda law: law.small_tile),
+        units=column(chips, lambda chip: chip.units or USUAL_UNITS),
+        slowdown=column(chips, lambda chip: known.sustained_slowdown(chip, precision)),
+        convolution=column(laws, lambda law: law.convolution),
+        winograd=column(laws, lambda law: law.winograd),
+    )
+    share = column(laws, lambda law: number(law.attention.get(kernels)))
+    return Device(
+        law=law,
+        memory_bytes_per_s=memory,
+        memory_bytes=column(machines, lambda m: number(m.accelerator.memory_bytes)),
+        host_bytes_per_s=column(machines, lambda m: m.host_bytes_per_s),
+        memory_efficiency=memory_efficiency or known.elementwise_efficiency,
+        attention_flops=_attention_peaks(machines, precision) * share,
+        factor=np.exp([anchors.log_factor(catalog.anchors(), kind) for kind in kinds]),
+    )
+
+
+def alone(network: catalog.Workload, accelerator: str, precision: str, stack: str) -> Device:
+    """One accelerator that trains a network, apart from any study; arrays (1,)."""
+    machines = hardware.machines("accelerator", [accelerator], catalog.default_prices())
+    kind = anchors.levels(
+        network.family, network.network, machines[0].accelerator, precision, stack
+    )
+    return by_law(machines, precision, [kind], catalog.computing().stacks[stack].kernels)
+
+
+def software(name: str) -> Stack:
+    """A stack of the catalogue."""
+    found = catalog.computing().stacks[name]
+    return Stack(name, found.eager, found.launch_s, found.fuses_attention)
+
+
+def by_share(
+    machines: Sequence[Machine], precision: str, compute: float | None, memory: float | None
+) -> Device:
+    """At the same shares of both peaks, :data:`DEFAULT_EFFICIENCY` where None; (machines,)."""
+    share = compute or DEFAULT_EFFICIENCY
+    return roofline_device(
+        _peaks(machines, precision),
+        _memory_speed(machines),
+        column(machines, lambda m: number(m.accelerator.memory_bytes)),
+        column(machines, lambda m: m.host_bytes_per_s),
+        share,
+        memory or DEFAULT_EFFICIENCY,
+        _attention_peaks(machines, precision) * share,
+    )
+
+
+def _peaks(machines: Sequence[Machine], precision: str) -> Array:
+    return column(machines, lambda m: number(m.accelerator.peak_flops_per_s.get(precision)))
+
+
+def _memory_speed(machines: Sequence[Machine]) -> Array:
+    return column(machines, lambda m: number(m.accelerator.memory_bytes_per_s))
+
+
+def _attention_peaks(machines: Sequence[Machine], precision: str) -> ArrayLike:
+    """FLOP/s of the format in which fused attention runs; NaN where there is none."""
+    if precision not in FUSED:
+        return float("nan")
+    half = "fp16" if precision == "fp16" else "bf16"
+    return _peaks(machines, half)
