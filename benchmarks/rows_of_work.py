@@ -1,0 +1,134 @@
+"""Writes the rows of work of every workload of the catalogue: models/workloads/work/NAME.csv.
+
+``python -m benchmarks.rows_of_work`` writes them all anew from the closed forms of
+:mod:`dse.catalog.rows_of_work`, or those of the workloads named.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from dataclasses import astuple, fields
+from pathlib import Path
+
+import numpy as np
+
+from dse import catalog
+from dse.catalog import rows_of_work as work
+from dse.catalog.rows_of_work import Layer, Network, WorkRow
+
+FOLDER = catalog.models_dir() / "workloads"
+COLUMNS = tuple(field.name for field in fields(WorkRow))
+
+TRANSFORMERS: dict[str, Callable[[], Network]] = {
+    "bert-base-s128": lambda: work.encoder(768, 12, 12, 3072, 30522, 128, 19),
+    "bert-base-s512": lambda: work.encoder(768, 12, 12, 3072, 30522, 512, 76),
+    "bert-large-s128": lambda: work.encoder(1024, 24, 16, 4096, 30522, 128, 19),
+    "bert-large-s512": lambda: work.encoder(1024, 24, 16, 4096, 30522, 512, 76),
+    "gpt2-124m": lambda: work.gpt(768, 12, 12, 50257, 1024),
+    "gpt2-medium-355m": lambda: work.gpt(1024, 24, 16, 50257, 1024),
+    "gpt2-large-774m": lambda: work.gpt(1280, 36, 20, 50257, 1024),
+    "gpt2-xl-1.5b": lambda: work.gpt(1600, 48, 25, 50257, 1024),
+    "gpt3-13b": lambda: work.gpt(5120, 40, 40, 50257, 2048),
+    "gpt3-175b": lambda: work.gpt(12288, 96, 96, 50257, 2048),
+    "llama2-7b": lambda: work.llama(4096, 32, 32, 32, 11008, 32000, 4096),
+    "llama2-13b": lambda: work.llama(5120, 40, 40, 40, 13824, 32000, 4096),
+    "llama2-70b": lambda: work.llama(8192, 80, 64, 8, 28672, 32000, 4096),
+    "llama3-8b": lambda: work.llama(4096, 32, 32, 8, 14336, 128256, 8192),
+    "llama3-70b": lambda: work.llama(8192, 80, 64, 8, 28672, 128256, 8192),
+    "llama3.1-405b": lambda: work.llama(16384, 126, 128, 8, 53248, 128256, 8192),
+    "t5-base": lambda: work.t5(768, 12, 12, 64, 3072, 512, 114),
+    "t5-large": lambda: work.t5(1024, 24, 16, 64, 4096, 512, 114),
+    "t5-3b": lambda: work.t5(1024, 24, 32, 128, 16384, 512, 114),
+    "t5-11b": lambda: work.t5(1024, 24, 128, 128, 65536, 512, 114),
+    "transformer-base": lambda: work.transformer(512, 6, 8, 2048, 33708, 32, 32),
+    "transformer-big": lambda: work.transformer(1024, 6, 16, 4096, 33708, 32, 32),
+}
+OTHERS: dict[str, Callable[[], Network]] = {
+    "gnmt-v2": work.gnmt,
+    "deepspeech2-5x800": lambda: work.deepspeech(800, 5),
+    "deepspeech2-7x1760": lambda: work.deepspeech(1760, 7),
+    "dlrm-mlperf-v1-dense": work.dlrm,
+}
+CLOSED_FORMS = {**TRANSFORMERS, **OTHERS}
+# Networks that are in the catalogue as the layers of their modules, and the side of their pictures.
+PICTURES = {
+    "alexnet": 224,
+    "inception-v3": 299,
+    "mobilenet-v1": 224,
+    "nasnet-large": 331,
+    "resnet50": 224,
+    "resnet101": 224,
+    "resnet152": 224,
+    "vgg16": 224,
+}
+# Case studies of Alibaba-PAI, of which only totals are known, and their batch on an accelerator.
+TOTALS = {
+    "pai-bert": 12,
+    "pai-gcn": 512,
+    "pai-multi-interests": 2048,
+    "pai-nmt": 6144,
+    "pai-resnet50": 64,
+    "pai-speech": 32,
+}
+
+
+def layers(name: str) -> tuple[Layer, ...]:
+    """The layer table of a workload."""
+    names, kinds, table = catalog.read_layers(FOLDER / "layers" / f"{name}.csv")
+    params, flops, outputs, _ = table.tolist()
+    return tuple(
+        Layer(label, kind, *numbers)
+        for label, kind, *numbers in zip(names, kinds, params, flops, outputs, strict=True)
+    )
+
+
+def totals(table: tuple[Layer, ...], batch: int) -> Network:
+    """Rows where only the memory traffic of a step is known: both passes, per sample.
+
+    Outputs are written and read in the forward pass, weights read, and the backward pass moves
+    twice as much: ``6 outputs + 3 params / batch`` elements. The update of the weights is apart.
+    """
+    rows = []
+    for layer in table:
+        moved = 6 * (layer.output_elems or 0.0) + 3 * layer.params / batch
+        if moved:
+            parts = {"fused_elems": moved, "eager_elems": moved, "kernels": 0.0}
+            rows.append(WorkRow(layer.name, work.ELEMENT_WISE, **parts))
+    return Network("other", table, tuple(rows))
+
+
+def network(name: str) -> Network:
+    """A workload of the catalogue with its rows of work."""
+    if name in CLOSED_FORMS:
+        return CLOSED_FORMS[name]()
+    table = layers(name)
+    if name in PICTURES:
+        return work.convolutional(table, 3.0 * PICTURES[name] ** 2)
+    return totals(table, TOTALS[name])
+
+
+def write(name: str, path: Path) -> None:
+    """The rows of work of a workload as a table; an empty cell means: does not apply."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in network(name).rows:
+            writer.writerow(_written(cell) for cell in astuple(row))
+
+
+def _written(cell: str | float | None) -> str:
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    return np.format_float_positional(cell, precision=3, trim="-")
+
+
+def main() -> None:
+    """Write every table, or those of the workloads named on the command line."""
+    for name in sys.argv[1:] or catalog.names("workloads"):
+        write(name, FOLDER / "work" / f"{name}.csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,760 @@
+"""Rows of work of networks in closed form: what one sample makes an accelerator do.
+
+A network is a list of layers, named as in the layer tables of the catalogue, and the rows of work
+that belong to them: matrix products, convolutions, recurrences, attention, and the element-wise and
+normalising work between them, which is bound by memory. Of a step with B samples::
+
+    FLOPs of the forward pass = B sum of 2 m n k groups steps       products and the like
+                              + B sum of 4 m n k groups             attention, masked pairs counted
+    elements moved, both passes = B sum of fused_elems ... eager_elems
+
+Elements moved are counted operation by operation: a tensor read or written is one element each.
+``eager`` is a kernel for each operation, as frameworks run them without a compiler; ``fused`` is
+what is left where neighbours share a kernel. Both passes of one token and layer (h: hidden size, f:
+of the feed-forward part, kv: of the keys, r: 2 with dropout):
+
+=====================  ============  ==========================================================
+work                   fused         eager
+=====================  ============  ==========================================================
+normalisation          5 h           11 h; 46 h where written out in fp32 operations
+residual addition      4 h           6 h; 11 h with dropout, its mask among them
+GELU or ReLU           5 f           9 f
+gated activation       8 f           13 f
+rotary positions       4 (h + kv)    20 (h + kv)
+heads transposed       0             8 (h + kv)
+gradient of a bias     0             1 for each of its elements
+=====================  ============  ==========================================================
+
+What attention moves where the scores are stored follows from its row and has no row of its own. The
+counts are our own, made by going through the operations of each block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from types import MappingProxyType
+
+PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
+ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
+
+_MATRIX = ("m", "n", "k", "groups", "steps")
+# Which numbers a row of each kind has; the others do not apply.
+NUMBERS = MappingProxyType(
+    {
+        PRODUCT: _MATRIX,
+        CONVOLUTION: (*_MATRIX, "input_elems"),
+        RECURRENCE: _MATRIX,
+        ATTENTION: ("m", "n", "k", "groups"),
+        CAUSAL_ATTENTION: ("m", "n", "k", "groups"),
+        ELEMENT_WISE: ("fused_elems", "eager_elems", "kernels"),
+    }
+)
+_FLOPS = MappingProxyType(  # of one multiplication in the product of all a row's sizes
+    {PRODUCT: 2, CONVOLUTION: 2, RECURRENCE: 2, ATTENTION: 4, CAUSAL_ATTENTION: 4, ELEMENT_WISE: 0}
+)
+
+
+@dataclass(frozen=True)
+class WorkRow:
+    """Work of one sample; None where a number does not apply to the kind (:data:`NUMBERS`).
+
+    layer: the layer whose gradient waits for it. Products are ``(m, k) x (k, n)``: m positions of
+    the sample, n outputs, k inputs; groups: independent ones in one kernel. A convolution is the
+    product of m pixels, n channels of a group and k weights of a channel, and reads input_elems. A
+    recurrence runs one after another, steps times. Attention has m queries, n keys, head size k
+    and ``groups`` heads. fused_elems, eager_elems: elements read and written in both passes.
+    kernels: launches in both passes where each operation is one, whatever the batch.
+    """
+
+    layer: str
+    kind: str
+    m: float | None = None
+    n: float | None = None
+    k: float | None = None
+    groups: float | None = None
+    steps: float | None = None
+    input_elems: float | None = None
+    fused_elems: float | None = None
+    eager_elems: float | None = None
+    kernels: float | None = None
+
+    @property
+    def forward_flops(self) -> float:
+        """FLOPs of the forward pass per sample; 0 of element-wise work, as in layer tables."""
+        total = float(_FLOPS[self.kind])
+        for size in (self.m, self.n, self.k, self.groups, self.steps):
+            total *= 1.0 if size is None else size
+        return total
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A row of a layer table; None marks what is not known.
+
+    kind: as in the catalogue's tables. groups, input_elems: of convolutions, where they do not
+    follow from the rows around it (:func:`convolutional`).
+    """
+
+    name: str
+    kind: str
+    params: float
+    forward_flops: float = 0.0
+    output_elems: float | None = None
+    input_elems: float | None = None
+    groups: int = 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in forward order, and the rows of work that belong to them."""
+
+    family: str
+    layers: tuple[Layer, ...]
+    rows: tuple[WorkRow, ...]
+
+    @property
+    def params(self) -> float:
+        """Trainable parameters."""
+        return sum(layer.params for layer in self.layers)
+
+    @property
+    def forward_flops(self) -> float:
+        """FLOPs of the forward pass per sample."""
+        return sum(row.forward_flops for row in self.rows)
+
+
+class _Builder:
+    """Layers and rows of a network while it is put together."""
+
+    def __init__(self) -> None:
+        self.layers: list[Layer] = []
+        self.rows: list[WorkRow] = []
+
+    def weights(self, name: str, params: float, kind: str = "tensor") -> str:
+        """A layer; returns its name."""
+        self.layers.append(Layer(name, kind, params))
+        return name
+
+    def product(self, name: str, m: float, n: float, k: float, bias: str = "") -> None:
+        """A linear layer of m positions, and its bias as a layer of its own if that has a name."""
+        self.row(self.weights(name, n * k), PRODUCT, m=m, n=n, k=k)
+        if bias:
+            self.move(self.weights(bias, n), 0, m * n, 1)
+
+    def row(self, layer: str, kind: str, **sizes: float) -> None:
+        """A row of work; what is not told of its groups and steps is 1."""
+        told = {key: sizes.get(key, 1.0) for key in NUMBERS[kind]}
+        self.rows.append(WorkRow(layer, kind, **told))
+
+    def move(self, layer: str, fused: float, eager: float, kernels: float) -> None:
+        """A row of element-wise work."""
+        self.row(layer, ELEMENT_WISE, fused_elems=fused, eager_elems=eager, kernels=kernels)
+
+    def loss(self, layer: str, tokens: float, vocabulary: float) -> None:
+        """From logits to the loss and back: cast, log-softmax, gradient, cast; 5 to 15 elements."""
+        logits = tokens * vocabulary
+        self.move(layer, 5 * logits, 15 * logits, 8)
+
+    def tied(self, tokens: float, vocabulary: float, hidden: float) -> None:
+        """The output projection whose weights are the embedding's, and the loss."""
+        head = self.weights("head.tied", 0, "tied")
+        self.row(head, PRODUCT, m=tokens, n=vocabulary, k=hidden)
+        self.loss(head, tokens, vocabulary)
+
+    def network(self, family: str) -> Network:
+        """All of it, the layers with the FLOPs of their rows."""
+        flops = dict.fromkeys((layer.name for layer in self.layers), 0.0)
+        for row in self.rows:
+            flops[row.layer] += row.forward_flops
+        layers = (replace(layer, forward_flops=flops[layer.name]) for layer in self.layers)
+        return Network(family, tuple(layers), tuple(self.rows))
+
+
+# ---------------------------------------------------------------- transformers
+
+
+def _bias(weights: str) -> str:
+    """The name of the bias beside weights of that name."""
+    return f"{weights.removesuffix('.w')}.b"
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Sizes of a transformer's blocks, and what sets one kind apart from another.
+
+    inner, kv: width of all queries and of all keys. norm_eager: elements an unfused normalisation
+    moves for each of its own.
+    """
+
+    hidden: int
+    heads: int
+    inner: int
+    kv: int
+    ffn: int
+    bias: bool = False
+    dropout: bool = False
+    rotary: bool = False
+    norm_eager: int = 11
+
+    @property
+    def head_size(self) -> float:
+        return self.inner / self.heads
+
+    def norm(self, out: _Builder, name: str, tokens: float) -> None:
+        """A normalisation: LayerNorm with a bias, else RMSNorm."""
+        out.weights(name, self.hidden)
+        if self.bias:
+            out.weights(_bias(name), self.hidden)
+        moved = tokens * self.hidden
+        out.move(name, 5 * moved, self.norm_eager * moved, 4)
+
+    def linear(self, out: _Builder, name: str, tokens: float, n: float, k: float) -> None:
+        """A linear layer, with a bias where the network has them."""
+        out.product(name, tokens, n, k, _bias(name) if self.bias else "")
+
+    def residual(self, out: _Builder, layer: str, tokens: float) -> None:
+        """The addition to what a part of the block was given."""
+        moved = tokens * self.hidden
+        out.move(layer, 4 * moved, (11 if self.dropout else 6) * moved, 5)
+
+    def attention(
+        self, out: _Builder, part: str, tokens: float, keys: float, kind: str, joined: bool = False
+    ) -> None:
+        """Projections, attention of ``tokens`` to ``keys``, output; joined: one product for all.
+
+        The keys and values are made of ``keys`` positions, the encoder's where it is across.
+        """
+        first = f"{part}.qkv.w" if joined else f"{part}.q.w"
+        if joined:
+            self.linear(out, first, tokens, self.inner + 2 * self.kv, self.hidden)
+        else:
+            self.linear(out, first, tokens, self.inner, self.hidden)
+            self.linear(out, f"{part}.k.w", keys, self.kv, self.hidden)
+            self.linear(out, f"{part}.v.w", keys, self.kv, self.hidden)
+        out.row(first, kind, m=tokens, n=keys, k=self.head_size, groups=self.heads)
+        turned = tokens * (self.inner + self.kv)
+        out.move(first, 0, 8 * turned, 8)
+        if self.rotary:
+            out.move(first, 4 * turned, 20 * turned, 14)
+        self.linear(out, f"{part}.o.w", tokens, self.hidden, self.inner)
+        self.residual(out, f"{part}.o.w", tokens)
+
+    def feed_forward(self, out: _Builder, up: str, down: str, tokens: float) -> None:
+        """Two linear layers and the activation between them."""
+        self.linear(out, up, tokens, self.ffn, self.hidden)
+        out.move(up, 5 * self.ffn * tokens, 9 * self.ffn * tokens, 3)
+        self.linear(out, down, tokens, self.hidden, self.ffn)
+        self.residual(out, down, tokens)
+
+    def gated(self, out: _Builder, part: str, tokens: float) -> None:
+        """SwiGLU: two linear layers side by side, their product, and one back."""
+        for side in ("gate", "up"):
+            self.linear(out, f"{part}.{side}.w", tokens, self.ffn, self.hidden)
+        out.move(f"{part}.gate.w", 8 * self.ffn * tokens, 13 * self.ffn * tokens, 4)
+        self.linear(out, f"{part}.down.w", tokens, self.hidden, self.ffn)
+        self.residual(out, f"{part}.down.w", tokens)
+
+
+def encoder(
+    hidden: int,
+    layers: int,
+    heads: int,
+    ffn: int,
+    vocabulary: int,
+    tokens: int,
+    predicted: int | None = None,
+) -> Network:
+    """BERT (Devlin et al., arXiv 1810.04805) on sequences of ``tokens``.
+
+    predicted: words of a sequence that are predicted, through the heads of pre-training; None: a
+    head that marks the answer to a question. FLOPs of a block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
+    """
+    out = _Builder()
+    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
+    words = out.weights("embed.word", vocabulary * hidden)
+    out.weights("embed.pos", 512 * hidden)
+    out.weights("embed.type", 2 * hidden)
+    out.weights("embed.ln.w", hidden)
+    out.weights("embed.ln.b", hidden)
+    out.move(words, 12 * hidden * tokens, 24 * hidden * tokens, 20)
+    for number in range(layers):
+        part = f"layer{number}"
+        block.attention(out, f"{part}.attn", tokens, tokens, ATTENTION)
+        block.norm(out, f"{part}.attn.ln.w", tokens)
+        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
+        block.norm(out, f"{part}.ffn.ln.w", tokens)
+    if predicted is None:
+        block.linear(out, "qa.w", tokens, 2, hidden)
+        return out.network("encoder")
+    block.linear(out, "pooler.w", 1, hidden, hidden)
+    block.linear(out, "mlm.dense.w", predicted, hidden, hidden)
+    out.move("mlm.dense.w", 5 * hidden * predicted, 9 * hidden * predicted, 3)
+    block.norm(out, "mlm.ln.w", predicted)
+    out.tied(predicted, vocabulary, hidden)
+    out.weights("mlm.bias", vocabulary)
+    block.linear(out, "nsp.w", 1, 2, hidden)
+    return out.network("encoder")
+
+
+def gpt(
+    hidden: int, layers: int, heads: int, vocabulary: int, tokens: int, bias: bool = True
+) -> Network:
+    """GPT-2 and GPT-3 (Brown et al., arXiv 2005.14165), and MPT, which has no biases.
+
+    Causal, ``tokens`` learned positions, feed-forward of 4 h, embedding tied. FLOPs of a block:
+    ``24 s h^2 + 4 s^2 h``.
+    """
+    out = _Builder()
+    block = _Block(hidden, heads, hidden, hidden, 4 * hidden, bias=bias)
+    words = out.weights("embed.word", vocabulary * hidden)
+    out.weights("embed.pos", tokens * hidden)
+    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
+    for number in range(layers):
+        part = f"layer{number}"
+        block.norm(out, f"{part}.ln1.w", tokens)
+        block.attention(out, f"{part}.attn", tokens, tokens, CAUSAL_ATTENTION, joined=True)
+        block.norm(out, f"{part}.ln2.w", tokens)
+        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
+    block.norm(out, "lnf.w", tokens)
+    out.tied(tokens, vocabulary, hidden)
+    return out.network("decoder")
+
+
+def llama(
+    hidden: int, layers: int, heads: int, kv_heads: int, ffn: int, vocabulary: int, tokens: int
+) -> Network:
+    """Llama (Touvron et al., arXiv 2302.13971): causal, rotary positions, RMSNorm, SwiGLU.
+
+    kv_heads: heads of keys and values. FLOPs of a block: ``2 s (2 h^2 + 2 h kv + 3 h f) + 4 s^2
+    h``; the output projection has weights of its own.
+    """
+    out = _Builder()
+    kv = kv_heads * hidden // heads
+    block = _Block(hidden, heads, hidden, kv, ffn, rotary=True, norm_eager=46)
+    words = out.weights("embed.word", vocabulary * hidden)
+    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
+    for number in range(layers):
+        part = f"layer{number}"
+        block.norm(out, f"{part}.ln1.w", tokens)
+        block.attention(out, part, tokens, tokens, CAUSAL_ATTENTION)
+        block.norm(out, f"{part}.ln2.w", tokens)
+        block.gated(out, part, tokens)
+    block.norm(out, "norm.w", tokens)
+    out.product("lm_head.w", tokens, vocabulary, hidden)
+    out.loss("lm_head.w", tokens, vocabulary)
+    return out.network("decoder")
+
+
+def transformer(
+    hidden: int,
+    layers: int,
+    heads: int,
+    ffn: int,
+    vocabulary: int,
+    source: int,
+    target: int,
+    positions: int = 0,
+) -> Network:
+    """The Transformer (Vaswani et al., arXiv 1706.03762), and BART with learned ``positions``.
+
+    layers: of the encoder, and as many of the decoder. source, target: tokens on either side. The
+    keys of attention across are the encoder's, made anew in every layer.
+    """
+    out = _Builder()
+    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
+    words = out.weights("embed.shared", vocabulary * hidden)
+    both = hidden * (source + target)
+    out.move(words, 6 * both, 12 * both, 16)
+    if positions:
+        out.weights("enc.pos", positions * hidden)
+    for number in range(layers):
+        part = f"enc{number}"
+        block.attention(out, f"{part}.self", source, source, ATTENTION)
+        block.norm(out, f"{part}.self.ln.w", source)
+        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", source)
+        block.norm(out, f"{part}.ffn.ln.w", source)
+    if positions:
+        out.weights("dec.pos", positions * hidden)
+    for number in range(layers):
+        part = f"dec{number}"
+        block.attention(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
+        block.norm(out, f"{part}.self.ln.w", target)
+        block.attention(out, f"{part}.cross", target, source, ATTENTION)
+        block.norm(out, f"{part}.cross.ln.w", target)
+        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", target)
+        block.norm(out, f"{part}.ffn.ln.w", target)
+    out.tied(target, vocabulary, hidden)
+    return out.network("encoder-decoder")
+
+
+def t5(
+    hidden: int,
+    layers: int,
+    heads: int,
+    head_size: int,
+    ffn: int,
+    source: int,
+    target: int,
+    vocabulary: int = 32128,
+) -> Network:
+    """T5 version 1.0 (Raffel et al., arXiv 1910.10683): no biases, relative positions.
+
+    As :func:`transformer`, but the heads may be wider together than the hidden size.
+    """
+    out = _Builder()
+    inner = heads * head_size
+    block = _Block(hidden, heads, inner, inner, ffn, dropout=True)
+    words = out.weights("embed.shared", vocabulary * hidden)
+    both = hidden * (source + target)
+    out.move(words, 6 * both, 12 * both, 16)
+    for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
+        for number in range(layers):
+            part = f"{side}{number}"
+            block.attention(out, f"{part}.self", tokens, tokens, kind)
+            block.norm(out, f"{part}.self.ln", tokens)
+            if number == 0:
+                out.weights(f"{side}.relbias", 32 * heads)
+            if side == "dec":
+                block.attention(out, f"{part}.cross", tokens, source, ATTENTION)
+                block.norm(out, f"{part}.cross.ln", tokens)
+            block.feed_forward(out, f"{part}.wi", f"{part}.wo", tokens)
+            block.norm(out, f"{part}.ffn.ln", tokens)
+        block.norm(out, f"{side}.final_ln", tokens)
+    out.tied(target, vocabulary, hidden)
+    return out.network("encoder-decoder")
+
+
+# ---------------------------------------------------------------- recurrent networks
+
+
+def _recurrent(out: _Builder, name: str, hidden: int, inputs: int, steps: int, gates: int) -> None:
+    """An LSTM (4 gates) or a GRU (3): one product of all inputs, the recurrence step by step.
+
+    name: of its tensors, with a place for which. Elements of the gates in both passes, per step:
+    ``h (4 g + 8)`` fused, ``h (6 g + 12)`` eager.
+    """
+    wide = gates * hidden
+    out.product(name.format("wih"), steps, wide, inputs)
+    own = out.weights(name.format("whh"), wide * hidden)
+    out.row(own, RECURRENCE, m=1, n=wide, k=hidden, steps=steps)
+    each = steps * hidden
+    out.move(own, each * (4 * gates + 8), each * (6 * gates + 12), 2 * steps)
+    out.weights(name.format("bih"), wide)
+    out.weights(name.format("bhh"), wide)
+
+
+def gnmt(hidden: int = 1024, vocabulary: int = 32320, tokens: int = 30) -> Network:
+    """GNMT (Wu et al., arXiv 1609.08144) with 4 + 4 layers of LSTM, ``tokens`` in and out.
+
+    The first layer reads both ways. Layers of the decoder read the context of the attention beside
+    their input; its scores are additive: ``v tanh(W_q q + W_k k)`` for every pair of tokens.
+    """
+    out = _Builder()
+    out.weights("embed.shared", vocabulary * hidden)
+
+    def layer(name: str, inputs: int, dropout: bool = True) -> None:
+        _recurrent(out, name, hidden, inputs, tokens, 4)
+        if dropout:
+            moved = tokens * hidden
+            out.move(name.format("wih"), 5 * moved, 8 * moved, 5)
+
+    layer("enc0.{}f", hidden)
+    layer("enc0.{}b", hidden, dropout=False)
+    layer("enc1.{}", 2 * hidden)
+    layer("enc2.{}", hidden)
+    layer("enc3.{}", hidden)
+    layer("dec0.{}", hidden)
+    for name in ("attn.q", "attn.k"):
+        out.product(name, tokens, hidden, hidden)
+    scores = out.weights("attn.v", hidden)
+    out.move(scores, 6 * tokens * tokens * hidden, 12 * tokens * tokens * hidden, 10)
+    out.weights("attn.b", hidden)
+    for number in (1, 2, 3):
+        layer(f"dec{number}.{{}}", 2 * hidden)
+    out.product("classifier.w", tokens, vocabulary, hidden, "classifier.b")
+    out.loss("classifier.w", tokens, vocabulary)
+    return out.network("recurrent")
+
+
+def deepspeech(hidden: int, layers: int, frames: int = 400, inputs: int = 1312) -> Network:
+    """Deep Speech 2 (Amodei et al., arXiv 1512.02595): 2 convolutions, GRUs that read both ways.
+
+    frames: after the convolutions, half of the spectrogram's, of 161 frequencies. Both convolutions
+    have 32 channels, of 81 and then 41 frequencies; ``inputs`` is what the first GRU reads. 29
+    letters.
+    """
+    out = _Builder()
+    channels = 32
+    before = 161 * 2 * frames
+    for number, (high, k) in enumerate(((81, 11 * 41), (41, channels * 11 * 21)), 1):
+        pixels = high * frames
+        name = f"conv{number}"
+        layer = out.weights(f"{name}.w", channels * k)
+        out.row(layer, CONVOLUTION, m=pixels, n=channels, k=k, input_elems=before)
+        out.weights(f"{name}.b", channels)
+        before = channels * pixels
+        norm = out.weights(f"{name}.bn.w", channels)
+        out.move(norm, 16 * before, 26 * before, 6)
+        out.weights(f"{name}.bn.b", channels)
+    for number in range(layers):
+        if number:
+            norm = out.weights(f"bn{number}.w", hidden)
+            out.move(norm, 8 * hidden * frames, 13 * hidden * frames, 6)
+            out.weights(f"bn{number}.b", hidden)
+        for way in "fb":
+            wide = hidden if number else inputs
+            _recurrent(out, f"gru{number}.{way}.{{}}", hidden, wide, frames, 3)
+    out.product("fc.w", frames, 29, hidden)
+    out.loss("fc.w", frames, 29)
+    return out.network("recurrent")
+
+
+# ---------------------------------------------------------------- recommenders
+
+
+def dlrm(tables: int = 26, width: int = 128) -> Network:
+    """DLRM (Naumov et al., arXiv 1906.00091) as MLPerf ran it, without its embedding tables.
+
+    The interaction is a product of the ``tables + 1`` vectors with themselves; of an embedding row
+    8 to 14 elements move (gather, gradient, update). A dense layer of n outputs moves 5 n to 8 n.
+    """
+    out = _Builder()
+    vectors = tables + 1
+    bottom, top = (13, 512, 256, width), (0, 1024, 1024, 512, 256, 1)
+    pairs = vectors * (vectors - 1) // 2 + width
+    for part, sizes in (("bot", bottom), ("top", (pairs, *top[1:]))):
+        for number, (k, n) in enumerate(pairwise(sizes)):
+            layer = f"{part}{number}.w"
+            out.row(out.weights(layer, n * k), PRODUCT, m=1, n=n, k=k)
+            out.move(layer, 5 * n, 8 * n, 4)
+            out.weights(f"{part}{number}.b", n)
+    joint = "top0.w"
+    out.row(joint, PRODUCT, m=vectors, n=vectors, k=width)
+    out.move(joint, 6 * vectors * width, 10 * vectors * width, 10)
+    out.move(joint, 8 * tables * width, 14 * tables * width, 20)
+    return out.network("recommender")
+
+
+# ---------------------------------------------------------------- convolutional networks
+
+_BLOCK = re.compile(r"(\w+\.\d+)\.([a-z]\w*)\.?")  # of layers in blocks of several branches
+_CELL = re.compile(r"(cell_\w+\.comb_iter_\d)_")  # of layers whose outputs are added in pairs
+# Branch -> the branches it reads, the largest part first; others read what their block is given,
+# and a block's output is what no branch of it reads. Of residual blocks (a, b, c, the shortcut d,
+# squeeze-and-excitation, the addition r) and of Inception's (b3a and b3b part after b31, da and db
+# after d1, bp follows a pool).
+_READS = MappingProxyType(
+    {
+        "b": ("a",),
+        "c": ("b",),
+        "se": ("c",),
+        "r": ("c", "d", "se"),
+        "b3a": ("b31",),
+        "b3b": ("b31",),
+        "da": ("d1",),
+        "db": ("d1",),
+        "bp": ("pl",),
+    }
+)
+# Elements moved in both passes for each one written, for each one read, fused and eager; kernels.
+_POOL = ((1, 2), (1, 2), 2)
+_MOVED = MappingProxyType(
+    {
+        "batchnorm": ((8, 8), (0, 0), 3),
+        "relu": ((3, 5), (0, 0), 2),
+        "relu of a batchnorm": ((0, 5), (0, 0), 2),
+        "addition": ((2, 6), (0, 0), 2),
+        "squeeze-excitation": ((7, 9), (0, 0), 12),  # channels' means, and each times a number
+        **dict.fromkeys(("maxpool", "avgpool", "adaptiveavgpool", "zeropad", "dropout"), _POOL),
+    }
+)
+_DEPTHWISE = (9, 25, 49)  # weights of a channel that reads one channel
+
+
+def convolutional(layers: Iterable[Layer], image: float) -> Network:
+    """A network of convolutions from its layer table; image: elements of a sample.
+
+    Of a convolution follow k = FLOPs / (2 outputs), channels = params / k (k + 1 with a bias),
+    pixels = outputs / channels; 3 x 3, 5 x 5 or 7 x 7 weights a channel are a depthwise one. What
+    it reads follows from the names of branches (:data:`_READS`), elsewhere it is the output of the
+    row before. What the other layers move is in :data:`_MOVED`.
+    """
+    out = _Builder()
+    table = list(layers)
+    inputs = _inputs(table, image)
+    pairs = {cell[1]: layer.name for layer in table if (cell := _CELL.match(layer.name))}
+    added = set(pairs.values())
+    before = ""
+    for layer, read in zip(table, inputs, strict=True):
+        out.layers.append(layer)
+        kind = layer.kind
+        if kind in _MOVED:
+            follows = (before, kind) == ("batchnorm", "relu")
+            _moved(out, layer, read, "relu of a batchnorm" if follows else kind)
+        else:
+            _product(out, layer, read)
+        if layer.name.endswith(".r") or layer.name in added:
+            _moved(out, layer, read, "addition")
+        before = kind
+    return out.network("convolutional")
+
+
+def _inputs(table: list[Layer], image: float) -> list[float]:
+    """Elements that every layer reads."""
+    found: list[float] = []
+    last = given = image
+    block, ends = "", dict[str, float]()  # the block being read, the outputs of its branches so far
+    for layer in table:
+        inside = _BLOCK.match(layer.name)
+        name, branch = (inside[1], inside[2]) if inside else ("", "")
+        if name != block:
+            last = given = _joined(ends) if block else last
+            block, ends = name, {}
+        if branch and branch not in ends:
+            last = next((ends[part] for part in _READS.get(branch, ()) if part in ends), given)
+        found.append(last if layer.input_elems is None else layer.input_elems)
+        last = layer.output_elems or last
+        if branch:
+            ends[branch] = last
+    return found
+
+
+def _joined(ends: dict[str, float]) -> float:
+    """Outputs of a block: of all branches that no other reads."""
+    read = {part for branch in ends for part in _READS.get(branch, ())}
+    return sum(elements for branch, elements in ends.items() if branch not in read)
+
+
+def _moved(out: _Builder, layer: Layer, read: float, kind: str) -> None:
+    """The row of an element-wise layer."""
+    (fused, eager), (fused_read, eager_read), kernels = _MOVED[kind]
+    written = layer.output_elems or 0.0
+    out.move(
+        layer.name,
+        fused * written + fused_read * read,
+        eager * written + eager_read * read,
+        kernels,
+    )
+
+
+def _product(out: _Builder, layer: Layer, read: float) -> None:
+    """The row of a convolution or of a linear layer, which is one of a single pixel."""
+    written = layer.output_elems or 0.0
+    k = layer.forward_flops / 2 / written
+    kind, channels = PRODUCT, written
+    if layer.kind == "conv":
+        kind, channels = CONVOLUTION, round(layer.params / (k if layer.params % k == 0 else k + 1))
+    groups = channels if k in _DEPTHWISE else layer.groups
+    sizes = {"m": written / channels, "n": channels / groups, "k": k, "groups": groups}
+    out.row(layer.name, kind, **sizes, input_elems=read)
+
+
+class _Table:
+    """A layer table of a convolutional network while it is put together."""
+
+    def __init__(self) -> None:
+        self.layers: list[Layer] = []
+
+    def conv(
+        self,
+        name: str,
+        side: int,
+        n: int,
+        k: int,
+        groups: int = 1,
+        input_elems: float | None = None,
+    ) -> None:
+        """A convolution of n channels, each of k weights, to side x side pixels."""
+        written = side * side * n
+        layer = Layer(name, "conv", n * k, 2 * written * k, written, input_elems, groups)
+        self.layers.append(layer)
+
+    def normed(
+        self, name: str, side: int, n: int, k: int, groups: int = 1, relu: bool = True
+    ) -> None:
+        """A convolution with its normalisation, and its ReLU if it has one."""
+        self.conv(f"{name}.0", side, n, k, groups)
+        self.other(f"{name}.1", "batchnorm", side * side * n, 2 * n)
+        if relu:
+            self.other(f"{name}.2", "relu", side * side * n)
+
+    def other(self, name: str, kind: str, written: float, params: float = 0) -> None:
+        """A layer that is no product."""
+        self.layers.append(Layer(name, kind, params, 0.0, written))
+
+    def linear(self, name: str, n: int, k: int) -> None:
+        """A linear layer with a bias."""
+        self.layers.append(Layer(name, "linear", n * k + n, 2 * n * k, n))
+
+
+def _residual(
+    out: _Table,
+    blocks: tuple[int, ...],
+    size: int,
+    strides: tuple[int, ...],
+    groups: int,
+    base: int,
+    squeeze: bool,
+) -> tuple[int, int]:
+    """Stem and stages of a residual network; the side of its last pictures and their channels."""
+    side = -(-size // 2)
+    out.normed("stem", side, 64, 147)
+    side = -(-side // 2)
+    out.other("pool", "maxpool", 64 * side * side)
+    width, number = 64, 0
+    for stage, (count, stride) in enumerate(zip(blocks, strides, strict=True)):
+        inner, outer = base * 2**stage, 256 * 2**stage
+        for block in range(count):
+            part, before = f"body.{number}", side
+            side = -(-side // stride) if block == 0 else side
+            out.normed(f"{part}.a", before, inner, width)
+            out.normed(f"{part}.b", side, inner, 9 * inner // groups, groups)
+            out.normed(f"{part}.c", side, outer, inner, relu=False)
+            if squeeze:
+                out.other(f"{part}.se.pool", "squeeze-excitation", outer * side * side)
+                out.linear(f"{part}.se.0", outer // 16, outer)
+                out.linear(f"{part}.se.1", outer, outer // 16)
+            if block == 0:
+                out.normed(f"{part}.d", side, outer, width, relu=False)
+            out.other(f"{part}.r", "relu", outer * side * side)
+            width, number = outer, number + 1
+    return side, width
+
+
+def resnet(
+    blocks: tuple[int, ...], groups: int = 1, base: int = 64, squeeze: bool = False
+) -> Network:
+    """Residual networks with bottlenecks (He et al., arXiv 1512.03385), strided in the 3 x 3.
+
+    blocks: of each stage. groups, base: of ResNeXt (Xie et al., arXiv 1611.05431), groups of the 3
+    x 3 convolution and its channels in the first stage. squeeze: squeeze-and-excitation (Hu et al.,
+    arXiv 1709.01507). Pictures of 224 x 224.
+    """
+    out = _Table()
+    _, width = _residual(out, blocks, 224, (1, 2, 2, 2), groups, base, squeeze)
+    out.other("gap", "adaptiveavgpool", width)
+    out.linear("fc", 1000, width)
+    return convolutional(out.layers, 3 * 224 * 224)
+
+
+def ssd300() -> Network:
+    """SSD (Liu et al., arXiv 1512.02325) at 300 x 300 on ResNet-50 without its last stage.
+
+    Third stage unstrided, five further feature maps, 81 classes and 4 coordinates a box: as in
+    NVIDIA's examples, whose throughput is published.
+    """
+    out = _Table()
+    side, width = _residual(out, (3, 4, 6), 300, (1, 2, 1), 1, 64, False)
+    maps = [(side, width, 4)]
+    further = ((256, 512, 19, 6), (256, 512, 10, 6), (128, 256, 5, 6), (128, 256, 3, 4))
+    for number, (middle, n, after, boxes) in enumerate((*further, (128, 256, 1, 4))):
+        out.normed(f"extra.{number}.a", side, middle, width)
+        out.normed(f"extra.{number}.b", after, n, 9 * middle)
+        side, width = after, n
+        maps.append((side, width, boxes))
+    for number, (side, width, boxes) in enumerate(maps):
+        out.conv(f"heads.{number}", side, boxes * 85, 9 * width, input_elems=side * side * width)
+    return convolutional(out.layers, 3 * 300 * 300)
