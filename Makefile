@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
 
-.PHONY: help demo test torch lint types kills peers bench accuracy papers clean
+.PHONY: help demo test torch lint types kills peers bench accuracy anchors papers clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -12,6 +12,7 @@ help:
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
+	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
 
@@ -58,6 +59,9 @@ bench: $(VENV)/.dev $(PROFILE) peers
 
 accuracy: $(VENV)/.dev $(PROFILE)
 	$(BIN)/python -m benchmarks.accuracy
+
+anchors: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.anchors
 
 papers: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.papers

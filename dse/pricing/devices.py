@@ -33,9 +33,9 @@ def by_law(
     """By the laws of their generations or as profiles have measured them, and by what published
     training has left of both; arrays (machines,).
 
-    kinds: of training, see :func:`.anchors.levels`. kernels: of attention, one of
-    :data:`dse.catalog.computing.KERNELS`. memory_efficiency: of element-wise kernels where the
-    study gives it.
+    kinds: of training, see :func:`.anchors.levels`; without any no factor is applied. kernels: of
+    attention, one of :data:`dse.catalog.computing.KERNELS`. memory_efficiency: of element-wise
+    kernels where the study gives it.
     """
     known, profiles = catalog.computing(), tuple(profiles)
     chips = [machine.accelerator for machine in machines]
@@ -67,7 +67,9 @@ def by_law(
         host_bytes_per_s=column(machines, lambda m: m.host_bytes_per_s),
         memory_efficiency=memory_efficiency or known.elementwise_efficiency,
         attention_flops=_attention_peaks(machines, precision) * share,
-        factor=np.exp([anchors.log_factor(catalog.anchors(), kind) for kind in kinds]),
+        factor=np.exp([anchors.log_factor(catalog.anchors(), kind) for kind in kinds])
+        if kinds
+        else 1.0,
     )
 
 

@@ -1,0 +1,1 @@
+"""Anchors: what published training throughput says of computing that laws and rows do not."""

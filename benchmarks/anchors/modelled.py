@@ -1,0 +1,63 @@
+"""What dse's model says of a published row before any factor, and what FLOPs alone say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from benchmarks.anchors.accelerators import accelerator
+from benchmarks.anchors.rows import Row
+from dse import catalog
+from dse.catalog import Workload
+from dse.model import compute
+from dse.model.compute import Layers
+from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
+from dse.pricing import devices
+from dse.pricing.hardware import Machine, number
+from dse.pricing.problem import model_layers, model_work
+
+# What networks of a family are usually trained with.
+_OPTIMIZERS = {"convolutional": "momentum", "recommender": "sgd"}
+_USUAL = "adam"
+
+
+@cache
+def layers(workload: Workload) -> Layers:
+    """A workload with its rows of work as the model wants it."""
+    return replace(model_layers(workload), work=model_work(workload), family=workload.family)
+
+
+@cache
+def device(name: str, precision: str, kernels: str) -> compute.Device:
+    """An accelerator by the laws alone, factor 1; arrays (1,)."""
+    nothing = float("nan")
+    machine = Machine(accelerator(name), None, *[nothing] * 6)
+    return devices.by_law([machine], precision, [], kernels)
+
+
+def step_s(row: Row) -> float:
+    """Seconds of a pass and of its share of the update, as :attr:`.Row.step_s` measures them.
+
+    Both passes, a second forward pass where activations are recomputed, the gradients' addition
+    to those of earlier passes, and the update, shared by ``shards`` accelerators and done once in
+    ``accumulation`` passes.
+    """
+    stack = devices.software(row.stack)
+    machine = device(row.accelerator, row.precision, catalog.computing().stacks[row.stack].kernels)
+    if not row.fuses_attention:
+        machine = replace(machine, attention_flops=float("nan"))
+    precision, network = PRECISIONS[row.precision], layers(row.workload)
+    passes = compute.forward_backward(network, machine, row.batch, precision, stack)
+    state = OPTIMIZER_STATE_BYTES[_OPTIMIZERS.get(row.workload.family, _USUAL)]
+    update = compute.optimizer_s(network, machine, precision, state, stack)
+    adding = compute.adding_s(network, machine, precision) * (row.accumulation - 1)
+    forward = 2 if row.recomputed else 1
+    step = passes.forward_s * forward + passes.backward_s
+    return float((step + (update + adding) / row.shards / row.accumulation).item())
+
+
+def flops_s(row: Row, share: float) -> float:
+    """Seconds by FLOPs over a share of the peak: ``3 forward FLOPs / (peak share)``."""
+    peak = number(accelerator(row.accelerator).peak_flops_per_s[row.precision])
+    passes = 4 if row.recomputed else 3
+    return passes * row.workload.forward_flops * row.batch / (peak * share)
