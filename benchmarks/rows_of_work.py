@@ -21,7 +21,7 @@ from dse.catalog.rows_of_work import Layer, Network, WorkRow
 FOLDER = catalog.models_dir() / "workloads"
 COLUMNS = tuple(field.name for field in fields(WorkRow))
 
-TRANSFORMERS: dict[str, Callable[[], Network]] = {
+CLOSED_FORMS: dict[str, Callable[[], Network]] = {
     "bert-base-s128": lambda: work.encoder(768, 12, 12, 3072, 30522, 128, 19),
     "bert-base-s512": lambda: work.encoder(768, 12, 12, 3072, 30522, 512, 76),
     "bert-large-s128": lambda: work.encoder(1024, 24, 16, 4096, 30522, 128, 19),
@@ -44,14 +44,11 @@ TRANSFORMERS: dict[str, Callable[[], Network]] = {
     "t5-11b": lambda: work.t5(1024, 24, 128, 128, 65536, 512, 114),
     "transformer-base": lambda: work.transformer(512, 6, 8, 2048, 33708, 32, 32),
     "transformer-big": lambda: work.transformer(1024, 6, 16, 4096, 33708, 32, 32),
-}
-OTHERS: dict[str, Callable[[], Network]] = {
     "gnmt-v2": work.gnmt,
     "deepspeech2-5x800": lambda: work.deepspeech(800, 5),
     "deepspeech2-7x1760": lambda: work.deepspeech(1760, 7),
     "dlrm-mlperf-v1-dense": work.dlrm,
 }
-CLOSED_FORMS = {**TRANSFORMERS, **OTHERS}
 # Networks that are in the catalogue as the layers of their modules, and the side of their pictures.
 PICTURES = {
     "alexnet": 224,

@@ -10,8 +10,8 @@ normalising work between them, which is bound by memory. Of a step with B sample
 
 Elements moved are counted operation by operation: a tensor read or written is one element each.
 ``eager`` is a kernel for each operation, as frameworks run them without a compiler; ``fused`` is
-what is left where neighbours share a kernel. Both passes of one token and layer (h: hidden size, f:
-of the feed-forward part, kv: of the keys, r: 2 with dropout):
+what is left where neighbours share a kernel. Both passes of one token (h: width of hidden states
+and of queries, f: of the feed-forward part, kv: of the keys):
 
 =====================  ============  ==========================================================
 work                   fused         eager
@@ -39,8 +39,8 @@ from types import MappingProxyType
 
 PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
 ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
-
 PRODUCTS = (PRODUCT, CONVOLUTION, RECURRENCE)
+ATTENTIONS = (ATTENTION, CAUSAL_ATTENTION)
 _MATRIX = ("m", "n", "k", "groups", "steps")
 # Which numbers a row of each kind has; the others do not apply.
 NUMBERS = MappingProxyType(
@@ -56,8 +56,7 @@ NUMBERS = MappingProxyType(
 _FLOPS = MappingProxyType(  # of one multiplication in the product of all a row's sizes
     {PRODUCT: 2, CONVOLUTION: 2, RECURRENCE: 2, ATTENTION: 4, CAUSAL_ATTENTION: 4, ELEMENT_WISE: 0}
 )
-
-
+# Kinds of networks whose rows of work are alike.
 FAMILIES = (
     "encoder",
     "decoder",
@@ -656,10 +655,10 @@ def _product(out: _Builder, layer: Layer, read: float) -> None:
     """The row of a convolution or of a linear layer, which is one of a single pixel."""
     written = layer.output_elems or 0.0
     k = layer.forward_flops / 2 / written
-    kind, channels = PRODUCT, written
+    kind, channels, groups = PRODUCT, written, 1.0
     if layer.kind == "conv":
         kind, channels = CONVOLUTION, round(layer.params / (k if layer.params % k == 0 else k + 1))
-    groups = channels if k in _DEPTHWISE else layer.groups
+        groups = channels if k in _DEPTHWISE else layer.groups
     sizes = {"m": written / channels, "n": channels / groups, "k": k, "groups": groups}
     out.row(layer.name, kind, **sizes, input_elems=read)
 
@@ -756,7 +755,8 @@ def ssd300() -> Network:
     """SSD (Liu et al., arXiv 1512.02325) at 300 x 300 on ResNet-50 without its last stage.
 
     Third stage unstrided, five further feature maps, 81 classes and 4 coordinates a box: as in
-    NVIDIA's examples, whose throughput is published.
+    NVIDIA's examples, whose throughput is published. Of its loss, which matches boxes, only the
+    kernels count, some 60.
     """
     out = _Table()
     side, width = _residual(out, (3, 4, 6), 300, (1, 2, 1), 1, 64, False)
@@ -769,4 +769,8 @@ def ssd300() -> Network:
         maps.append((side, width, boxes))
     for number, (side, width, boxes) in enumerate(maps):
         out.conv(f"heads.{number}", side, boxes * 85, 9 * width, input_elems=side * side * width)
-    return convolutional(out.layers, 3 * 300 * 300)
+    found = convolutional(out.layers, 3 * 300 * 300)
+    loss = WorkRow(
+        found.layers[-1].name, ELEMENT_WISE, fused_elems=0.0, eager_elems=0.0, kernels=60.0
+    )
+    return replace(found, rows=(*found.rows, loss))

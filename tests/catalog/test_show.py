@@ -71,6 +71,15 @@ def test_the_price_shown_is_the_price_listed() -> None:
     assert row["prices.hourly"] == 6.88
 
 
+def test_what_an_entry_is_stands_below_its_title(console: Console) -> None:
+    render_entry(console, "workloads", "llama2-7b")
+    render_entry(console, "accelerators", "h100-sxm")
+    assert "family decoder, network llama\n" in printed(console)
+    assert "generation hopper\n" in printed(console)
+    assert entry_data("workloads", "llama2-7b")["family"] == "decoder"
+    assert "family" not in entry_data("fabrics", "ib-hdr")
+
+
 def test_an_unknown_name_is_told(console: Console) -> None:
     with pytest.raises(UnknownName, match="did you mean ib-hdr"):
         render_entry(console, "fabrics", "hdr-ib")
