@@ -40,6 +40,7 @@ from types import MappingProxyType
 PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
 ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
 
+PRODUCTS = (PRODUCT, CONVOLUTION, RECURRENCE)
 _MATRIX = ("m", "n", "k", "groups", "steps")
 # Which numbers a row of each kind has; the others do not apply.
 NUMBERS = MappingProxyType(
@@ -54,6 +55,17 @@ NUMBERS = MappingProxyType(
 )
 _FLOPS = MappingProxyType(  # of one multiplication in the product of all a row's sizes
     {PRODUCT: 2, CONVOLUTION: 2, RECURRENCE: 2, ATTENTION: 4, CAUSAL_ATTENTION: 4, ELEMENT_WISE: 0}
+)
+
+
+FAMILIES = (
+    "encoder",
+    "decoder",
+    "encoder-decoder",
+    "convolutional",
+    "recurrent",
+    "recommender",
+    "other",
 )
 
 

@@ -92,6 +92,9 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 
+# What an entry is, in a word each; printed below its title.
+LABELS = ("family", "network", "generation")
+
 _STYLES = {"unverified": "yellow", "unknown": "dim", "derived": "cyan", "sourced": ""}
 
 
@@ -117,12 +120,13 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
 
     Raises :class:`~dse.catalog.store.UnknownName`.
     """
-    title, notes, facts = _entry(kind, name)
+    title, labels, notes, facts = _entry(kind, name)
     cited = {fact.source for fact in facts}
     return {
         "kind": kind,
         "name": name,
         "title": title,
+        **labels,
         "notes": notes,
         "facts": [asdict(fact) for fact in facts],
         "sources": [asdict(source) for key, source in sources().items() if key in cited],
@@ -155,8 +159,10 @@ def render_entry(console: Console, kind: str, name: str) -> None:
     """Print one entry: each value with its unit, source, date and status."""
     from rich.text import Text
 
-    title, notes, facts = _entry(kind, name)
+    title, labels, notes, facts = _entry(kind, name)
     console.print(Text(title, "bold"))
+    if labels:
+        console.print(Text(", ".join(f"{key} {word}" for key, word in labels.items())))
     headings = ("", "value", "source", "date", "status", "detail")
     columns = [Column(heading, folded=True) for heading in headings]  # a name is never cut
     rows = []
@@ -174,12 +180,13 @@ def render_entry(console: Console, kind: str, name: str) -> None:
             console.print(Text(f"{key}: {source.title}{place} (accessed {source.accessed})"))
 
 
-def _entry(kind: str, name: str) -> tuple[str, str, tuple[Fact, ...]]:
-    """Title, notes and facts of one entry."""
+def _entry(kind: str, name: str) -> tuple[str, dict[str, str], str, tuple[Fact, ...]]:
+    """Title, labels, notes and facts of one entry."""
     names(kind)
     found = _entry_or_list(kind, name)
+    labels = {key: word for key in LABELS if (word := getattr(found, key, None))}
     notes = getattr(found, "notes", "") or getattr(found, "method", "")
-    return found.title, notes, found.facts
+    return found.title, labels, notes, found.facts
 
 
 def _entry_or_list(kind: str, name: str) -> Any:
@@ -202,7 +209,7 @@ def _rows(kind: str) -> list[tuple[str, str, dict[str, Fact | None]]]:
     """Name, title and the fact of each column for all entries of a kind."""
     rows = []
     for name in names(kind):
-        title, _, facts = _entry(kind, name)
+        title, _, _, facts = _entry(kind, name)
         cells: dict[str, Fact | None] = {}
         for _, key in COLUMNS[kind]:
             same = [fact for fact in facts if fact.name == key]

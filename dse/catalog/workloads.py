@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+import difflib
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -12,10 +15,12 @@ from numpy.typing import NDArray
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
+from dse.catalog.rows_of_work import FAMILIES, NUMBERS, WorkRow
 from dse.catalog.store import find
 from dse.errors import StudyError
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
+WORK_COLUMNS = tuple(field.name for field in fields(WorkRow))
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
 Array = NDArray[np.float64]
@@ -31,7 +36,9 @@ class Workload:
     not store the scores. ``layer_*`` are read-only arrays of shape (layers,), in forward order:
     parameters, forward FLOPs, output elements and elements saved for the backward pass (NaN
     where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
-    ``embedding_params``: of embedding tables that ``params`` leaves out.
+    ``embedding_params``: of embedding tables that ``params`` leaves out. ``work``: the rows of
+    work of one sample. ``family``: one of :data:`~dse.catalog.rows_of_work.FAMILIES`. ``network``:
+    what sizes and sequence lengths of it have in common.
     """
 
     name: str
@@ -51,6 +58,9 @@ class Workload:
     method: str
     facts: tuple[Fact, ...]
     embedding_params: float | None = None
+    work: tuple[WorkRow, ...] | None = None
+    family: str = "other"
+    network: str = ""
 
 
 def workload(name: str) -> Workload:
@@ -113,6 +123,9 @@ def read_workload(path: Path) -> Workload:
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
     layers, method = entry.text("layers"), entry.text("method")
+    work = entry.text("work") if entry.has("work") else None
+    family = entry.choice("family", *FAMILIES, default="other")
+    network = entry.text("network", name)
     entry.finish()
     names, kinds, table = read_layers(path.parent / layers)
     for total, column, key in ((params, 0, "params"), (flops, 1, "forward_flops")):
@@ -137,19 +150,15 @@ def read_workload(path: Path) -> Workload:
         method=method,
         facts=tuple(entry.facts),
         embedding_params=tables,
+        work=None if work is None else read_work(path.parent / work, names),
+        family=family,
+        network=network,
     )
 
 
 def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     """Names, kinds, and the numbers of a layer table with shape (4, layers)."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
-    except OSError as cause:
-        remedy = "write 'layers:' relative to the workload"
-        raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
-    if tuple(header) != COLUMNS or not rows:
-        raise StudyError(str(path), 1, 1, "is not a layer table", f"use {','.join(COLUMNS)}")
+    rows = _read_table(path, COLUMNS, "layers", "a layer table")
     table = np.full((4, len(rows)), np.nan)
     for index, row in enumerate(rows):
         try:
@@ -163,3 +172,56 @@ def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
         raise StudyError(str(path), line, 1, problem, "write 0 where there are none")
     table.setflags(write=False)
     return tuple(row[0] for row in rows), tuple(row[1] for row in rows), table
+
+
+def read_work(path: Path, layers: Collection[str]) -> tuple[WorkRow, ...]:
+    """The rows of a table of work, which belong to ``layers``.
+
+    A row has the numbers of its kind and no others (:data:`~dse.catalog.rows_of_work.NUMBERS`).
+    Raises :class:`~dse.errors.StudyError` where it does not.
+    """
+    rows = _read_table(path, WORK_COLUMNS, "work", "a table of rows of work")
+    known = frozenset(layers)
+    found = []
+    for line, cells in enumerate(rows, 2):
+        if len(cells) != len(WORK_COLUMNS):
+            problem = f"{len(cells)} cells in place of {len(WORK_COLUMNS)}"
+            raise StudyError(str(path), line, 1, problem, "leave a cell empty that does not apply")
+        layer, kind, *written = cells
+        if layer not in known:
+            near = difflib.get_close_matches(layer, known, n=1)
+            remedy = f"did you mean {near[0]}?" if near else "write the name of one of its rows"
+            raise StudyError(str(path), line, 1, f"no layer '{layer}' in the layer table", remedy)
+        if kind not in NUMBERS:
+            raise StudyError(str(path), line, 1, f"kind '{kind}'", f"write {' or '.join(NUMBERS)}")
+        given = {key: cell for key, cell in zip(WORK_COLUMNS[2:], written, strict=True) if cell}
+        if tuple(given) != NUMBERS[kind]:
+            problem = f"a row of {kind} with {', '.join(given) or 'no numbers'}"
+            raise StudyError(str(path), line, 1, problem, f"write {', '.join(NUMBERS[kind])}")
+        numbers = {key: _amount(path, line, key, cell) for key, cell in given.items()}
+        found.append(WorkRow(layer, kind, **numbers))
+    return tuple(found)
+
+
+def _amount(path: Path, line: int, key: str, cell: str) -> float:
+    """A cell of a table of work as a number of at least 0."""
+    try:
+        number = float(cell)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise StudyError(str(path), line, 1, f"{key} is '{cell}'", "write a number of at least 0")
+    return number
+
+
+def _read_table(path: Path, columns: tuple[str, ...], key: str, what: str) -> list[list[str]]:
+    """The rows of a table with these columns, without its header; ``key`` names it in its file."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file)) or [[]]
+    except OSError as cause:
+        remedy = f"write '{key}:' relative to the workload"
+        raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
+    if tuple(header) != columns or not rows:
+        raise StudyError(str(path), 1, 1, f"is not {what}", f"use {','.join(columns)}")
+    return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
+from dse.model.work import Attention, Moved, Products, Work
 from dse.pricing import anchors, devices, hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
@@ -30,6 +32,8 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
+# Share of the pairs of queries and keys that count.
+UNMASKED = {rows_of_work.ATTENTION: 1.0, rows_of_work.CAUSAL_ATTENTION: 0.5}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
 # Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
@@ -88,7 +92,8 @@ class Problem:
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((layers.activation_elems, layers.input_bytes)).encode())
+        digest.update(repr((layers.activation_elems, layers.input_bytes, layers.family)).encode())
+        digest.update(repr((self.workload.network, self.workload.work)).encode())
         return digest.hexdigest()
 
     @cached_property
@@ -376,4 +381,27 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
         kept,
         # A workload whose input size is not known is taken to be fed without delay.
         workload.input_bytes if workload.input_bytes is not None else 0.0,
+        model_work(workload),
+        workload.family,
     )
+
+
+def model_work(workload: catalog.Workload) -> Work | None:
+    """The rows of work of a catalogue workload as arrays for the model; None where it has none."""
+    if workload.work is None:
+        return None
+    at = {name: index for index, name in enumerate(workload.layer_names)}
+
+    def arrays(kinds: Collection[str], *keys: str) -> tuple[NDArray[np.intp], list[Array]]:
+        rows = [row for row in workload.work or () if row.kind in kinds]
+        layer = np.array([at[row.layer] for row in rows], dtype=np.intp)
+        # What does not apply, None in a row, is NaN in an array.
+        return layer, [np.array([getattr(row, key) for row in rows], np.float64) for key in keys]
+
+    layer, sizes = arrays(rows_of_work.PRODUCTS, "m", "n", "k", "groups", "steps", "input_elems")
+    products = Products(layer, *sizes)
+    layer, (queries, keys, size, heads) = arrays(UNMASKED, "m", "n", "k", "groups")
+    unmasked = np.array([UNMASKED[row.kind] for row in workload.work if row.kind in UNMASKED])
+    attention = Attention(layer, queries, keys, heads, size, unmasked)
+    layer, moved = arrays((rows_of_work.ELEMENT_WISE,), "fused_elems", "eager_elems", "kernels")
+    return Work(products, attention, Moved(layer, *moved))
