@@ -19,7 +19,9 @@ class Accelerator:
     ``intra_node_bytes_per_s`` is what one device sends to the others of its node, in one
     direction; None where there is only PCIe (then ``host_link``, the name of a fabric, carries
     it). ``peak_flops_per_s`` is dense, by precision (fp32, tf32, fp16, bf16, fp8, fp4).
-    ``compute_capability`` is CUDA's, by which NCCL's constants go.
+    ``compute_capability`` is CUDA's, by which NCCL's constants go. ``units``: what computes side by
+    side, streaming multiprocessors or what a maker has in their place. ``generation``: the maker's
+    name for the architecture.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Accelerator:
     peak_flops_per_s: Mapping[str, float]
     notes: str
     facts: tuple[Fact, ...]
+    units: float | None = None
+    generation: str | None = None
 
 
 def accelerator(name: str) -> Accelerator:
@@ -53,6 +57,8 @@ def read_accelerator(path: Path) -> Accelerator:
     capability = None
     if entry.has("compute_capability"):
         capability = entry.number("compute_capability", "count").value
+    units = entry.number("units", "count").value if entry.has("units") else None
+    generation = entry.text("generation") if entry.has("generation") else None
     peak = {
         precision: fact.value
         for precision, fact in entry.numbers("peak", "flops_per_s").items()
@@ -79,4 +85,6 @@ def read_accelerator(path: Path) -> Accelerator:
         peak_flops_per_s=peak,
         notes=notes,
         facts=tuple(entry.facts),
+        units=units,
+        generation=generation,
     )

@@ -41,6 +41,7 @@ PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
 ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
 
 PRODUCTS = (PRODUCT, CONVOLUTION, RECURRENCE)
+ATTENTIONS = (ATTENTION, CAUSAL_ATTENTION)
 _MATRIX = ("m", "n", "k", "groups", "steps")
 # Which numbers a row of each kind has; the others do not apply.
 NUMBERS = MappingProxyType(

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
-from dse.catalog import accelerator
+from dse.catalog import accelerator, names
 
 
 def test_values_are_si() -> None:
@@ -25,6 +26,27 @@ def test_an_accelerator_without_its_own_links_uses_the_host_link() -> None:
 def test_what_is_not_published_is_none() -> None:
     assert accelerator("tpu-v5p").power_w is None
     assert accelerator("tpu-v4").host_link is None
+
+
+@pytest.mark.parametrize("name", names("accelerators"))
+def test_the_catalogue_knows_units_and_generations(name: str) -> None:
+    card = accelerator(name)
+    assert card.units is not None
+    assert card.units >= 1
+    assert card.generation
+
+
+def test_cards_of_one_chip_agree() -> None:
+    assert accelerator("a100-pcie-80gb").units == accelerator("a100-sxm4-40gb").units == 108
+    assert accelerator("h200-sxm").generation == accelerator("h100-pcie").generation == "hopper"
+
+
+def test_units_and_generation_may_be_left_out(own_models: Path) -> None:
+    path = own_models / "accelerators" / "t4.yaml"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(x for x in lines if not x.startswith(("units:", "generation:"))))
+    card = accelerator("t4")
+    assert (card.units, card.generation) == (None, None)
 
 
 def test_one_entry_is_read_once() -> None:
