@@ -15,8 +15,8 @@ from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.pai_assumptions import PAI_LINES
 from dse.report.computing import computing_lines
+from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 from dse.study.quantities import RENT, facts_of
@@ -100,7 +100,7 @@ def _of_activations(problem: Problem) -> list[str]:
         )
         if np.isnan(written).any() and np.isnan(problem.layers.activation_elems):
             lines.append(
-                f"Nor is the memory traffic between them, which is not counted: computing may take "
+                "Nor is the memory traffic between them, which is not counted: computing may take "
                 "longer than predicted."
             )
     return lines

@@ -16,10 +16,10 @@ def computing_lines(problem: Problem) -> Iterator[str]:
     """A sentence or two each."""
     study = problem.study
     if study.efficiency.compute is not None or not problem.step_model.measurable:
-        share = study.efficiency.compute or DEFAULT_EFFICIENCY
+        reached = study.efficiency.compute or DEFAULT_EFFICIENCY
         source = "as the study says" if study.efficiency.compute else "by the model"
         yield (
-            f"Matrix products are taken to reach {share:.0%} of an accelerator's peak, {source}; "
+            f"Matrix products are taken to reach {reached:.0%} of an accelerator's peak, {source}; "
             "memory traffic comes on top."
         )
         return
