@@ -31,7 +31,8 @@ class Anchors:
 
     deviations: of the effects of each component, before any row is seen. noise: of a row. scatter:
     by what effects and noise are multiplied, by family; 1 of those not named. effects: component
-    and level -> position in mean, (effects,), and covariance, (effects, effects).
+    and level -> position in mean, (effects,), and covariance, (effects, effects). facts: the
+    numbers of the file, of how many rows and when they were fitted among them.
     """
 
     deviations: Mapping[str, float]
@@ -52,6 +53,7 @@ def anchors() -> Anchors:
 def read_anchors(folder: Path) -> Anchors:
     """Those in a folder. Raises :class:`~dse.errors.StudyError` where a file is wrong."""
     entry = Entry.open(folder / ANCHORS)
+    entry.positive("rows", "count")  # what it was fitted on, and when: a fact to show
     noise = entry.positive("noise", "count")
     deviations, scatter = (
         {name: fact.value or 0.0 for name, fact in entry.numbers(key, "count").items()}

@@ -12,7 +12,11 @@ from dse.catalog import Accelerator, Anchors
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
 
-FAMILY = "family"
+FAMILY, SOURCE, UNSEEN = "family", "source", "unseen generation"
+# Components whose effects are multiplied by the scatter of the family.
+SCATTERED = frozenset({
+    "family format generation", "family stack", "accelerator", "network", SOURCE
+})  # fmt: skip
 DRAWS_SEED = 2026
 _MEMORY_SIZE = re.compile(r"-\d+gb$")
 
@@ -35,13 +39,15 @@ def levels(
         "accelerator": chip(accelerator.name),
         "network": network,
         # Whoever asks is a source of their own.
-        "source": f"{family} here",
+        SOURCE: f"{family} here",
+        # 0 for certain of generations with rows, see benchmarks/anchors.
+        UNSEEN: generation,
     }
 
 
 def _weight(anchors: Anchors, component: str, family: str) -> float:
     """Of an effect in the sum."""
-    return 1.0 if component == FAMILY else anchors.scatter.get(family, 1.0)
+    return anchors.scatter.get(family, 1.0) if component in SCATTERED else 1.0
 
 
 def log_factor(anchors: Anchors, of: Mapping[str, str]) -> float:

@@ -231,10 +231,9 @@ class Problem:
     ) -> dict[str, uncertainty.Ends]:
         """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
 
-        There are none unless something measured prices the baseline: an interval that takes it for
-        certain would be too narrow.
+        There are none where the model is a closed formula.
         """
-        if not self.is_measured(self.study.baseline.values):
+        if not self.step_model.measurable:
             return uncertainty.intervals(best, (), np.zeros(0))
         drawn = self.sampled.scattered(columns, speedup=False)
         baseline = np.ravel(self.sampled.baseline["throughput"])
