@@ -33,7 +33,8 @@ from dse.model.aggregation.parameter_server import ParameterServer, shard_imbala
 from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY
+from dse.pricing import devices
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import model_layers
 
@@ -211,13 +212,11 @@ def _gradients(workload: str) -> Gradients:
 
 @cache
 def _passes(workload: str, accelerator: str, batch: int, total_s: float) -> compute.Compute:
-    """The roofline's passes, made to take ``total_s``: how long each layer's share of it is."""
-    device = catalog.accelerator(accelerator)
-    machine = compute.Device(
-        device.peak_flops_per_s["fp32"], device.memory_bytes_per_s, device.memory_bytes, np.inf,
-        DEFAULT_EFFICIENCY, DEFAULT_EFFICIENCY,
-    )  # fmt: skip
-    passes = compute.forward_backward(_layers(workload), machine, batch, FP32)
+    """The passes, made to take ``total_s``: how long each layer's share of it is."""
+    machine = devices.alone(catalog.workload(workload), accelerator, "fp32", USUAL_STACK)
+    passes = compute.forward_backward(
+        _layers(workload), machine, batch, FP32, devices.software(USUAL_STACK)
+    )
     return compute.scaled(passes, total_s / float(passes.forward_s + passes.backward_s))
 
 

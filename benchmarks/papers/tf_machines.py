@@ -14,7 +14,9 @@ from dse.model.arrays import Array
 from dse.model.links import Link
 from dse.model.precision import PRECISIONS
 from dse.model.waiting import waiting_factor
+from dse.pricing import devices
 from dse.pricing.aggregations import tensorwise
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 
@@ -68,13 +70,11 @@ def samples_per_s(
     gpus and batch broadcast to the points' shape. Numbers of servers: 1, 2, 4, ... up to the
     workers. waits: whether passes take longer where several wait for one another.
     """
-    layers = model_layers(catalog.workload(workload))
-    device = catalog.accelerator(machine.accelerator)
-    alone = compute.Device(
-        device.peak_flops_per_s["fp32"], device.memory_bytes_per_s, device.memory_bytes, np.inf,
-        DEFAULT_EFFICIENCY, DEFAULT_EFFICIENCY,
-    )  # fmt: skip
-    passes = compute.forward_backward(layers, alone, batch, FP32)
+    network = catalog.workload(workload)
+    alone = devices.alone(network, machine.accelerator, "fp32", USUAL_STACK)
+    passes = compute.forward_backward(
+        model_layers(network), alone, batch, FP32, devices.software(USUAL_STACK)
+    )
     if waits:
         passes = compute.scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
     elements, layer = catalog.gradient_tensors(catalog.workload(workload))

@@ -129,10 +129,12 @@ class Evidence(Protocol):
 @dataclass(frozen=True)
 class Unmeasured:
     """Nobody measured it, and ``why``. everywhere: also on one accelerator, which sums nothing:
-    a closed formula prices whole steps, in which measurements have no part."""
+    a closed formula prices whole steps, in which measurements have no part. spread: standard
+    deviation of the logarithm of such prices where they could be checked."""
 
     why: str
     everywhere: bool = False
+    spread: float = 0.0
     profile: None = None
     profiles: tuple[()] = ()
     parts_measured: tuple[bool, ...] = (False,)
@@ -157,9 +159,9 @@ class Unmeasured:
         return [] if np.all(self.grade(gradients, layout) == Grade.INSIDE) else [self.why]
 
     def log_spread(self, gradients: Gradients, layout: Surroundings) -> Array:
-        """None that is known."""
-        del gradients, layout
-        return np.zeros(())
+        """That of others like it."""
+        del gradients
+        return np.where(layout.gpus <= 1, 0.0, self.spread)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ from dse.model.arrays import Array, Mask
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.step import PARAMETER_SERVER
-from dse.pricing.uncertainty import Drawn
+from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
 
 if TYPE_CHECKING:
@@ -124,9 +124,11 @@ class Factory:
         if name.approach:
             facts = catalog.approach(name.approach)
             why = "priced by what the catalogue says of an approach, which nobody measured here: "
-            return self._judged(
-                name, facts.transport, tensorwise(facts), Unmeasured(f"{why}{facts.name}"), facts
-            )
+            unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
+            sums: Aggregation = tensorwise(facts)
+            if self.draws:
+                sums = DrawnSums(sums, unknown, self.draws, facts.name)
+            return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
         model, evidence = self._made(name.algorithm, transport)
         return self._judged(name, transport, model, evidence)
@@ -190,17 +192,24 @@ class Factory:
         library = ruling(algorithm, transport.name, general)
         if library is not None:
             return self._by_rules(library, transport)
-        evidence = Unmeasured(unmeasured(algorithm, transport.name))
+        evidence = Unmeasured(unmeasured(algorithm, transport.name), spread=transport.log_spread)
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
-        return _named(algorithm, self._software(algorithm, transport, None)), evidence
+        return self._drawn(
+            _named(algorithm, self._software(algorithm, transport, None)), evidence, algorithm
+        )
+
+    def _drawn(
+        self, model: Bucketed, evidence: Evidence, algorithm: str
+    ) -> tuple[Bucketed, Evidence]:
+        """An aggregation, off by its error where draws are priced, and its evidence."""
+        return (Drawn(model, evidence, self.draws, algorithm) if self.draws else model), evidence
 
     def _by_profile(
         self, algorithm: str, transport: Transport, profile: Profile
     ) -> tuple[Bucketed, Evidence]:
         """As one profile measured it; with its held-out error where draws are priced."""
-        model, evidence = self._measured(algorithm, transport, profile)
-        return (Drawn(model, evidence, self.draws, algorithm) if self.draws else model), evidence
+        return self._drawn(*self._measured(algorithm, transport, profile), algorithm)
 
     def _measured(
         self, algorithm: str, transport: Transport, profile: Profile

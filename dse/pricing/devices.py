@@ -16,6 +16,7 @@ from dse.pricing import anchors, hardware
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, measured
 from dse.pricing.hardware import Machine, column, number
 
+USUAL_STACK = "vendor"  # where a study has no such axis
 # Units of an accelerator that does not tell them: those of most of recent years.
 USUAL_UNITS = 108.0
 # Precisions with a fused attention kernel, which runs in 16 bits.
@@ -74,12 +75,13 @@ def by_law(
 
 
 def alone(network: catalog.Workload, accelerator: str, precision: str, stack: str) -> Device:
-    """One accelerator that trains a network, apart from any study; arrays (1,)."""
+    """One accelerator that trains a network, apart from any study; arrays of shape ()."""
     machines = hardware.machines("accelerator", [accelerator], catalog.default_prices())
     kind = anchors.levels(
         network.family, network.network, machines[0].accelerator, precision, stack
     )
-    return by_law(machines, precision, [kind], catalog.computing().stacks[stack].kernels)
+    kernels = catalog.computing().stacks[stack].kernels
+    return by_law(machines, precision, [kind], kernels).take(np.zeros((), dtype=np.int64))
 
 
 def software(name: str) -> Stack:

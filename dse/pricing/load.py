@@ -119,6 +119,7 @@ def _inline_workload(given: InlineWorkload) -> catalog.Workload:
         layer_output_elems=table[2],
         layer_saved_elems=table[3],
         method="as the study describes it",
+        network=given.name,
         facts=(),
     )
 

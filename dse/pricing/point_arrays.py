@@ -30,13 +30,13 @@ from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.evaluation import Evaluation
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
 BUCKET = "bucket"
 DEFAULT_BUCKET_BYTES = 25 * 2.0**20
-USUAL_STACK = "vendor"  # where a study has no such axis
 # Axes that an aggregation has or has not.
 OF_SUMMING = SERVER_AXES | FUSION_AXES | {BUCKET}
 # Those that decide what an accelerator computes.

@@ -92,7 +92,8 @@ class Problem:
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((layers.activation_elems, layers.input_bytes)).encode())
+        digest.update(repr((layers.activation_elems, layers.input_bytes, layers.family)).encode())
+        digest.update(repr((self.workload.network, self.workload.work)).encode())
         return digest.hexdigest()
 
     @cached_property
@@ -230,10 +231,9 @@ class Problem:
     ) -> dict[str, uncertainty.Ends]:
         """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
 
-        There are none unless something measured prices the baseline: an interval that takes it for
-        certain would be too narrow.
+        There are none where the model is a closed formula.
         """
-        if not self.is_measured(self.study.baseline.values):
+        if not self.step_model.measurable:
             return uncertainty.intervals(best, (), np.zeros(0))
         drawn = self.sampled.scattered(columns, speedup=False)
         baseline = np.ravel(self.sampled.baseline["throughput"])
@@ -380,6 +380,8 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
         kept,
         # A workload whose input size is not known is taken to be fed without delay.
         workload.input_bytes if workload.input_bytes is not None else 0.0,
+        model_work(workload),
+        workload.family,
     )
 
 

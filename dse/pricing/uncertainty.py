@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Evidence, Grade, Surroundings
 from dse.calibration.spread import NORMAL_MEDIAN
-from dse.model.aggregation.base import Bucketed, Gradients, Layout
-from dse.model.arrays import Array
+from dse.model.aggregation.base import (
+    Aggregation,
+    Authority,
+    Bucketed,
+    Gradients,
+    Layout,
+    MessageChoice,
+    Summed,
+)
+from dse.model.arrays import Array, Mask
+from dse.model.compute import LayerTimes
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 SURE = ("speedup", "step")  # the quantities that have one
@@ -78,16 +87,7 @@ class Drawn(Bucketed):
 
     def error(self, gradients: Gradients, layout: Layout) -> Array:
         """One factor per draw, (draws, *S)."""
-        known: Surroundings = layout  # type: ignore[assignment]
-        measured = self.evidence.grade(gradients, known) == Grade.INSIDE
-        width = self.evidence.log_spread(gradients, known)
-        inside, outside = (
-            np.random.default_rng(crc32(f"{self.algorithm} {side}".encode()))
-            .standard_normal(self.draws)
-            .reshape((-1,) + (1,) * layout.rank)
-            for side in ("inside", "outside")
-        )
-        return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+        return drawn_error(self.evidence, self.algorithm, self.draws, gradients, layout)
 
     def priced(self, layout: Layout) -> Any:
         """Of the other."""
@@ -98,11 +98,80 @@ class Drawn(Bucketed):
         return self.inner.bounded(gradients, layout)
 
 
-class DrawnPoints(Protocol):
-    """Points priced once per draw: by name their quantities, (draws, points), and their grade."""
+def drawn_error(
+    evidence: Evidence, name: str, draws: int, gradients: Gradients, layout: Layout
+) -> Array:
+    """One factor per draw for all that a step sums, (draws, *S), as wide as the evidence says.
+
+    Draws of one name on the same side of what was measured are the same at all points.
+    """
+    known: Surroundings = layout  # type: ignore[assignment]
+    measured = evidence.grade(gradients, known) == Grade.INSIDE
+    width = evidence.log_spread(gradients, known)
+    inside, outside = (
+        np.random.default_rng(crc32(f"{name} {side}".encode()))
+        .standard_normal(draws)
+        .reshape((-1,) + (1,) * layout.rank)
+        for side in ("inside", "outside")
+    )
+    return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+
+
+@dataclass(frozen=True)
+class DrawnSums:
+    """Another :class:`~dse.model.aggregation.base.Aggregation`, all of whose seconds are off by one
+    factor f a draw: ``end = f end(gradients ready f times sooner)``, as time has no scale of its
+    own."""
+
+    inner: Aggregation
+    evidence: Evidence
+    draws: int
+    name: str
 
     @property
-    def grade(self) -> NDArray[np.int64]: ...
+    def axes(self) -> frozenset[str]:
+        """Of the other."""
+        return self.inner.axes
+
+    @property
+    def authority(self) -> Authority | None:
+        """Of the other."""
+        return self.inner.authority
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Of the other."""
+        return self.inner.algorithms
+
+    @property
+    def tensor_passes(self) -> int:
+        """Of the other."""
+        return self.inner.tensor_passes
+
+    def priced(self, layout: Layout) -> Mask:
+        """Of the other."""
+        return self.inner.priced(layout)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Of the other."""
+        return self.inner.bounded(gradients, layout)
+
+    def choices(self, gradients: Gradients, layout: Layout) -> tuple[MessageChoice, ...]:
+        """Of the other."""
+        return self.inner.choices(gradients, layout)
+
+    def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
+        """(draws, *S)."""
+        error = drawn_error(self.evidence, self.name, self.draws, gradients, layout)
+        sooner = np.asarray(layer_done_s[:]) / error
+        return Summed(
+            *(error * seconds for seconds in self.inner.summed(gradients, sooner, layout))
+        )
+
+
+class DrawnPoints(Protocol):
+    """Points priced once per draw: by name their quantities, (draws, points)."""
+
     def __getitem__(self, name: str) -> Array: ...
 
 
@@ -120,18 +189,17 @@ def intervals(
 ) -> dict[str, Ends]:
     """90 % intervals of the quantities ``speedup`` and ``step`` of points.
 
-    There is one where something measured prices the point, or where there is nothing to sum. best:
-    both quantities by the best fit, (points,). drawn: (positions of points, the same points priced
-    once per draw), see :meth:`.problem.Problem.scattered`. baseline_samples_per_s: (draws,).
+    There is one wherever a point has a price. best: both quantities by the best fit, (points,).
+    drawn: (positions of points, the same points priced once per draw), see
+    :meth:`.problem.Problem.scattered`. baseline_samples_per_s: (draws,).
     """
     found = {name: Ends(*(np.full(best[name].shape, np.nan) for _ in range(2))) for name in SURE}
     for where, points in drawn:
-        grade = np.broadcast_to(points.grade, where.shape)
-        measured = (grade != Grade.CATALOGUE) & np.isfinite(best["step"][where])
-        at = where[measured]
+        priced = np.isfinite(best["step"][where])
+        at = where[priced]
         speedup = points["throughput"] / baseline_samples_per_s[:, np.newaxis]
         for name, draws in (("speedup", speedup), ("step", points["step"])):
-            wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, measured]
+            wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, priced]
             low, high = np.percentile(wide, INTERVAL, axis=0)
             # Where all draws miss the best fit, the interval is stretched to it.
             found[name].low[at] = np.minimum(low, best[name][at])

@@ -15,8 +15,9 @@ from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
 from dse.report import approaches
+from dse.report.computing import computing_lines
 from dse.report.pai_assumptions import PAI_LINES
-from dse.report.profile_notes import efficiency_lines, server_assumptions
+from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
 from dse.study.quantities import RENT, facts_of
 
@@ -24,7 +25,7 @@ from dse.study.quantities import RENT, facts_of
 def assumptions(problem: Problem) -> list[str]:
     """A sentence or two for each."""
     study = problem.study
-    lines = [*efficiency_lines(problem)]
+    lines = [*computing_lines(problem)]
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
     lines += _of_gradients(problem)
     lines += _of_activations(problem)
@@ -87,19 +88,22 @@ def _of_gradients(problem: Problem) -> list[str]:
 def _of_activations(problem: Problem) -> list[str]:
     """What is not known of them."""
     name, written = problem.workload.name, problem.workload.layer_output_elems
-    if not np.isnan(problem.layers.activation_elems):
-        if not np.isnan(written).any():
-            return []
-        return [
-            f"The layer table of {name} has no activation sizes; memory traffic is spread over its "
-            "layers in proportion to their FLOPs."
-        ]
-    if not np.isnan(written).any():
-        return [f"How much {name} keeps for the backward pass is unknown: memory is not checked."]
-    return [
-        f"The activations of {name} are unknown: the memory traffic they cause is not counted, so "
-        "that computing may take longer than predicted."
-    ]
+    lines = []
+    if np.isnan(problem.layers.activation_elems):
+        lines.append(
+            f"How much {name} keeps for the backward pass is unknown: memory is not checked."
+        )
+    if problem.layers.work is None:
+        lines.append(
+            f"The sizes of the matrix products of {name} are not known: one product stands for "
+            "each layer."
+        )
+        if np.isnan(written).any() and np.isnan(problem.layers.activation_elems):
+            lines.append(
+                "Nor is the memory traffic between them, which is not counted: computing may take "
+                "longer than predicted."
+            )
+    return lines
 
 
 def _calibrated_lines(problem: Problem) -> list[str]:

@@ -61,7 +61,9 @@ class Given:
     @property
     def update_s(self) -> Array:
         """Of the weights."""
-        return compute.optimizer_s(self.layers, self.device, self.precision, self.state_bytes)
+        return compute.optimizer_s(
+            self.layers, self.device, self.precision, self.state_bytes, FUSED
+        )
 
     @property
     def gradients(self) -> Gradients:

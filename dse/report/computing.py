@@ -1,0 +1,77 @@
+"""What the seconds of both passes rest on: laws of products, software, published training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse import catalog
+from dse.catalog import Accelerator
+from dse.catalog.computing import OTHER
+from dse.pricing.devices import USUAL_STACK
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
+from dse.pricing.problem import Problem
+
+
+def computing_lines(problem: Problem) -> Iterator[str]:
+    """A sentence or two each."""
+    study = problem.study
+    if study.efficiency.compute is not None or not problem.step_model.measurable:
+        reached = study.efficiency.compute or DEFAULT_EFFICIENCY
+        source = "as the study says" if study.efficiency.compute else "by the model"
+        yield (
+            f"Matrix products are taken to reach {reached:.0%} of an accelerator's peak, {source}; "
+            "memory traffic comes on top."
+        )
+        return
+    yield (
+        "Matrix products take what timed products of each generation of accelerators say, memory "
+        "traffic comes on top, and published training rates of "
+        f"{_family(problem)} correct the sum (docs/compute.md). Set efficiency: in the study to "
+        "use shares of the peaks of your own."
+    )
+    if study.axis("stack") in study.defaults:
+        title = catalog.computing().stacks[USUAL_STACK].title
+        yield (
+            f"The training software is assumed to be {title} (stack: {USUAL_STACK}). Ordinary code "
+            "is slower (plain), code as tuned as submissions to MLPerf faster (tuned)."
+        )
+    without = [device.title for device, _ in _used(problem) if _law(device, "bf16") == OTHER]
+    if without:
+        yield (
+            f"No timed products of {', '.join(dict.fromkeys(without))} are known: a law "
+            "between those of other accelerators stands in, and intervals are wider."
+        )
+    for device, precision, share in _measured(problem):
+        yield (
+            f"{device.name} reaches {share.share:.0%} of its {precision} peak in arithmetic: "
+            f"measured in large matrix products, {share.low:.0%} to {share.high:.0%} (profile "
+            f"{share.profile})."
+        )
+
+
+def _family(problem: Problem) -> str:
+    """Of the workload, in words."""
+    family = problem.workload.family
+    return "all kinds of networks" if family == "other" else f"{family} networks"
+
+
+def _law(device: Accelerator, precision: str) -> str:
+    return catalog.computing().law(device, precision).generation
+
+
+def _used(problem: Problem) -> Iterator[tuple[Accelerator, str]]:
+    """Every accelerator and precision of the study."""
+    names = [str(name) for name in problem.study.values("accelerator")]
+    names += [catalog.node(str(name)).accelerator for name in problem.study.values("node")]
+    precisions = [str(name) for name in problem.study.values("precision")] or ["fp32"]
+    for name in dict.fromkeys(names):
+        for precision in dict.fromkeys(precisions):
+            yield catalog.accelerator(name), precision
+
+
+def _measured(problem: Problem) -> Iterator[tuple[Accelerator, str, Reached]]:
+    """Those whose products were timed."""
+    for device, precision in _used(problem):
+        share = measured(problem.profiles.values(), device, precision)
+        if share is not None:
+            yield device, precision, share
