@@ -3,7 +3,8 @@
 ``y = log(measured / modelled seconds)`` of a row is the sum of an effect of each component, and
 noise; effects of a component are normal around 0 with a deviation of its own::
 
-    y = family + s (family format generation + family stack + accelerator + network + source + e)
+    y = family + s (family format generation + family stack + accelerator
+                    + network + workload + source + e)
 
 where s is 1/2 for families of a few large products and 1 for others (:data:`SCATTER`). Families
 share a mean which is itself normal around 0. Deviations maximise the marginal likelihood of all
@@ -22,7 +23,7 @@ from scipy.optimize import minimize
 
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN
+from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD
 
 Array = NDArray[np.float64]
 Kind = Mapping[str, str]  # component -> level
@@ -34,6 +35,7 @@ SCATTER: Mapping[str, float] = {"encoder": 0.5, "decoder": 0.5, "encoder-decoder
 COMMON, LEAST_FAMILY = 0.3, 0.25
 # A judgement: no rows tell how far off a generation is of which no row is there.
 UNSEEN_GENERATION = 0.2
+OWN = (WORKLOAD, SOURCE)
 # Prior of a component's deviation: half normal of this width, times deviation ^ -0.2, so that
 # neither few levels make it large nor none of it vanishes.
 WIDTH, POWER = 0.2, 0.2
@@ -108,8 +110,8 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
 
     C: their covariance before any row is seen; Z: (rows, effects). All families have an effect,
     also those without rows, because of what families have in common. Generations with rows have an
-    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Sources have none:
-    whoever asks is a new one.
+    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Those of
+    :data:`OWN` are left out: whoever asks has a level of their own.
     """
     fitted = [name for name in kinds[0] if name != UNSEEN]
     effects = [(FAMILY, family) for family in FAMILIES]
@@ -129,7 +131,7 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
     gain = np.linalg.solve(design @ through + noise, through.T).T
     mean, covariance = gain @ y, before - gain @ through.T
 
-    kept = [number for number, (name, _) in enumerate(effects) if name != SOURCE]
+    kept = [number for number, (name, _) in enumerate(effects) if name not in OWN]
     named = [effects[number] for number in kept]
     seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
     empty = np.zeros((len(seen), len(kept)))

@@ -13,7 +13,7 @@ from benchmarks.anchors import modelled
 from benchmarks.anchors.accelerators import accelerator
 from benchmarks.anchors.fit import Kind
 from benchmarks.anchors.rows import Row, rows
-from dse.pricing.anchors import SOURCE, levels
+from dse.pricing.anchors import SOURCE, WORKLOAD, levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,13 @@ class Training:
 
     @cached_property
     def sourced_kinds(self) -> list[Kind]:
-        """With who published them."""
+        """With what was trained, and who published it."""
         return [
-            {**kind, SOURCE: f"{row.workload.family} {row.source}"}
+            {
+                **kind,
+                WORKLOAD: row.workload.name,
+                SOURCE: f"{row.workload.family} {row.source}",
+            }
             for row, kind in zip(self.rows, self.kinds, strict=True)
         ]
 

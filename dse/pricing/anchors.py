@@ -12,10 +12,10 @@ from dse.catalog import Accelerator, Anchors
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
 
-FAMILY, SOURCE, UNSEEN = "family", "source", "unseen generation"
+FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # Components whose effects are multiplied by the scatter of the family.
 SCATTERED = frozenset({
-    "family format generation", "family stack", "accelerator", "network", SOURCE
+    "family format generation", "family stack", "accelerator", "network", WORKLOAD, SOURCE
 })  # fmt: skip
 DRAWS_SEED = 2026
 _MEMORY_SIZE = re.compile(r"-\d+gb$")
@@ -38,7 +38,8 @@ def levels(
         "family stack": f"{family} {stack}",
         "accelerator": chip(accelerator.name),
         "network": network,
-        # Whoever asks is a source of their own.
+        # Whoever asks trains a network of a size of their own, and is a source of their own.
+        WORKLOAD: f"{network} here",
         SOURCE: f"{family} here",
         # 0 for certain of generations with rows, see benchmarks/anchors.
         UNSEEN: generation,
