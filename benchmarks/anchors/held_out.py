@@ -16,8 +16,10 @@ from dse.pricing.anchors import chip, drawn_errors, log_factor
 
 DRAWS = 2000
 INTERVAL = (5.0, 95.0)  # percentiles of the draws
+BITS = {"tf32": "fp32", "fp16": "16", "bf16": "16"}  # formats that stand for one another
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Key = Callable[[Row], str]
 
 
@@ -29,6 +31,11 @@ def accelerator_of(row: Row) -> str:
 def network_of(row: Row) -> str:
     """All sizes and sequence lengths of a network are one."""
     return row.workload.network
+
+
+def family_of(row: Row) -> str:
+    """The family of its network."""
+    return row.workload.family
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,54 +52,60 @@ class Predicted:
     high: Floats
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Mask:
         """Whether the measured value lies in the interval."""
-        return (self.low <= 1) & (self.high >= 1)
+        return np.asarray((self.low <= 1) & (self.high >= 1))
 
     @property
     def width(self) -> Floats:
         """The interval's upper end over its lower."""
         return np.asarray(self.high / self.low)
 
-    def part(self, chosen: NDArray[np.bool_]) -> Predicted:
+    def part(self, chosen: Mask) -> Predicted:
         """Some of them."""
         return Predicted(self.rows[chosen], self.ratio[chosen], self.low[chosen], self.high[chosen])
 
 
 def leaving_out(training: Training, *keys: Key) -> Predicted:
     """Every row by anchors fitted on the rows that share none of the keys' values with it."""
-    groups = sorted({tuple(key(row) for key in keys) for row in training.rows})
+    groups = _groups(training, keys)
     parts = []
-    for group in groups:
-        anchors = _fitted_without(training, keys, group)
-        parts.append(_predicted(training, anchors, _members(training, keys, group)))
+    for group in sorted(set(groups)):
+        rows = np.flatnonzero([other == group for other in groups])
+        parts.append(_predicted(training, _fitted_without(training, keys, group), rows))
     return _joined(parts)
 
 
+def without(training: Training, left_out: Mask) -> Predicted:
+    """The rows left out, by anchors fitted on all others."""
+    return _predicted(training, _fitted(training, ~left_out), np.flatnonzero(left_out))
+
+
 def ratios_leaving_out(training: Training, key: Key) -> Predicted:
-    """Ratios of two accelerators on one network, source and stack, one row's group left out.
+    """Ratios of two accelerators on one network, source and stack, the group of one left out.
 
     Where the groups are accelerators a pair counts twice: each of the two is left out once.
     """
-    pairs = [(i, j) for i, j in comparable(training.rows) if training.fitted[[i, j]].all()]
+    pairs = comparable(training.rows)
+    pairs = [pair for pair in pairs if training.fitted[list(pair)].all()]
     parts = []
     for group in sorted({key(training.rows[at]) for pair in pairs for at in pair}):
-        ordered = {
-            ((i, j) if key(training.rows[i]) == group else (j, i))
+        left_out = {
+            (i, j) if key(training.rows[i]) == group else (j, i)
             for i, j in pairs
             if group in (key(training.rows[i]), key(training.rows[j]))
         }
         anchors = _fitted_without(training, (key,), (group,))
-        parts.append(_predicted_ratios(training, anchors, sorted(ordered)))
+        parts.append(_predicted_ratios(training, anchors, sorted(left_out)))
     return _joined(parts)
 
 
 def comparable(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """Positions of rows that differ in the accelerator, and in the batch that fits it."""
+    """Positions of rows that differ in the accelerator, and in the batch that it holds."""
     alike: dict[object, list[int]] = {}
     for at, row in enumerate(rows):
-        bits = {"tf32": "fp32", "fp16": "16", "bf16": "16"}.get(row.precision, row.precision)
-        source = row.source.split("-v")[0]
+        bits = BITS.get(row.precision, row.precision)
+        source = row.source.split("-v")[0]  # two versions of one table
         key = (row.workload.name, source, row.stack, bits, row.recomputed)
         alike.setdefault(key, []).append(at)
     return [
@@ -104,40 +117,55 @@ def comparable(rows: Sequence[Row]) -> list[tuple[int, int]]:
     ]
 
 
-def _members(training: Training, keys: Sequence[Key], group: tuple[str, ...]) -> NDArray[np.intp]:
-    return np.flatnonzero([tuple(key(row) for key in keys) == group for row in training.rows])
+def by_group(training: Training, predicted: Predicted, key: Key) -> dict[str, Predicted]:
+    """The same apart by group, in alphabetical order."""
+    groups = np.array([key(training.rows[at]) for at in predicted.rows])
+    return {str(group): predicted.part(groups == group) for group in np.unique(groups)}
+
+
+def _groups(training: Training, keys: Sequence[Key]) -> list[tuple[str, ...]]:
+    return [tuple(key(row) for key in keys) for row in training.rows]
 
 
 def _fitted_without(training: Training, keys: Sequence[Key], group: tuple[str, ...]) -> Anchors:
-    apart = [
-        all(key(row) != value for key, value in zip(keys, group, strict=True))
-        for row in training.rows
-    ]
-    used = np.flatnonzero(np.array(apart) & training.fitted)
-    return fit([training.sourced_kinds[at] for at in used], training.log_left[used])
+    shared = [any(value in group for value in values) for values in _groups(training, keys)]
+    return _fitted(training, ~np.array(shared))
+
+
+def _fitted(training: Training, used: Mask) -> Anchors:
+    rows = np.flatnonzero(used & training.fitted)
+    return fit([training.sourced_kinds[at] for at in rows], training.log_left[rows])
 
 
 def _predicted(training: Training, anchors: Anchors, rows: NDArray[np.intp]) -> Predicted:
-    kinds = [training.kinds[at] for at in rows]
-    left = training.log_left[rows] - [log_factor(anchors, kind) for kind in kinds]
-    return _spread(rows, left, drawn_errors(anchors, kinds, [0.0] * len(kinds), DRAWS))
+    left, errors = _left_and_errors(training, anchors, rows)
+    return _spread(rows, left, errors)
 
 
 def _predicted_ratios(
     training: Training, anchors: Anchors, pairs: Sequence[tuple[int, int]]
 ) -> Predicted:
-    first, second = np.array(pairs).T
-    both, which = np.unique([first, second], return_inverse=True)
-    kinds = [training.kinds[at] for at in both]
-    left = training.log_left[both] - [log_factor(anchors, kind) for kind in kinds]
-    errors = drawn_errors(anchors, kinds, [0.0] * len(kinds), DRAWS)
-    i, j = which.reshape(2, -1)
-    return _spread(first, left[i] - left[j], errors[:, i] / errors[:, j])
+    both, which = np.unique(np.array(pairs), return_inverse=True)
+    left, errors = _left_and_errors(training, anchors, both)
+    i, j = which.reshape(-1, 2).T
+    return _spread(both[i], left[i] - left[j], errors[:, i] / errors[:, j])
+
+
+def _left_and_errors(
+    training: Training, anchors: Anchors, rows: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """log(measured / predicted seconds), (rows,); drawn errors of the latter, (draws, rows)."""
+    kinds = [training.kinds[at] for at in rows]
+    expected = np.array([log_factor(anchors, kind) for kind in kinds])
+    return (
+        training.log_left[rows] - expected,
+        drawn_errors(anchors, kinds, [0.0] * len(kinds), DRAWS),
+    )
 
 
 def _spread(rows: NDArray[np.intp], left: Floats, errors: Floats) -> Predicted:
-    """left: log(measured / predicted seconds); errors: of predicted seconds, (draws, points)."""
-    ratio = np.exp(left)  # of rates: seconds the other way round
+    """Rates: seconds the other way round."""
+    ratio = np.exp(left)
     low, high = np.percentile(1 / errors, INTERVAL, axis=0)
     return Predicted(rows, ratio, ratio * low, ratio * high)
 
