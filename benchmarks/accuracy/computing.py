@@ -110,7 +110,8 @@ class Judged:
 
 
 @cache
-def _judged() -> Judged | None:
+def judged() -> Judged | None:
+    """What the tables give; None where they are not here."""
     try:
         return Judged(Training.published())
     except NoReference:
@@ -119,7 +120,7 @@ def _judged() -> Judged | None:
 
 def lines() -> list[Line]:
     """dse with anchors that have not seen the group, and simpler predictors of the same rows."""
-    found = _judged()
+    found = judged()
     if found is None:
         return []
     left_out = f"{RATE}, whole accelerators left out"
@@ -147,7 +148,7 @@ def _line(
 
 def goals() -> str:
     """What the intervals hold and how wide they are, as Markdown."""
-    found = _judged()
+    found = judged()
     if found is None:
         return f"{RATE.capitalize()}: left out, the published tables are not here (DSE_REFERENCE)."
     asked = (

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dse import catalog
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
 from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD
@@ -35,7 +36,6 @@ SCATTER: Mapping[str, float] = {"encoder": 0.5, "decoder": 0.5, "encoder-decoder
 COMMON, LEAST_FAMILY = 0.3, 0.25
 # A judgement: no rows tell how far off a generation is of which no row is there.
 UNSEEN_GENERATION = 0.2
-OWN = (WORKLOAD, SOURCE)
 # Prior of a component's deviation: half normal of this width, times deviation ^ -0.2, so that
 # neither few levels make it large nor none of it vanishes.
 WIDTH, POWER = 0.2, 0.2
@@ -110,8 +110,8 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
 
     C: their covariance before any row is seen; Z: (rows, effects). All families have an effect,
     also those without rows, because of what families have in common. Generations with rows have an
-    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Those of
-    :data:`OWN` are left out: whoever asks has a level of their own.
+    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Effects that
+    nobody can ask for are left out: of sources, and of workloads outside the catalogue.
     """
     fitted = [name for name in kinds[0] if name != UNSEEN]
     effects = [(FAMILY, family) for family in FAMILIES]
@@ -131,7 +131,12 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
     gain = np.linalg.solve(design @ through + noise, through.T).T
     mean, covariance = gain @ y, before - gain @ through.T
 
-    kept = [number for number, (name, _) in enumerate(effects) if name not in OWN]
+    gone = {
+        (name, level)
+        for name, level in effects
+        if name == SOURCE or (name == WORKLOAD and level not in catalog.names("workloads"))
+    }
+    kept = [number for number, effect in enumerate(effects) if effect not in gone]
     named = [effects[number] for number in kept]
     seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
     empty = np.zeros((len(seen), len(kept)))

@@ -13,7 +13,7 @@ from benchmarks.anchors import modelled
 from benchmarks.anchors.accelerators import accelerator
 from benchmarks.anchors.fit import Kind
 from benchmarks.anchors.rows import Row, rows
-from dse.pricing.anchors import SOURCE, WORKLOAD, levels
+from dse.pricing.anchors import SOURCE, levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,20 +31,15 @@ class Training:
     def kinds(self) -> list[Kind]:
         """As a study asks for them: its source is a new one."""
         return [
-            levels(row.workload.family, row.workload.network, accelerator(row.accelerator),
-                   row.precision, row.stack)
+            levels(row.workload, accelerator(row.accelerator), row.precision, row.stack)
             for row in self.rows
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def sourced_kinds(self) -> list[Kind]:
-        """With what was trained, and who published it."""
+        """With who published them."""
         return [
-            {
-                **kind,
-                WORKLOAD: row.workload.name,
-                SOURCE: f"{row.workload.family} {row.source}",
-            }
+            {**kind, SOURCE: f"{row.workload.family} {row.source}"}
             for row, kind in zip(self.rows, self.kinds, strict=True)
         ]
 

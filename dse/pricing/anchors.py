@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from dse.catalog import Accelerator, Anchors
+from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
 
@@ -27,9 +27,10 @@ def chip(accelerator: str) -> str:
 
 
 def levels(
-    family: str, network: str, accelerator: Accelerator, precision: str, stack: str
+    workload: Workload, accelerator: Accelerator, precision: str, stack: str
 ) -> Mapping[str, str]:
     """Component -> level of one kind of training."""
+    family = workload.family
     generation = accelerator.generation or OTHER
     kind = precision if precision == "tf32" else FORMATS[precision][0]
     return {
@@ -37,9 +38,9 @@ def levels(
         "family format generation": f"{family} {kind} {generation}",
         "family stack": f"{family} {stack}",
         "accelerator": chip(accelerator.name),
-        "network": network,
-        # Whoever asks trains a network of a size of their own, and is a source of their own.
-        WORKLOAD: f"{network} here",
+        "network": workload.network,
+        WORKLOAD: workload.name,
+        # Whoever asks is a source of their own.
         SOURCE: f"{family} here",
         # 0 for certain of generations with rows, see benchmarks/anchors.
         UNSEEN: generation,

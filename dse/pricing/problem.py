@@ -146,10 +146,9 @@ class Problem:
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:
         """Of training, as anchors tell them apart."""
-        network = self.workload
         return [
-            anchors.levels(network.family, network.network, m.accelerator, precision, stack.name)
-            for m in machines
+            anchors.levels(self.workload, machine.accelerator, precision, stack.name)
+            for machine in machines
         ]
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.accuracy import computing
 from benchmarks.anchors.__main__ import main
 from benchmarks.anchors.accelerators import CONSUMER
 from benchmarks.anchors.fit import (
     COMMON,
-    OWN,
     SCATTER,
     UNSEEN_GENERATION,
     Deviations,
@@ -41,9 +41,14 @@ SLOWER = dict(zip(ACCELERATORS, (0.2, -0.2, 0.1, -0.1), strict=True))
 NETWORKS = ("one", "two", "three")
 
 
+def workload(family: str, network: str) -> catalog.Workload:
+    return replace(known("resnet50"), name=f"{family} {network}", family=family, network=network)
+
+
 def kind(family: str, network: str, accelerator: str, source: str = "somebody") -> Kind:
-    found = levels(family, network, catalog.accelerator(accelerator), "fp32", "vendor")
-    return {**found, WORKLOAD: f"{family} {network}", SOURCE: f"{family} {source}"}
+    trained = workload(family, network)
+    found = levels(trained, catalog.accelerator(accelerator), "fp32", "vendor")
+    return {**found, SOURCE: f"{family} {source}"}
 
 
 def synthetic() -> tuple[list[Kind], np.ndarray]:
@@ -82,7 +87,7 @@ def test_what_was_never_seen_keeps_the_width_that_it_had_before() -> None:
     anchors = posterior(kinds, y, given)
     assert ("accelerator", "t4") not in anchors.effects
     seen = kind("recurrent", "one", ACCELERATORS[0])
-    new_network = {**seen, "network": "new"}
+    new_network = {**seen, "network": "new", WORKLOAD: "new"}
     new_generation = {**seen, UNSEEN: "new"}
     wide = [np.log(drawn_errors(anchors, [of], [0.0], 20_000)).std()
             for of in (seen, new_network, new_generation)]  # fmt: skip
@@ -116,7 +121,7 @@ def test_transformers_take_half_of_an_accelerators_effect() -> None:
 def test_the_ratio_of_two_accelerators_errs_less_than_either() -> None:
     anchors = catalog.anchors()
     kinds = [
-        levels("recurrent", "new", catalog.accelerator(name), "bf16", "vendor")
+        levels(workload("recurrent", "new"), catalog.accelerator(name), "bf16", "vendor")
         for name in ("a100-sxm4-80gb", "h100-sxm")
     ]
     errors = np.log(drawn_errors(anchors, kinds, [0.0, 0.0], 4000))
@@ -124,24 +129,25 @@ def test_the_ratio_of_two_accelerators_errs_less_than_either() -> None:
 
 
 def test_the_fitted_file_has_levels_that_a_study_can_ask_for() -> None:
-    anchors, computing = catalog.anchors(), catalog.computing()
+    anchors, reached = catalog.anchors(), catalog.computing()
     formats = {"tf32", *(kinds[0] for name, kinds in FORMATS.items() if name != "tf32")}
-    generations = {generation for generation, _ in computing.laws}
+    generations = {generation for generation, _ in reached.laws}
     possible = {
         FAMILY: set(FAMILIES),
-        "family stack": {f"{f} {stack}" for f in FAMILIES for stack in computing.stacks},
+        "family stack": {f"{f} {stack}" for f in FAMILIES for stack in reached.stacks},
         "family format generation": {
             f"{f} {kind} {generation}"
             for f in FAMILIES
             for kind in formats
             for generation in generations
         },
+        WORKLOAD: set(catalog.names("workloads")),
         UNSEEN: generations,
     }
-    asked = levels("encoder", "bert-large", catalog.accelerator("h100-sxm"), "bf16", "vendor")
+    asked = levels(known("bert-large-s128"), catalog.accelerator("h100-sxm"), "bf16", "vendor")
     for component, level in anchors.effects:
         assert component in asked
-        assert component not in OWN
+        assert component != SOURCE
         assert level in possible.get(component, {level})
     assert {f for component, f in anchors.effects if component == FAMILY} == set(FAMILIES)
     names = {level for component, level in anchors.effects if component == "accelerator"}
@@ -237,3 +243,15 @@ def test_pairs_differ_in_the_accelerator_alone(training: Training) -> None:
         assert one.workload is other.workload
         assert accelerator_of(one) != accelerator_of(other)
         assert one.stack == other.stack
+
+
+def test_without_the_tables_the_scoreboard_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DSE_REFERENCE", str(tmp_path))
+    computing.judged.cache_clear()
+    try:
+        assert computing.lines() == []
+        assert "left out" in computing.goals()
+    finally:
+        computing.judged.cache_clear()
