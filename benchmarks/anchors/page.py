@@ -105,4 +105,5 @@ def _cell(found: Predicted) -> str:
     error = np.abs(found.ratio - 1)
     held = f"{np.mean(found.inside):.0%}" if len(error) >= ENOUGH else "-"
     median, most = np.median(error), np.quantile(error, 0.9)
-    return f"{median:.0%} / {most:.0%} / {np.median(found.ratio) - 1:+.0%} / {held}"
+    bias = round(float(np.median(found.ratio)) - 1, 2) + 0.0  # no minus before a zero
+    return f"{median:.0%} / {most:.0%} / {bias:+.0%} / {held}"
