@@ -20,6 +20,7 @@ class Interval:
 
     speedup: Bounds
     step_s: Bounds
+    throughput_samples_per_s: Bounds | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +210,7 @@ class ApproachTerms:
 class Explained(Point):
     """A point with its reasons. workload: what is trained; not_searched: axes with a value that
     the study does not have; folded_ranks: those beyond a power of two; constraints: text -> whether
-    it is met."""
+    it is met; intervals: the ends of 90 % intervals by quantity, None where there is none."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -217,3 +218,4 @@ class Explained(Point):
     folded_ranks: int = 0
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
+    intervals: Mapping[str, Bounds | None] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 
@@ -98,6 +98,10 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
             if value is not None and not problem.study.has(name, value)
         ),
         constraints={name: bool(mask.all()) for name, mask in checks},
+        intervals={
+            field.name: point.interval and getattr(point.interval, field.name)
+            for field in fields(Interval)
+        },
     )
 
 
@@ -192,7 +196,9 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval 
     speedup, step_s = (
         (float(ends[name].low[0]), float(ends[name].high[0])) for name in ("speedup", "step")
     )
-    return Interval(speedup=speedup, step_s=step_s)
+    samples = float(np.ravel(best["throughput"])[0] * known["step"][0])
+    rate = (samples / step_s[1], samples / step_s[0])
+    return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate)
 
 
 def _scalar(value: Array) -> float | None:
