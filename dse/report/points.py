@@ -99,7 +99,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         ),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals={
-            field.name: point.interval and getattr(point.interval, field.name)
+            field.name: getattr(point.interval, field.name, None)
             for field in fields(Interval)
         },
     )
