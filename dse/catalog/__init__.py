@@ -18,7 +18,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import LIBRARIES, SoftwareCost, Transport, transport
+from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
 from dse.catalog.workloads import (
     Workload,
     gradient_tensors,
@@ -40,8 +40,8 @@ __all__ = [
     "Node",
     "Population",
     "PriceList",
-    "SoftwareCost",
     "Source",
+    "Tier",
     "Transport",
     "UnknownName",
     "Workload",

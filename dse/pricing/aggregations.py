@@ -208,7 +208,7 @@ class Factory:
         if algorithm == AUTO:
             assert profile.auto is not None
             choice = MeasuredLibrary(
-                profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
+                profile.auto.cost(), profile.link_bytes_per_s, transport.across.link_efficiency,
                 transport.reaches_device,
             )  # fmt: skip
             return choice, OfLibraryChoice(profile, choice)
@@ -263,7 +263,7 @@ class Factory:
             transport.reaches_device,
             transport.multirail,
             # What a link reaches is in the fitted factors; those go with its nominal speed.
-            transport.link_efficiency if timed else 1.0,
+            transport.across.link_efficiency if timed else 1.0,
             crossing,
         )
 
