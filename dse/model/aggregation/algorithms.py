@@ -35,6 +35,16 @@ def node_count(ranks: ArrayLike, ranks_per_node: ArrayLike) -> Array:
     return np.asarray(np.ceil(np.asarray(ranks, dtype=np.float64) / ranks_per_node))
 
 
+def ring_crossings(ranks: ArrayLike, nodes: ArrayLike) -> Array:
+    """How many of a ring's 2(n-1) steps cross from node to node on the path of a message.
+
+    A share goes round twice, but for two steps, and passes every one of N borders each time: 2N;
+    all steps where every node has one rank; none in one node.
+    """
+    steps = 2 * (np.asarray(ranks, dtype=np.float64) - 1)
+    return np.where(np.asarray(nodes) > 1, np.minimum(2 * np.asarray(nodes), steps), 0.0)
+
+
 def ring(
     ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
 ) -> Array:

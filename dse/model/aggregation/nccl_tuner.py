@@ -111,41 +111,48 @@ class Nccl:
         n, m = np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
         nodes, local = node_count(n, ranks_per_node), np.minimum(n, ranks_per_node)
         one = nodes <= 1
-        inside, between = np.asarray(self.inside_bytes_per_s), np.asarray(self.between_bytes_per_s)
-        slower = np.where(local > 1, np.minimum(inside, between), between)
-        bus = np.where(one, inside, slower)
-        link = np.where(self.nvlink, LINK[self.generation], PCI_LINK)
-        channels = np.maximum(np.ceil(bus / link), LEAST_CHANNELS)
-        rate = self._bus_bytes_per_s(algorithm, protocol, nodes, bus, channels)
-        inside_s = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
+        bus = self.bus_bytes_per_s(nodes, local)
+        channels = self.channels(bus)
+        rate = self.rate_bytes_per_s(algorithm, protocol, nodes, bus, channels)
+        hop_s = self.hop_s(algorithm, protocol, nodes)
+        wire_s = network_hop_s(algorithm, protocol, local)
         if algorithm == TREE:
             rate = rate / 2 * np.where(local <= 1, PLAIN_TREE, 1.0) * _tree_correction(protocol, m)
-            hops = np.floor(n / nodes) - 1
             levels = ceil_log2(largest_power_of_two(nodes))
-            one_way = hops * inside_s + levels * NETWORK_S[TREE, protocol]
+            one_way = (np.floor(n / nodes) - 1) * hop_s + levels * wire_s
             latency = BASE_S[TREE, protocol] + 2 * one_way
         else:
-            steps = 2 * (n - 1)
+            steps, across = 2 * (n - 1), 2 * (nodes - 1)
             rate = rate * n / np.maximum(steps, 1.0)
-            latency = self._ring_s(protocol, nodes, local, steps, inside_s)
+            latency = BASE_S[RING, protocol] + (steps - across) * hop_s + across * wire_s
             if protocol == SIMPLE:
                 full = ~one & (m / (channels * n) >= PLATEAU_BYTES)
                 early = np.asarray(self.generation) < GENERATIONS.index("ampere")
                 latency = latency * np.where(full, np.where(early, *PLATEAU), 1.0)
-        allowed = self._allowed(protocol, local)
-        return np.where(allowed, latency + m / rate, np.inf)
+        return np.where(self.allowed(protocol, local), latency + m / rate, np.inf)
 
-    def _allowed(self, protocol: int, local: Array) -> Mask:
-        """LL128 needs Volta or later, and NVLink where a node has several GPUs."""
+    def allowed(self, protocol: int, local: Array) -> Mask:
+        """LL128 needs Volta or later, and NVLink where a node has several GPUs (``local``)."""
         if protocol != LL128:
             return np.asarray(True)
         old = np.asarray(self.generation) < GENERATIONS.index("volta")
         return np.asarray(~old & (np.asarray(self.nvlink) | (local <= 1)))
 
-    def _bus_bytes_per_s(
+    def bus_bytes_per_s(self, nodes: Array, local: Array) -> Array:
+        """What a ring through all GPUs of a node and its network cards carries."""
+        inside, between = np.asarray(self.inside_bytes_per_s), np.asarray(self.between_bytes_per_s)
+        slower = np.where(local > 1, np.minimum(inside, between), between)
+        return np.where(nodes <= 1, inside, slower)
+
+    def channels(self, bus_bytes_per_s: Array) -> Array:
+        """As many as the bus has links of the GPU's kind, two at least."""
+        link = np.where(self.nvlink, LINK[self.generation], PCI_LINK)
+        return np.asarray(np.maximum(np.ceil(bus_bytes_per_s / link), LEAST_CHANNELS))
+
+    def rate_bytes_per_s(
         self, algorithm: int, protocol: int, nodes: Array, bus: Array, channels: Array
     ) -> Array:
-        """Bandwidth of all channels by the protocol."""
+        """What all channels carry by the protocol on such a bus."""
         row = _ROW[self.generation]
         column = np.clip(nodes, 1, 3).astype(np.int64) - 1
         one = nodes <= 1
@@ -159,15 +166,19 @@ class Nccl:
             shares = (1 / 3.8, np.where(one, 7 / 9, 120 / 128), 1.0)
         return np.asarray(np.minimum(wide * shares[protocol], (most, cap, np.inf)[protocol]))
 
-    def _ring_s(
-        self, protocol: int, nodes: Array, local: Array, steps: Array, inside_s: Array
-    ) -> Array:
-        """Latency of a ring: its steps between nodes, and the others."""
-        across = 2 * (nodes - 1)
-        hop = np.where(local <= 1, NETWORK_S[TREE, protocol], NETWORK_S[RING, protocol])
+    def hop_s(self, algorithm: int, protocol: int, nodes: Array) -> Array:
+        """Latency from one GPU of a node to the next; a ring of several nodes has a least."""
+        own = np.where(self.nvlink, NVLINK_S[algorithm, protocol], PCI_S[algorithm, protocol])
+        if algorithm == TREE:
+            return np.asarray(own)
         least = np.where(nodes > 1, NETWORK_OVERHEAD_S[protocol], 0.0)
-        within = (steps - across) * np.maximum(inside_s, least)
-        return np.asarray(BASE_S[RING, protocol] + within + across * hop)
+        return np.asarray(np.maximum(own, least))
+
+
+def network_hop_s(algorithm: int, protocol: int, local: Array) -> Array:
+    """Latency from a node to the next; one GPU a node has a tree's, also in a ring."""
+    alone, several = NETWORK_S[TREE, protocol], NETWORK_S[algorithm, protocol]
+    return np.asarray(np.where(local <= 1, alone, several))
 
 
 def _tree_correction(protocol: int, message_bytes: Array) -> Array:
