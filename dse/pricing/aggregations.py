@@ -41,6 +41,7 @@ from dse.model.aggregation.library_rules import (
     mpi_library,
 )
 from dse.model.aggregation.measured_library import MeasuredLibrary
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
@@ -55,6 +56,16 @@ if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
+
+
+def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
+    return lambda transport: NcclAllreduce(algorithm, transport.across.s_per_byte)
+
+
+# What a library's own algorithms cost where nobody measured them; others are sums of messages.
+LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
+    NCCL: {name: _of_nccl(name) for name in NCCL_ALGORITHMS}
+}
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
@@ -193,6 +204,9 @@ class Factory:
         evidence = Unmeasured(unmeasured(algorithm, transport.name))
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
+        own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
+        if own is not None:
+            return own(transport), evidence
         return _named(algorithm, self._software(algorithm, transport, None)), evidence
 
     def _by_profile(
@@ -385,6 +399,11 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
         return None
     named = [profile.library for profile in mine if profile.fits or profile.network]
     return mpi_library(named[0]) if named and OPENMPI in libraries else libraries[0]
+
+
+def library_of(transport: Transport) -> str:
+    """The library that runs over a transport where no profile says which; '' if none is known."""
+    return next(iter(transport.libraries), "")
 
 
 def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:

@@ -65,6 +65,7 @@ TREE_CORRECTION = np.array([
 CORRECTED_FROM_BYTES = 64.0
 # Between nodes, a ring's latency where a channel has PLATEAU_BYTES a rank: before Ampere, and from.
 PLATEAU_BYTES, PLATEAU = 64.0, (1.9, 1.4)
+TWO_NODES = 2.0  # a tree between two nodes: speed inside over that between, at most
 PLAIN_TREE = 0.85  # of a tree's bandwidth is left where all traffic of a node passes one GPU
 _PAIRS = tuple((algorithm, protocol) for algorithm in (TREE, RING) for protocol in range(3))
 
@@ -113,6 +114,8 @@ class Nccl:
         one = nodes <= 1
         bus = self.bus_bytes_per_s(nodes, local)
         channels = self.channels(bus)
+        if algorithm == TREE:
+            bus = np.where((nodes == 2) & (local > 1), self._bus_of_two_nodes(), bus)
         rate = self.rate_bytes_per_s(algorithm, protocol, nodes, bus, channels)
         hop_s = self.hop_s(algorithm, protocol, nodes)
         wire_s = network_hop_s(algorithm, protocol, local)
@@ -143,6 +146,12 @@ class Nccl:
         inside, between = np.asarray(self.inside_bytes_per_s), np.asarray(self.between_bytes_per_s)
         slower = np.where(local > 1, np.minimum(inside, between), between)
         return np.where(nodes <= 1, inside, slower)
+
+    def _bus_of_two_nodes(self) -> Array:
+        """A tree's: it sends a message once between two nodes, so NCCL lets the links inside a
+        node run at up to twice the speed of the network (src/graph/search.cc)."""
+        twice = TWO_NODES * np.asarray(self.between_bytes_per_s)
+        return np.asarray(np.minimum(self.inside_bytes_per_s, twice))
 
     def channels(self, bus_bytes_per_s: Array) -> Array:
         """As many as the bus has links of the GPU's kind, two at least."""
@@ -188,6 +197,25 @@ def _tree_correction(protocol: int, message_bytes: Array) -> Array:
     return np.where(known, table[np.clip(octave, 0, table.size - 1)], 1.0)
 
 
+def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
+    """NCCL's tuner on the machines of a layout.
+
+    An accelerator of unknown generation counts as one of ASSUMED_GENERATION. copy_s_per_byte: of a
+    copy beside each network card.
+    """
+    assumed = GENERATIONS.index(ASSUMED_GENERATION)
+    known = layout.generation != UNKNOWN_GENERATION
+    card = np.asarray(layout.across.bytes_per_s)
+    if copy_s_per_byte:
+        card = 1 / (1 / card + copy_s_per_byte)
+    return Nccl(
+        np.where(known, layout.generation, assumed),
+        layout.own_links,
+        layout.inside.bytes_per_s,
+        card * layout.rails,
+    )
+
+
 @dataclass(frozen=True)
 class NcclRules:
     """NCCL's tuner on the machines of a layout; see :class:`.library_rules.RulesOf`."""
@@ -197,13 +225,6 @@ class NcclRules:
     algorithms: tuple[Known, ...] = Nccl.algorithms
 
     def __call__(self, layout: Layout, element_bytes: float) -> Rules:
-        """An accelerator of unknown generation counts as one of ASSUMED_GENERATION."""
+        """Whatever the elements."""
         del element_bytes
-        assumed = GENERATIONS.index(ASSUMED_GENERATION)
-        known = layout.generation != UNKNOWN_GENERATION
-        return Nccl(
-            np.where(known, layout.generation, assumed),
-            layout.own_links,
-            layout.inside.bytes_per_s,
-            layout.across.bytes_per_s * layout.rails,
-        )
+        return tuner_of(layout)

@@ -73,6 +73,8 @@ def tuned_s(
         if protocol == "Simple" and nodes > 1 and m / (channels * n) >= 64:
             latency *= 1.9 if gpu in ("pascal", "volta") else 1.4
         return latency * US + m / (speed * n / max(steps, 1))
+    if nodes == 2 and local > 1:  # a tree sends once between two nodes
+        bus = min(speeds[0], 2 * speeds[1])
     speed = min(0.92 * bus, channels * TREE[row][column] * GB)
     if protocol == "LL":
         speed = min(speed / 3.8, ll)
@@ -130,11 +132,21 @@ def test_a_tree_of_one_gpu_a_node_has_the_bandwidth_of_the_plain_pattern() -> No
 
 def test_few_nodes_go_to_the_ring_early_and_many_stay_with_the_tree() -> None:
     rules = tuner("ampere", True, (234e9, 50e9))
-    small, large = names(rules, 8, np.array([64.0, PB]), 4)
+    small, large = names(rules, 12, np.array([64.0, PB]), 4)
     assert (small, large) == ("tree with LL", "ring with Simple")
-    assert names(rules, 8, 4 * MIB, 4).item().startswith("ring")
+    assert names(rules, 12, 4 * MIB, 4).item().startswith("ring")
     assert names(rules, 4096, 4 * MIB, 8).item().startswith("tree")
     assert names(tuner("pascal", True, (60e9, 12e9)), 8, 1 * MIB, 8).item() != "ring with LL128"
+
+
+def test_between_two_nodes_a_tree_carries_large_messages_too() -> None:
+    """It sends each byte once between them; a ring almost twice."""
+    rules = tuner("ampere", True, (234e9, 45e9))
+    assert names(rules, 16, PB, 8) == "tree with Simple"
+    assert names(rules, 24, PB, 8) == "ring with Simple"
+    at = [known.name for known in rules.algorithms].index("tree with Simple")
+    two, three = (float(rules.seconds(at, 8 * nodes, 8, PB)) for nodes in (2, 3))
+    assert two / three == pytest.approx(0.92 * 45 / (3 * 23.6), rel=1e-3)  # three channels
 
 
 def test_the_tables_are_those_of_the_reference() -> None:
