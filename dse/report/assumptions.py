@@ -151,8 +151,9 @@ def _library_rules(problem: Problem) -> list[str]:
         )
         if authority.title == NcclRules.title:
             line += (
-                " The protocol that the tuner chooses is not priced; the host, the channels and "
-                "the network delay that it is given are assumed (unverified)."
+                " Where no profile has measured that algorithm, its fastest protocol is priced, "
+                "whichever the tuner chooses; the host, the channels and the network delay that "
+                "the tuner is given are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)

@@ -175,8 +175,8 @@ NCCL_ALGORITHMS: Mapping[str, Seconds] = MappingProxyType(
 class NcclAllreduce(Bucketed):
     """A ring or a tree of NCCL's, or what is composed of NCCL's operations, not measured.
 
-    algorithm: of NCCL_ALGORITHMS. copy_s_per_byte: of a copy beside each network card, where the
-    network does not reach the GPUs' memory.
+    algorithm: of NCCL_ALGORITHMS. copy_s_per_byte: of what copies beside each network card, where
+    the network does not reach the GPUs' memory; the slower of both counts.
     """
 
     algorithm: str

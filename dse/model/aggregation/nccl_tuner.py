@@ -200,14 +200,14 @@ def _tree_correction(protocol: int, message_bytes: Array) -> Array:
 def tuner_of(layout: Layout, copy_s_per_byte: float = 0.0) -> Nccl:
     """NCCL's tuner on the machines of a layout.
 
-    An accelerator of unknown generation counts as one of ASSUMED_GENERATION. copy_s_per_byte: of a
-    copy beside each network card.
+    An accelerator of unknown generation counts as one of ASSUMED_GENERATION. copy_s_per_byte: of
+    what copies beside each network card; the slower of both counts.
     """
     assumed = GENERATIONS.index(ASSUMED_GENERATION)
     known = layout.generation != UNKNOWN_GENERATION
     card = np.asarray(layout.across.bytes_per_s)
     if copy_s_per_byte:
-        card = 1 / (1 / card + copy_s_per_byte)
+        card = np.minimum(card, 1 / copy_s_per_byte)
     return Nccl(
         np.where(known, layout.generation, assumed),
         layout.own_links,
