@@ -138,7 +138,7 @@ def hierarchical(places: Places, machine: Machine) -> Array:
 
     A reduce-scatter inside each node, an allreduce of every m/g among the ranks of the same place
     on all nodes, which share the network cards, and an all-gather inside, one after the other
-    (Horovod's hierarchical allreduce has these phases)::
+    (Horovod's hierarchical allreduce has these phases, with MPI between the nodes)::
 
         2 (base + (g-1) l_in + (g-1)/g m / B_in) + min(ring, tree)(N ranks on N nodes, m/g)
     """
@@ -165,7 +165,8 @@ def _half_ring(places: Places, machine: Machine) -> Array:
     return _least(found)
 
 
-# By the names of :data:`.algorithms.ALGORITHMS`; the others NCCL does not have.
+# By the names of :data:`.algorithms.ALGORITHMS`. Those COMPOSED are no algorithm of NCCL's own.
+COMPOSED = frozenset({"hierarchical"})
 NCCL_ALGORITHMS: Mapping[str, Seconds] = MappingProxyType(
     {"ring": ring, "tree": tree, "hierarchical": hierarchical}
 )
