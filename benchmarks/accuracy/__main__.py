@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import approaches, choice, lab, public_logs, scaling, single_accelerator
+from benchmarks.accuracy import (
+    approaches,
+    catalogue_nccl,
+    choice,
+    lab,
+    public_logs,
+    scaling,
+    single_accelerator,
+)
 from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.accuracy.published import checks_table
 from benchmarks.papers import published
@@ -60,11 +68,13 @@ def main() -> None:
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     facts = published.facts()
-    tables = f"{approaches.goals()}\n\n{checks_table(facts)}"
+    nccl = catalogue_nccl.rows()
+    tables = f"{approaches.goals()}\n\n{checks_table(facts)}\n\n{catalogue_nccl.table(nccl)}"
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}
+    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts,
+              "nccl_without_a_profile": [row.record() for row in nccl]}  # fmt: skip
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     chosen = extremes(lines)
     short = (
