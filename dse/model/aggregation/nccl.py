@@ -5,6 +5,7 @@ message takes the protocol, of LL, LL128 and Simple, by which it is there first:
 
     ring   base + (2(n-1) - 2N) l_in + 2N l_out + 2(n-1)/n m / B
     tree   base + 2(g-1) l_in + 2 L l_out + F(c) + (m - c) max(2/B_in, w/B_out)
+    NVLS   l_in + 2 L l_out + F(c) + (m - c) max(v/B_in, w/B_out)
 
 N nodes of g ranks, n = N g, L = ceil(lg N). Latency is that along the path of one share, so only
 2N of a ring's steps pay for the network. l_out is NCCL's plus the network's own latency, for Simple
@@ -19,8 +20,12 @@ nodes, twice between more, being inside one tree and a leaf of the other (Sander
 Parallel Computing 35, 2009). In one node the tree is a chain. Steps of the buffer, and that every
 channel runs twice: src/include/device.h, src/enqueue.cc and src/graph/connect.cc of NVIDIA/nccl.
 
-What NCCL reads of the machine is assumed as by its tuner. Left out: NVLS and CollNet, by which
-switches add; that LL128 is off on some networks; and small messages' fewer channels.
+NVLS is the tree where a switch adds inside the nodes, and part of the tree here, as what is there
+first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as measured (see
+:mod:`.measured_library`), and F(c) = v c/B_in + 2 L c/B_out.
+
+What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; that LL128 is off on
+some networks; and small messages' fewer channels.
 """
 
 from __future__ import annotations
@@ -34,8 +39,11 @@ import numpy as np
 
 from dse.model.aggregation.algorithms import node_count, ring_crossings
 from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
+from dse.model.aggregation.measured_library import NVLS_FACTOR
 from dse.model.aggregation.nccl_tuner import (
     BASE_S,
+    NVLS_NETWORK_S,
+    NVLS_S,
     PLAIN_TREE,
     PROTOCOLS,
     RING,
@@ -51,6 +59,7 @@ from dse.model.arrays import Array, ArrayLike, ceil_log2
 STEP_BYTES = (32 * 2.0**10, 576e3, 512 * 2.0**10)
 DUPLICATED = 2.0  # channels run for every one that the tuner's search finds
 MOST_CHANNELS = 32.0
+FLUSHES = 2.0  # times that Simple waits for the network in one hop
 
 
 class Places(NamedTuple):
@@ -83,7 +92,7 @@ class Machine:
 
     def across_s(self, algorithm: int, protocol: int, local: Array) -> Array:
         """Latency from a node to the next."""
-        waits = 2.0 if protocol == SIMPLE else 1.0
+        waits = FLUSHES if protocol == SIMPLE else 1.0
         return np.asarray(network_hop_s(algorithm, protocol, local) + waits * self.wire_s)
 
 
@@ -130,7 +139,22 @@ def tree(places: Places, machine: Machine) -> Array:
         stored = np.minimum(m, channels * step)
         seconds = latency + stored * first + (m - stored) * slowest
         found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
-    return _least(found)
+    return np.asarray(np.minimum(_least(found), nvls(places, machine)))
+
+
+def nvls(places: Places, machine: Machine) -> Array:
+    """Seconds of NVLS, between nodes of NVLSTree; infinite where no switch adds. See above."""
+    _, nodes, local, m = places
+    tuner, levels = machine.tuner, ceil_log2(nodes)
+    wire_s = NVLS_NETWORK_S + FLUSHES * np.asarray(machine.wire_s)
+    latency = NVLS_S + 2 * np.where(levels > 0, levels * wire_s, 0.0)
+    inside = NVLS_FACTOR * (local + 1) / local / np.asarray(tuner.inside_bytes_per_s)
+    across = np.where(nodes > 1, 1 / np.asarray(tuner.between_bytes_per_s), 0.0)
+    slowest = np.maximum(inside, np.where(nodes == 2, 1.0, 2.0) * across)
+    first = np.maximum(inside + 2 * levels * across, slowest)
+    stored = np.minimum(m, machine.channels(places) * STEP_BYTES[SIMPLE])
+    seconds = latency + stored * first + (m - stored) * slowest
+    return np.where(tuner.adds(local), seconds, np.inf)
 
 
 def hierarchical(places: Places, machine: Machine) -> Array:

@@ -1,16 +1,17 @@
 """NCCL's tuner: the algorithm and protocol of the least time by its own model.
 
-``T = latency + m / bandwidth`` for {tree, ring} x {LL, LL128, Simple}, with the constants of
-src/graph/tuning.cc (NVIDIA/nccl@5067397c2676). The tuner only chooses; the price is that of the
-model's tree or ring.
+``T = latency + m / bandwidth`` for {tree, ring} x {LL, LL128, Simple}, and for NVLS (NVLSTree
+between nodes), where a switch adds; with the constants of src/graph/tuning.cc
+(NVIDIA/nccl@5067397c2676). The tuner only chooses; the price is that of the model's tree, which
+includes NVLS, or ring.
 
 What NCCL reads from the machine is not known here, so it is assumed (unverified): an Intel host; a
 network that adds no latency of its own; as many channels as the bus has links of the GPU's kind,
 two at least; card and GPU near enough for LL128; between nodes the speed of the network on any
 number of them; a tree of the balanced pattern wherever a node has several GPUs, though from Hopper
-on NCCL's search may end with the plain one. Left out: CollNet, which is off by default, and NVLS,
-for which the model has nothing: where NCCL would take it, the ring or the tree that comes next is
-taken.
+on NCCL's search may end with the plain one; a switch that adds in nodes of NVLS_FROM_RANKS or more
+GPUs with NVLink, from Hopper on; as many channels of NVLS as an own link has. Left out: CollNet,
+which is off by default.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ import numpy as np
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import UNKNOWN_GENERATION, Layout
 from dse.model.aggregation.library_rules import Choice, Known, Rules
+from dse.model.aggregation.measured_library import NVLS_FROM_RANKS
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2, largest_power_of_two
 
 US, GB_PER_S = 1e-6, 1e9
-TREE, RING = 0, 1
+TREE, RING, NVLS = 0, 1, 2
 LL, LL128, SIMPLE = 0, 1, 2
 PROTOCOLS = ("LL", "LL128", "Simple")
 # GPUs by compute capability: 6 and older, 7, 8, 9, 10. Pascal shares Volta's rows but has no LL128.
@@ -40,6 +42,7 @@ NVLINK_S = US * np.array([[0.6, 1.25, 4.0], [0.6, 1.9, 3.4]])
 PCI_S = US * np.array([[1.0, 1.9, 4.0], [1.0, 2.5, 5.7]])
 NETWORK_S = US * np.array([[5.0, 8.5, 14.0], [2.7, 4.0, 14.0]])
 NETWORK_OVERHEAD_S = US * np.array([1.0, 1.0, 3.0])  # a step's least, per protocol, several nodes
+NVLS_S, NVLS_NETWORK_S = 25.0 * US, 20.9 * US  # a step of NVLS, and of NVLSTree between nodes
 # Bytes/s by generation, and by nodes: 1, 2, more.
 LL_MOST = GB_PER_S * np.array([
     [39.0, 39.0, 20.4], [87.7, 22.5, 19.0], [141.0, 45.0, 35.0], [282.0, 90.0, 70.0],
@@ -51,6 +54,10 @@ TREE_LL128_CHANNEL = GB_PER_S * np.array([
 ])  # fmt: skip
 TREE_CHANNEL = GB_PER_S * np.array([
     [26.5, 18.5, 10.0], [24.0, 23.6, 17.8], [38.7, 41.4, 36.0], [70.0, 42.8, 24.0],
+])  # fmt: skip
+NVLS_EFFICIENCY = np.array([0.0, 0.0, 0.85, 0.74])  # none before Hopper
+NVLS_TREE_CHANNEL = GB_PER_S * np.array([
+    [np.inf, 0.0, 0.0], [np.inf, 0.0, 0.0], [np.inf, 57.7, 45.5], [np.inf, 96.0, 80.0],
 ])  # fmt: skip
 LINK = GB_PER_S * np.array([18.0, 20.0, 20.0, 20.6, 40.1])  # one NVLink, by generation
 PCI_LINK = GB_PER_S * 12.0
@@ -67,7 +74,10 @@ CORRECTED_FROM_BYTES = 64.0
 PLATEAU_BYTES, PLATEAU = 64.0, (1.9, 1.4)
 TWO_NODES = 2.0  # a tree between two nodes: speed inside over that between, at most
 PLAIN_TREE = 0.85  # of a tree's bandwidth is left where all traffic of a node passes one GPU
-_PAIRS = tuple((algorithm, protocol) for algorithm in (TREE, RING) for protocol in range(3))
+_PAIRS = (
+    *((algorithm, protocol) for algorithm in (TREE, RING) for protocol in range(3)),
+    (NVLS, SIMPLE),
+)
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,13 @@ class Nccl:
 
     title: ClassVar[str] = "NCCL's tuner"
     source: ClassVar[str] = "NVIDIA/nccl@5067397c2676, src/graph/tuning.cc"
-    algorithms: ClassVar[tuple[Known, ...]] = tuple(
-        Known(f"{name} with {protocol}", name)
-        for name in ("tree", "ring")
-        for protocol in PROTOCOLS
+    algorithms: ClassVar[tuple[Known, ...]] = (
+        *(
+            Known(f"{how} with {protocol}", how)
+            for how in ("tree", "ring")
+            for protocol in PROTOCOLS
+        ),
+        Known("NVLS", "tree"),
     )
 
     generation: ArrayLike
@@ -111,6 +124,8 @@ class Nccl:
         algorithm, protocol = _PAIRS[at]
         n, m = np.asarray(ranks, dtype=np.float64), np.asarray(message_bytes, dtype=np.float64)
         nodes, local = node_count(n, ranks_per_node), np.minimum(n, ranks_per_node)
+        if algorithm == NVLS:
+            return self._nvls_s(n, nodes, local, m)
         one = nodes <= 1
         bus = self.bus_bytes_per_s(nodes, local)
         channels = self.channels(bus)
@@ -133,6 +148,25 @@ class Nccl:
                 early = np.asarray(self.generation) < GENERATIONS.index("ampere")
                 latency = latency * np.where(full, np.where(early, *PLATEAU), 1.0)
         return np.where(self.allowed(protocol, local), latency + m / rate, np.inf)
+
+    def _nvls_s(self, n: Array, nodes: Array, local: Array, m: Array) -> Array:
+        """NVLS in one node, NVLSTree between several; infinite where no switch adds."""
+        inside = np.asarray(self.inside_bytes_per_s)
+        row, column = _ROW[self.generation], np.clip(nodes, 1, 3).astype(np.int64) - 1
+        channels = self.channels(inside)
+        reached = 2 * inside * NVLS_EFFICIENCY[row] * (channels - 1) / channels
+        network = np.where(nodes == 2, TWO_NODES, 1.0) * self.between_bytes_per_s
+        rate = np.minimum(reached, np.where(nodes <= 1, np.inf, network))
+        rate = np.minimum(rate, channels * NVLS_TREE_CHANNEL[row, column])
+        rate = np.where(self.adds(local), rate * n / np.maximum(2 * (n - 1), 1.0), np.inf)
+        levels = ceil_log2(largest_power_of_two(nodes))
+        latency = NVLS_S + 2 * levels * NVLS_NETWORK_S
+        return np.where(self.adds(local), latency + m / rate, np.inf)
+
+    def adds(self, local: Array) -> Mask:
+        """Whether a switch adds in nodes of so many GPUs."""
+        new = np.asarray(self.generation) >= GENERATIONS.index("hopper")
+        return np.asarray(new & np.asarray(self.nvlink) & (local >= NVLS_FROM_RANKS))
 
     def allowed(self, protocol: int, local: Array) -> Mask:
         """LL128 needs Volta or later, and NVLink where a node has several GPUs (``local``)."""

@@ -17,6 +17,10 @@ from dse.model.aggregation.nccl_tuner import (
     LL_MOST,
     NETWORK_S,
     NVLINK_S,
+    NVLS_EFFICIENCY,
+    NVLS_NETWORK_S,
+    NVLS_S,
+    NVLS_TREE_CHANNEL,
     PCI_S,
     PLAIN_TREE,
     PROTOCOLS,
@@ -91,6 +95,20 @@ def tuned_s(
     return latency * US + m / (speed / 2)
 
 
+def nvls_s(n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: Any) -> float:
+    """NVLS, where a switch adds for five GPUs of a node or more; else infinite."""
+    nodes = -(-n // g)
+    if gpu not in ("hopper", "blackwell") or not nvlink or min(n, g) < 5:
+        return inf
+    channels = max(2, int(np.ceil(speeds[0] / (OWN_LINK[gpu] * GB))))
+    speed = 2 * speeds[0] * {"hopper": 0.85, "blackwell": 0.74}[gpu] * (channels - 1) / channels
+    if nodes > 1:
+        each = {"hopper": (57.7, 45.5), "blackwell": (96.0, 80.0)}[gpu][nodes > 2]
+        speed = min(speed, speeds[1] * (2 if nodes == 2 else 1), channels * each * GB)
+    levels = power_below(nodes).bit_length() - 1
+    return (25.0 + 2 * levels * 20.9) * US + m / (speed * n / (2 * (n - 1)))
+
+
 LAYOUTS = [(1, 1), (2, 1), (3, 1), (2, 8), (3, 8), (8, 8), (8, 4), (12, 8), (16, 8), (24, 8),
            (96, 8), (1024, 8), (7, 3), (4096, 1)]  # fmt: skip
 MACHINES = [(gpu, nvlink, speeds) for gpu, nvlink, speeds in product(
@@ -103,10 +121,11 @@ def test_nccl_takes_what_its_own_model_finds_least(gpu: str, nvlink: bool, speed
     rules = tuner(gpu, nvlink, speeds)
     n, g = (np.array(column)[:, None] for column in zip(*LAYOUTS, strict=True))
     chosen = rules(n, g, np.array(TUNED_SIZES))
-    seconds = [rules.seconds(at, n, g, np.array(TUNED_SIZES)) for at in range(6)]
+    seconds = [rules.seconds(at, n, g, np.array(TUNED_SIZES)) for at in range(7)]
     for (row, (ranks, local)), (column, m) in product(enumerate(LAYOUTS), enumerate(TUNED_SIZES)):
         slow = [tuned_s(how, protocol, ranks, local, m, gpu, nvlink, speeds)
                 for how in ("tree", "ring") for protocol in PROTOCOLS]  # fmt: skip
+        slow.append(nvls_s(ranks, local, m, gpu, nvlink, speeds))
         mine = [float(np.broadcast_to(each, chosen.shape)[row, column]) for each in seconds]
         assert mine == pytest.approx(slow, rel=1e-12)
         assert mine[chosen[row, column]] == min(mine)
@@ -172,3 +191,9 @@ def test_the_tables_are_those_of_the_reference() -> None:
     assert theirs["factors"]["tree_pattern_TREE"] == PLAIN_TREE
     corrections = [theirs["treeCorrectionFactor"][name] for name in PROTOCOLS]
     assert pytest.approx(np.array(corrections)) == TREE_CORRECTION
+    step = theirs["hwLatencies"]["NVLINK"]["NVLS"][2], theirs["hwLatencies"]["NET"]["NVLSTree"][2]
+    assert step == pytest.approx((NVLS_S / US, NVLS_NETWORK_S / US))
+    efficiency = [theirs["nvlsEfficiency"][name] for name in ("hopper", "blackwell")]
+    assert NVLS_EFFICIENCY[2:] == pytest.approx(efficiency)
+    channels = [theirs["perChMaxNVLSTreeBws"][name][1:] for name in ("hopper", "blackwell")]
+    assert NVLS_TREE_CHANNEL[2:, 1:] / GB == pytest.approx(np.array(channels))
