@@ -20,7 +20,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import LIBRARIES, SoftwareCost, Transport, transport
+from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
 from dse.catalog.workloads import (
     Workload,
     gradient_tensors,
@@ -44,8 +44,8 @@ __all__ = [
     "Node",
     "Population",
     "PriceList",
-    "SoftwareCost",
     "Source",
+    "Tier",
     "Transport",
     "UnknownName",
     "Workload",

@@ -22,9 +22,9 @@ class Work(Protocol):
     batch: samples of one pass per accelerator. accumulation: passes of a step, whose gradients are
     added up on the accelerator before they are summed. state_bytes: optimizer state per parameter.
     passes, loading_s: one forward and backward pass, its input; update_s: the weight update, once a
-    step; see :mod:`dse.model.compute`. overlap:
-    what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
-    speed what the transport reaches. summed: when the gradients are, by the aggregation.
+    step; see :mod:`dse.model.compute`. overlap: what runs beside the backward pass, a word of the
+    step model's. inside_efficiency, across_efficiency: of a link's speed what the transport
+    reaches, inside a node and between nodes. summed: when the gradients are, by the aggregation.
     sums_bounded: whether that is finite at all points for certain.
     """
 
@@ -53,7 +53,9 @@ class Work(Protocol):
     @property
     def overlap(self) -> str: ...
     @property
-    def link_efficiency(self) -> float: ...
+    def inside_efficiency(self) -> float: ...
+    @property
+    def across_efficiency(self) -> float: ...
     def summed(self) -> Summed: ...
     def sums_bounded(self) -> bool: ...
 

@@ -277,7 +277,7 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
             transport = catalog.transport("mpi")  # what is known does not depend on it
             for value, label in zip(axis.values, axis.labels, strict=True):
                 try:
-                    link = hardware.wiring(value, transport, problem.prices)
+                    link = hardware.wiring(value, transport, transport.across, problem.prices)
                 except DseError as cause:
                     raise study.source.error(where, str(cause)) from cause
                 if not np.isfinite(link.latency_s):

@@ -235,12 +235,15 @@ class PointArrays(ABC):
             return "inter_node", self.problem.remember(
                 ("wiring", transport, values),
                 lambda: tuple(
-                    hardware.wiring(v, transport, prices) for v in values if v is not None
+                    hardware.wiring(v, transport, transport.across, prices)
+                    for v in values
+                    if v is not None
                 ),
             )
         own = [m.node.inter_node if m.node else None for m in self.machines]
         return self.machine_axis, tuple(
-            hardware.wiring(name, transport, prices) if name else hardware.UNWIRED for name in own
+            hardware.wiring(name, transport, transport.across, prices) if name else hardware.UNWIRED
+            for name in own
         )
 
     def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
@@ -258,7 +261,11 @@ class PointArrays(ABC):
         if found is None:
             return None
         prices, transport = self.problem.prices, self.summing.transport
-        rows = [hardware.wiring(v, transport, prices) for v in found.values if v is not None]
+        rows = [
+            hardware.wiring(v, transport, transport.within, prices)
+            for v in found.values
+            if v is not None
+        ]
         return self._attribute("intra_node", rows, read)
 
     @cached_property
@@ -266,14 +273,19 @@ class PointArrays(ABC):
         """The link between accelerators of a node as the transport reaches it."""
         given = self._study_inside(lambda w: w.bytes_per_s)
         latency = self._study_inside(lambda w: w.latency_s)
-        efficiency = self.link_efficiency
+        efficiency = self.inside_efficiency
         own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if given is None else given
         return Link(0.0 if latency is None else latency, np.asarray(own))
 
     @property
-    def link_efficiency(self) -> float:
-        """Of a link's speed what the transport reaches."""
-        return self.summing.transport.link_efficiency
+    def inside_efficiency(self) -> float:
+        """Of a link's speed inside a node what the transport reaches."""
+        return self.summing.transport.within.link_efficiency
+
+    @property
+    def across_efficiency(self) -> float:
+        """Of a network card's speed what the transport reaches."""
+        return self.summing.transport.across.link_efficiency
 
     @property
     def host_bytes_per_s(self) -> Array:
@@ -333,7 +345,7 @@ class PointArrays(ABC):
         if self.at("intra_node") is None:
             return np.asarray(True)
         own = self.machine(lambda m: m.intra_bytes_per_s)
-        chosen = np.asarray(self.inside.bytes_per_s) / self.link_efficiency
+        chosen = np.asarray(self.inside.bytes_per_s) / self.inside_efficiency
         return np.asarray(np.abs(np.log(chosen / own)) <= np.log(SAME_SPEED))
 
     @cached_property

@@ -10,7 +10,7 @@ from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.precision import PRECISIONS
 from dse.pricing import caveats, hardware
-from dse.pricing.aggregations import serving
+from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
@@ -117,7 +117,12 @@ def _calibrated_lines(problem: Problem) -> list[str]:
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
     lines += approaches.assumptions(problem)
-    return [*lines, *_library_choices(problem), *_library_rules(problem)]
+    return [
+        *lines,
+        *_library_choices(problem),
+        *_library_rules(problem),
+        *_composed_by_frameworks(problem),
+    ]
 
 
 def _library_choices(problem: Problem) -> list[str]:
@@ -155,8 +160,9 @@ def _library_rules(problem: Problem) -> list[str]:
         )
         if authority.title == NcclRules.title:
             line += (
-                " The protocol that the tuner chooses is not priced; the host, the channels and "
-                "the network delay that it is given are assumed (unverified)."
+                " Where no profile has measured that algorithm, its fastest protocol is priced, "
+                "whichever the tuner chooses; the host, the channels and the network delay that "
+                "the tuner is given are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)
@@ -171,6 +177,17 @@ def _library_rules(problem: Problem) -> list[str]:
             line += f" Profiles that have measured it elsewhere: {listed}{more}."
         lines.append(line)
     return lines
+
+
+def _composed_by_frameworks(problem: Problem) -> list[str]:
+    """That NCCL does not do by itself what a study names."""
+    return [
+        f"{name} is not something NCCL does by itself: a framework composes it of NCCL's "
+        "reduce-scatter inside each node, an allreduce between nodes and an all-gather inside, one "
+        "after the other (Horovod has such an allreduce, with MPI between the nodes)."
+        for name in problem.study.named_aggregations
+        if composed_by_framework(name)
+    ]
 
 
 def _network_assumptions(problem: Problem) -> list[str]:

@@ -99,8 +99,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         ),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals={
-            field.name: getattr(point.interval, field.name, None)
-            for field in fields(Interval)
+            field.name: getattr(point.interval, field.name, None) for field in fields(Interval)
         },
     )
 

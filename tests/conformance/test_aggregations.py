@@ -41,6 +41,7 @@ from dse.model.aggregation.measured_library import (
     LibraryCost,
     MeasuredLibrary,
 )
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
 from dse.model.compute import Layers, roofline_device
@@ -149,6 +150,7 @@ CASES = [
         for row in ALGORITHMS.values()
         for where, software in SOFTWARE.items()
     ),
+    *(made(name, "nccl") for name in NCCL_ALGORITHMS),
     made("ring", "nccl", library_profiles.between_nodes()),
     *(by_library(family) for family in FAMILIES),
     by_library("nccl", nvls=True),
@@ -361,7 +363,7 @@ def test_choices_are_of_its_algorithms_and_of_every_message(
     for scale in (1e-5, 1e-3, 1.0, 1e3):
         gradients = scaled(scale)
         choices = case.model.choices(gradients, cluster(*layout))
-        if isinstance(case.model, Composed | LibraryRules | ByLayout):
+        if isinstance(case.model, Composed | NcclAllreduce | LibraryRules | ByLayout):
             assert sum(choice.messages for choice in choices) == len(gradients.buckets)
             ends = [(choice.least_bytes, choice.most_bytes) for choice in choices]
             assert min(least for least, _ in ends) == gradients.message_bytes.min()

@@ -46,7 +46,8 @@ class Given:
     overlap: str = "bucketed"
     bucket_bytes: float = BUCKET_BYTES
     accumulation: ArrayLike = 1.0
-    link_efficiency: float = 1.0
+    inside_efficiency: float = 1.0
+    across_efficiency: float = 1.0
 
     @property
     def passes(self) -> Compute:

@@ -41,7 +41,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.model.aggregation.algorithms import node_count
+from dse.model.aggregation.algorithms import node_count, ring_crossings
 from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.interpolation import monotone_cubic
@@ -77,7 +77,7 @@ class Composition:
             return inside, levels + 0 * m
         ring = one | (m >= self.ring_from_bytes)
         around = 2 * (n - 1)
-        between = np.where(one, 0.0, np.minimum(2 * nodes, around))
+        between = ring_crossings(n, nodes)
         inside = np.where(ring, around - between, 2 * (local - 1))
         return inside, np.where(ring, between, 2 * levels)
 

@@ -216,7 +216,7 @@ def test_a_measured_transport_of_the_same_name_is_another(tmp_path: Path) -> Non
     assert theirs.summing.approach is None
     assert ours.summing.approach is not None
     for points in (theirs, ours):
-        share = points.summing.transport.link_efficiency
+        share = points.summing.transport.across.link_efficiency
         assert points.across.bytes_per_s == pytest.approx(1.25e9 * share)
 
 
