@@ -17,6 +17,7 @@ from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
+from dse.model.scale import IDEAL, Scale
 from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
@@ -93,6 +94,11 @@ class Problem:
     def step_model(self) -> StepModel:
         """How the time of a step follows from its parts."""
         return STEP_MODELS[self.study.model]
+
+    @property
+    def scale(self) -> Scale:
+        """What accelerators that work together lose."""
+        return IDEAL
 
     @cached_property
     def factory(self) -> Factory:

@@ -253,6 +253,7 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend = "knee"
+    scale: Literal["ideal"] = "ideal"
     model: Literal["calibrated", "pai"] = "calibrated"
 
     def axis(self, name: str) -> Axis | None:
