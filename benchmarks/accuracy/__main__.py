@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import approaches, choice, lab, public_logs, scaling, single_accelerator
+from benchmarks.accuracy import (
+    approaches,
+    choice,
+    lab,
+    public_logs,
+    scale,
+    scaling,
+    single_accelerator,
+)
 from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.accuracy.published import checks_table
 from benchmarks.papers import published
@@ -55,6 +63,7 @@ def main() -> None:
         *approaches.lines(),
         *single_accelerator.lines(),
         *scaling.lines(),
+        *scale.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")

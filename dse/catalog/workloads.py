@@ -16,6 +16,7 @@ from dse.catalog.store import find
 from dse.errors import StudyError
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
+EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
 Array = NDArray[np.float64]
@@ -31,7 +32,9 @@ class Workload:
     not store the scores. ``layer_*`` are read-only arrays of shape (layers,), in forward order:
     parameters, forward FLOPs, output elements and elements saved for the backward pass (NaN
     where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
-    ``embedding_params``: of embedding tables that ``params`` leaves out.
+    ``embedding_params``: of embedding tables that ``params`` leaves out. ``varying_length``:
+    whether samples differ in length and are not padded to one, so that accelerators have unequal
+    work.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Workload:
     method: str
     facts: tuple[Fact, ...]
     embedding_params: float | None = None
+    varying_length: bool = False
 
 
 def workload(name: str) -> Workload:
@@ -112,6 +116,7 @@ def read_workload(path: Path) -> Workload:
     tables = None
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
+    lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = entry.text("layers"), entry.text("method")
     entry.finish()
     names, kinds, table = read_layers(path.parent / layers)
@@ -137,6 +142,7 @@ def read_workload(path: Path) -> Workload:
         method=method,
         facts=tuple(entry.facts),
         embedding_params=tables,
+        varying_length=lengths == VARYING,
     )
 
 

@@ -40,7 +40,8 @@ DRAWN_POINTS = 200
 class Problem:
     """Everything needed to evaluate points of a study.
 
-    profiles: calibration profiles by their name in the study, in its order. draws: evaluate with
+    profiles: calibration profiles by their name in the study, in its order. scale: what
+    accelerators that work together lose. draws: evaluate with
     the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
     to every measured term.
     """
@@ -49,6 +50,7 @@ class Problem:
     workload: catalog.Workload
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
+    scale: Scale = IDEAL
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
@@ -94,11 +96,6 @@ class Problem:
     def step_model(self) -> StepModel:
         """How the time of a step follows from its parts."""
         return STEP_MODELS[self.study.model]
-
-    @property
-    def scale(self) -> Scale:
-        """What accelerators that work together lose."""
-        return IDEAL
 
     @cached_property
     def factory(self) -> Factory:
