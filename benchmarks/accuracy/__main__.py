@@ -19,6 +19,7 @@ from benchmarks.accuracy import (
     computing,
     lab,
     public_logs,
+    scale,
     scaling,
 )
 from benchmarks.accuracy.board import Line, extremes, table
@@ -63,6 +64,7 @@ def main() -> None:
         *approaches.lines(),
         *computing.lines(),
         *scaling.lines(),
+        *scale.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")

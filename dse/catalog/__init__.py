@@ -10,6 +10,7 @@ from dse.catalog.facts import Fact, latest
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
     Source,
@@ -44,6 +45,7 @@ __all__ = [
     "Node",
     "Population",
     "PriceList",
+    "ScaleTerms",
     "Source",
     "Tier",
     "Transport",
@@ -68,6 +70,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "scale_terms",
     "sources",
     "transport",
     "workload",

@@ -48,6 +48,7 @@ from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array, Mask
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
+from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
@@ -95,6 +96,11 @@ class PricedAggregation:
     def left_to_library(self) -> bool:
         """Whether the library chooses the algorithm."""
         return left_to_library(self.name)
+
+
+def few_nodes(profile: Profile | None) -> float:
+    """Nodes up to which a network is as fast as it was measured, or as the catalogue has it."""
+    return FEW_NODES if profile is None else max(FEW_NODES, float(profile.max_nodes))
 
 
 def left_to_library(name: AggregationName) -> bool:
@@ -233,7 +239,7 @@ class Factory:
             assert profile.auto is not None
             choice = MeasuredLibrary(
                 profile.auto.cost(), profile.link_bytes_per_s, transport.across.link_efficiency,
-                transport.reaches_device,
+                transport.reaches_device, few_nodes(profile),
             )  # fmt: skip
             return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
@@ -289,6 +295,7 @@ class Factory:
             # What a link reaches is in the fitted factors; those go with its nominal speed.
             transport.across.link_efficiency if timed else 1.0,
             crossing,
+            few_nodes(profile),
         )
 
     def _step_cost(self, algorithm: str, profile: Profile) -> StepCost:

@@ -26,6 +26,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
+from dse.model.scale import Scale, largest_of
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
@@ -62,6 +63,8 @@ class StudyFacts(Protocol):
     def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
     @property
     def step_model(self) -> step.StepModel: ...
+    @property
+    def scale(self) -> Scale: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property
@@ -333,6 +336,11 @@ class PointArrays(ABC):
             return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
 
+    @property
+    def sharing(self) -> ArrayLike:
+        """How the bandwidth of a node falls with their number."""
+        return self.problem.scale.sharing
+
     # -- what it is called, as evidence asks ---------------------------------------------------
 
     def has_device(self, measured: str) -> Mask:
@@ -465,6 +473,22 @@ class PointArrays(ABC):
     def update_s(self) -> Array:
         """Of the weights."""
         return self._computing[2]
+
+    @cached_property
+    def waiting(self) -> Array:
+        """By which share of their time passes are longer, waiting for the slowest of all."""
+        found = self.at("gpus")
+        if found is None:
+            return np.zeros((1,) * self.rank)
+        largest = self.problem.remember(
+            ("largest", found.values), lambda: largest_of(np.array(found.values, dtype=np.float64))
+        )
+        return np.asarray(self.problem.scale.spread * largest.take(found.at))
+
+    @property
+    def slowdown(self) -> ArrayLike:
+        """Of the backward pass beside communication."""
+        return self.problem.scale.slowdown
 
     @property
     @abstractmethod

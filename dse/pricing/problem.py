@@ -18,6 +18,7 @@ from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
+from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
 from dse.model.work import Attention, Moved, Products, Work
@@ -45,7 +46,8 @@ DRAWN_POINTS = 200
 class Problem:
     """Everything needed to evaluate points of a study.
 
-    profiles: calibration profiles by their name in the study, in its order. draws: evaluate with
+    profiles: calibration profiles by their name in the study, in its order. scale: what
+    accelerators that work together lose. draws: evaluate with
     the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
     to every measured term.
     """
@@ -54,6 +56,7 @@ class Problem:
     workload: catalog.Workload
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
+    scale: Scale = IDEAL
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)

@@ -9,6 +9,7 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.precision import PRECISIONS
+from dse.model.scale import IDEAL
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
@@ -36,9 +37,8 @@ def assumptions(problem: Problem) -> list[str]:
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
     lines.append(
-        "All nodes are assumed to be equally fast and to have the network to themselves: waiting "
-        "for the slowest node is not included. Speedup compares samples per second; it assumes "
-        "that a larger global batch needs no more samples."
+        f"{_of_scale(problem)} Speedup compares samples per second; it assumes that a larger "
+        "global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
@@ -53,6 +53,27 @@ def assumptions(problem: Problem) -> list[str]:
         "takes 1.5 GB of device memory besides its own data (unverified)."
     )
     return lines
+
+
+def _of_scale(problem: Problem) -> str:
+    """What accelerators that work together lose to one another."""
+    scale = problem.scale
+    if scale == IDEAL:
+        return (
+            "All nodes are assumed to be equally fast and to have the network to themselves: "
+            "waiting for the slowest node is not included."
+        )
+    varying = problem.workload.varying_length
+    spread, slowdown, sharing = (
+        float(value) for value in (scale.spread, scale.slowdown, scale.sharing)
+    )
+    return (
+        f"A step waits for the slowest accelerator (steps vary by {100 * spread:.2g} %"
+        f"{', as samples differ in length' * varying}), the backward pass takes "
+        f"{100 * slowdown:.2g} % of the communication beside it longer, and twice as many "
+        f"nodes have {100 * (1 - 2**-sharing):.2g} % less bandwidth each: medians of "
+        f"{catalog.scale_terms().title}. scale: ideal leaves this out."
+    )
 
 
 def _of_tensors(problem: Problem) -> str:

@@ -29,6 +29,8 @@ class StepTerms:
 
     forward_s: float | None = None
     backward_s: float | None = None
+    slowed_s: float | None = None
+    waiting_s: float | None = None
     exposed_s: float | None = None
     optimizer_s: float | None = None
     stalled_s: float | None = None

@@ -67,6 +67,8 @@ def describe(
         terms=StepTerms(
             forward_s=_scalar(step.forward_s),
             backward_s=_scalar(step.backward_s),
+            slowed_s=_scalar(step.slowed_s),
+            waiting_s=_scalar(step.waiting_s),
             exposed_s=_scalar(step.exposed_s),
             optimizer_s=_scalar(step.optimizer_s),
             stalled_s=_scalar(step.stalled_s),

@@ -229,6 +229,7 @@ class Study:
 
     ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
+    ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -253,6 +254,7 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend = "knee"
+    scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
 
     def axis(self, name: str) -> Axis | None:

@@ -124,6 +124,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         efficiency=Efficiency(**dict(file.efficiency)),
         prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
         recommend=file.recommend,
+        scale=file.scale,
         model=file.model,
         source=source,
         content_hash=_hash(source.data),

@@ -48,6 +48,8 @@ class Given:
     accumulation: ArrayLike = 1.0
     inside_efficiency: float = 1.0
     across_efficiency: float = 1.0
+    waiting: ArrayLike = 0.0
+    slowdown: ArrayLike = 0.0
 
     @property
     def passes(self) -> Compute:
