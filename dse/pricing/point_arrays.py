@@ -483,6 +483,24 @@ class PointArrays(ABC):
         """Whether the communication of all points is finite for certain."""
         return self.problem.step_model.bounded(self)
 
+    @property
+    def memory_slack_bytes(self) -> Array:
+        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
+        layers, stack, device = self.layers, self.stack, self.device
+        fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
+        written_out = layers.family in stack.footprint.written_out
+        needed = memory.needed_bytes(
+            layers.total_params,
+            layers.kept.sample_bytes(self.precision, written_out, fused),
+            self.batch,
+            self.precision,
+            self.state_bytes,
+            stack.footprint,
+            self.gpus,
+            device.memory_bytes,
+        )
+        return np.asarray(device.memory_bytes - needed)
+
     # -- what it costs -------------------------------------------------------------------------
 
     def cost(self) -> money.Cost:
@@ -552,7 +570,7 @@ class PointArrays(ABC):
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step."""
-        layers, target_samples = self.problem.layers, self.problem.target_samples
+        target_samples = self.problem.target_samples
         return Evaluation(
             step=self.step_time() if terms is None else terms,
             cost=self.cost(),
@@ -563,9 +581,7 @@ class PointArrays(ABC):
             nics_per_node=self.rails,
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,
-            memory_slack_bytes=memory.slack_bytes(
-                layers, self.device, self.batch, self.precision, self.state_bytes
-            ),
+            memory_slack_bytes=self.memory_slack_bytes,
             priced=self.priced,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
