@@ -501,7 +501,7 @@ def test_more_parameters_never_train_faster(
         steps = [model.step_time(work(cluster(*layout), sums, overlap, scale))
                  for scale in np.geomspace(1e-3, 1e3, 30)]  # fmt: skip
         for less, more in pairwise(steps):
-            assert np.all(more.compute_s >= less.compute_s)
+            assert np.all(more.compute_s >= less.compute_s * (1 - 1e-12))
             if not sums.tensor_passes > 1:  # a cycle of tensor fusion may begin at another moment
                 assert np.all(more.step_s >= less.step_s * (1 - 1e-12))
 
