@@ -566,6 +566,14 @@ class PointArrays(ABC):
         """Whether the aggregation has a price on the layout."""
         return self.aggregation.priced(self)
 
+    @property
+    def hosted(self) -> Mask:
+        """Whether every colocated server has a worker; one node needs no server."""
+        if not self.aggregation.axes & SERVER_AXES:
+            return np.ones((1,) * self.rank, dtype=bool)
+        workers = node_count(self.gpus, self.gpus_per_node)
+        return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
@@ -583,6 +591,7 @@ class PointArrays(ABC):
             bucket_bytes=self.bucket_bytes,
             memory_slack_bytes=self.memory_slack_bytes,
             priced=self.priced,
+            hosted=self.hosted,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,

@@ -123,3 +123,21 @@ def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> No
     said = str(caught.value)
     assert "llama2-13b fits on no accelerator of the space" in said
     assert "GB too little per GPU; one sample needs" in said
+
+
+def test_more_colocated_servers_than_workers_are_infeasible(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("  - {axis: ps_servers, values: [1, 2],", (
+        "  - {axis: ps_placement, values: [dedicated, colocated], if: {aggregation: ps-grpc}}\n"
+        "  - {axis: ps_servers, values: [1, 2, 3],"
+    ))  # fmt: skip
+    study = dse.load_study(studies.written(tmp_path, text))
+    point = {"gpus": 8, "gpus_per_node": 4, "aggregation": "ps-grpc"}
+    priced = study.price([
+        {**point, "ps_placement": where, "ps_servers": servers}
+        for where in ("colocated", "dedicated") for servers in (1, 2, 3)
+    ])  # fmt: skip
+    assert priced["feasible"].tolist() == [True, True, False, True, True, True]
+    assert priced["reason"][2] == unmet(constraints.HOSTED)
+    assert "more colocated servers than workers" in priced["reason"][2]
+    alone = study.price([{**point, "gpus": 4, "ps_placement": "colocated", "ps_servers": 3}])
+    assert alone["feasible"][0], "one node sums by itself"
