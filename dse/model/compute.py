@@ -405,6 +405,23 @@ def optimizer_s(
     return np.asarray(seconds * device.factor)
 
 
+def server_update_s(
+    layers: Layers,
+    precision: Precision,
+    state_bytes: ArrayLike,
+    servers: ArrayLike,
+    host_bytes_per_s: float,
+) -> Array:
+    """Seconds of the weight update on P parameter servers: ``params (g + 2 w + 2 s) / (P host)``.
+
+    Each updates an equal share in its host's memory: reads gradient, fp32 weights and state, writes
+    weights and state. The workers then have them with the pull. state_bytes: s, per parameter.
+    """
+    master = precision.master_bytes or precision.weight_bytes
+    per_param = precision.gradient_bytes + 2 * master + 2 * np.asarray(state_bytes)
+    return np.asarray(layers.total_params * per_param / (servers * host_bytes_per_s))
+
+
 def adding_s(layers: Layers, device: Device, precision: Precision) -> Array:
     """Seconds to add the gradients of a pass to those of earlier ones: ``2 params g / (bandwidth
     e)``, the sum read and written once. That the pass writes its own gradients is in the pass."""

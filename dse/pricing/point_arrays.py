@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
@@ -451,8 +452,18 @@ class PointArrays(ABC):
 
     @property
     def update_s(self) -> Array:
-        """Of the weights."""
-        return self._computing[2]
+        """Of the weights, by the accelerators or by parameter servers."""
+        own = self._computing[2]
+        if not self.aggregation.updates_on_servers:
+            return own
+        servers = compute.server_update_s(
+            self.layers,
+            self.precision,
+            self.state_bytes,
+            self.servers,
+            catalog.computing().host_memory_bytes_per_s,
+        )
+        return np.where(node_count(self.gpus, self.gpus_per_node) > 1, servers, own)
 
     @property
     @abstractmethod

@@ -14,9 +14,12 @@ import pytest
 from dse.catalog import (
     Fact,
     accelerator,
+    anchors,
     approach,
+    computing,
     default_prices,
     fabric,
+    footprints,
     models_dir,
     names,
     node,

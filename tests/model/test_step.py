@@ -11,7 +11,7 @@ from dse.model import money
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.compute import Layers, roofline_device
+from dse.model.compute import Layers, roofline_device, server_update_s
 from dse.model.links import Link, StepCost
 from dse.model.memory import Kept
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
@@ -231,3 +231,12 @@ def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
     assert float(two.capital_usd) == 600_000 + 16 * (200 + 100)  # ports and cables, no cards
     with_server = money.cost(16, 8, 8, 1.0, whole)
     assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 200 + 100
+
+
+def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:
+    fp32, fp16 = PRECISIONS["fp32"], PRECISIONS["fp16"]
+    params = LAYERS.total_params
+    one = server_update_s(LAYERS, fp32, 4.0, 1, 50e9)
+    assert float(one) == pytest.approx(params * (4 + 8 + 8) / 50e9)
+    several = server_update_s(LAYERS, fp16, 4.0, np.array([1, 4]), 50e9)
+    assert several.tolist() == pytest.approx([float(one), float(one) / 4])

@@ -145,3 +145,18 @@ def test_by_the_closed_model_earlier_passes_hide_no_communication(
     once, often = found["step_s"]
     earlier = found["compute_s"][1] - found["compute_s"][0]
     assert often - once >= earlier * (1 - 1e-3) > 0
+
+
+def test_parameter_servers_update_the_weights_where_they_serve(tmp_path: Path) -> None:
+    study = Study(load(studies.written(tmp_path)))
+    point = {"gpus_per_node": 4, "aggregation": "ps-grpc", "ps_servers": 1}
+    alone, one, two, ring = (
+        study.explain({**point, **other}).point.terms.optimizer_s or 0.0
+        for other in (
+            {"gpus": 4}, {"gpus": 16}, {"gpus": 16, "ps_servers": 2},
+            {"gpus": 16, "aggregation": "ring-mpi"},
+        )
+    )  # fmt: skip
+    assert alone == ring
+    assert one == pytest.approx(2 * two)
+    assert one > ring, "a host's memory is slower than an accelerator's"
