@@ -7,6 +7,7 @@ from dse.catalog.citation import Citation, cite
 from dse.catalog.computing import Computing, computing
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
+from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
@@ -42,6 +43,7 @@ __all__ = [
     "Computing",
     "Fabric",
     "Fact",
+    "Footprint",
     "Node",
     "Population",
     "PriceList",
@@ -60,6 +62,7 @@ __all__ = [
     "default_prices",
     "fabric",
     "file_hashes",
+    "footprints",
     "gradient_tensors",
     "latest",
     "models_dir",

@@ -477,6 +477,11 @@ class Remembered(Bucketed):
         return self.inner.authority
 
     @property
+    def updates_on_servers(self) -> bool:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.updates_on_servers
+
+    @property
     def algorithms(self) -> tuple[str, ...]:
         """Of the other."""
         return self.inner.algorithms

@@ -15,7 +15,7 @@ from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
-from dse.pricing import constraints, hardware
+from dse.pricing import constraints, hardware, memory_remedies
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.caveats import why_unpriced
 from dse.pricing.idle_axes import check_axes
@@ -23,7 +23,7 @@ from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
+from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
 from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
 
 IDEAL_SCALE = "ideal"  # a study's word for it
@@ -217,7 +217,7 @@ def _check_facts(problem: Problem) -> None:
     demanded = {objective.name for objective in study.objectives}
     for constraint in study.constraints:
         demanded |= constraint.expression.names if constraint.expression else {"memory_slack"}
-    if "memory_slack" in demanded and np.isnan(problem.layers.activation_elems):
+    if "memory_slack" in demanded and not problem.layers.kept.known:
         raise study.source.error(
             ("workload",),
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
@@ -244,6 +244,7 @@ def _check_baseline(problem: Problem) -> None:
             for reason, mask in constraints.built_in(problem.baseline, study)
             if reason != constraints.WHOLE_NODES and not mask.all()
         ]
+        short = memory_remedies.shortage(problem, values)
     except DseError as cause:
         raise study.source.error(
             ("baseline",), f"the baseline cannot be priced: {cause}"
@@ -251,8 +252,12 @@ def _check_baseline(problem: Problem) -> None:
     if missed:
         machine = values.get("node", values.get("accelerator"))
         why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
+        remedy = "choose one that can run"
         if missed[0] == constraints.PRICED:
             why = why_unpriced(problem, values) or why
+        if missed[0] == constraints.FITS:
+            why = f"{machine} has too little memory for it: {short}"
+            remedy = f"choose one that fits, or write memory: {IGNORED}"
         if study.source.data.get("baseline") is None:
             labels = study.baseline.labels
             first = ", ".join(f"{name}={labels[name]}" for name in study.baseline.assumed)
@@ -263,7 +268,7 @@ def _check_baseline(problem: Problem) -> None:
                 "give a baseline: that can run",
             )
         problem_text = f"the baseline cannot be priced: {why}"
-        raise study.source.error(("baseline",), problem_text, "choose one that can run")
+        raise study.source.error(("baseline",), problem_text, remedy)
 
 
 def _check_prices(problem: Problem, demanded: set[str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
@@ -471,8 +472,18 @@ class PointArrays(ABC):
 
     @property
     def update_s(self) -> Array:
-        """Of the weights."""
-        return self._computing[2]
+        """Of the weights, by the accelerators or by parameter servers."""
+        own = self._computing[2]
+        if not self.aggregation.updates_on_servers:
+            return own
+        servers = compute.server_update_s(
+            self.layers,
+            self.precision,
+            self.state_bytes,
+            self.servers,
+            catalog.computing().host_memory_bytes_per_s,
+        )
+        return np.where(node_count(self.gpus, self.gpus_per_node) > 1, servers, own)
 
     @cached_property
     def waiting(self) -> Array:
@@ -518,6 +529,24 @@ class PointArrays(ABC):
     def bounded(self) -> bool:
         """Whether the communication of all points is finite for certain."""
         return self.problem.step_model.bounded(self)
+
+    @property
+    def memory_slack_bytes(self) -> Array:
+        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
+        layers, stack, device = self.layers, self.stack, self.device
+        fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
+        written_out = layers.family in stack.footprint.written_out
+        needed = memory.needed_bytes(
+            layers.total_params,
+            layers.kept.sample_bytes(self.precision, written_out, fused),
+            self.batch,
+            self.precision,
+            self.state_bytes,
+            stack.footprint,
+            self.gpus,
+            device.memory_bytes,
+        )
+        return np.asarray(device.memory_bytes - needed)
 
     # -- what it costs -------------------------------------------------------------------------
 
@@ -584,11 +613,19 @@ class PointArrays(ABC):
         """Whether the aggregation has a price on the layout."""
         return self.aggregation.priced(self)
 
+    @property
+    def hosted(self) -> Mask:
+        """Whether every colocated server has a worker; one node needs no server."""
+        if not self.aggregation.axes & SERVER_AXES:
+            return np.ones((1,) * self.rank, dtype=bool)
+        workers = node_count(self.gpus, self.gpus_per_node)
+        return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step."""
-        layers, target_samples = self.problem.layers, self.problem.target_samples
+        target_samples = self.problem.target_samples
         return Evaluation(
             step=self.step_time() if terms is None else terms,
             cost=self.cost(),
@@ -599,10 +636,9 @@ class PointArrays(ABC):
             nics_per_node=self.rails,
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,
-            memory_slack_bytes=memory.slack_bytes(
-                layers, self.device, self.batch, self.precision, self.state_bytes
-            ),
+            memory_slack_bytes=self.memory_slack_bytes,
             priced=self.priced,
+            hosted=self.hosted,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,

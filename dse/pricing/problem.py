@@ -17,6 +17,14 @@ from dse.calibration import Profile
 from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
+from dse.model.memory import (
+    BLOCK_ELEMS,
+    BLOCK_MASKS,
+    MASK_BYTES,
+    SCORE_ELEMS,
+    SCORE_MASKS,
+    Kept,
+)
 from dse.model.pai import PaiStep
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
@@ -40,6 +48,7 @@ _REMEMBERED_BYTES = 256e6  # of them, besides the last
 # Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
 # is 96 MB, and a step holds several.
 DRAWN_POINTS = 200
+HALF = 2.0  # bytes of an element in 16 bits
 
 
 @dataclass
@@ -95,7 +104,7 @@ class Problem:
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((layers.activation_elems, layers.input_bytes, layers.family)).encode())
+        digest.update(repr((layers.kept, layers.input_bytes, layers.family)).encode())
         digest.update(repr((self.workload.network, self.workload.work)).encode())
         return digest.hexdigest()
 
@@ -368,13 +377,11 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
     Layers whose output size is not known get a share of the kept activations in proportion to their
     FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
     """
-    fused = workload.activation_bytes_without_scores  # attention kernels no longer store scores
-    kept = hardware.number(fused if fused is not None else workload.activation_bytes)
-    kept = kept / 2  # bytes of 16-bit storage -> elements
+    kept = _kept(workload)
     outputs = workload.layer_output_elems
     if np.isnan(outputs).any():
         share = workload.layer_forward_flops / max(workload.layer_forward_flops.sum(), 1.0)
-        outputs = share * (0.0 if np.isnan(kept) else kept)
+        outputs = share * (kept.elems + kept.masks / HALF if kept.known else 0.0)
     return compute.Layers(
         workload.layer_params,
         workload.layer_forward_flops,
@@ -385,6 +392,21 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
         model_work(workload),
         workload.family,
     )
+
+
+def _kept(workload: catalog.Workload) -> Kept:
+    """What a sample keeps for the backward pass, from its bytes in 16 bits.
+
+    Those of a transformer, which are given without the scores too, are told apart by kind.
+    """
+    whole = hardware.number(workload.activation_bytes)
+    logits = rows_of_work.logits(workload.work or ())
+    if workload.activation_bytes_without_scores is None:
+        return Kept(elems=whole / HALF, logits=logits)
+    blocks = workload.activation_bytes_without_scores
+    width = blocks / (BLOCK_ELEMS * HALF + BLOCK_MASKS * MASK_BYTES)
+    scores = (whole - blocks) / (SCORE_ELEMS * HALF + SCORE_MASKS * MASK_BYTES)
+    return Kept.of_blocks(width, scores, logits)
 
 
 def model_work(workload: catalog.Workload) -> Work | None:

@@ -71,6 +71,11 @@ class Drawn(Bucketed):
     leading_axes = 1
 
     @property
+    def updates_on_servers(self) -> bool:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.updates_on_servers
+
+    @property
     def axes(self) -> frozenset[str]:
         """Of the other."""
         return self.inner.axes
@@ -142,6 +147,11 @@ class DrawnSums:
     def algorithms(self) -> tuple[str, ...]:
         """Of the other."""
         return self.inner.algorithms
+
+    @property
+    def updates_on_servers(self) -> bool:
+        """Of the other."""
+        return self.inner.updates_on_servers
 
     @property
     def tensor_passes(self) -> int:

@@ -12,6 +12,7 @@ from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import composed_by_framework, serving
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
@@ -20,6 +21,7 @@ from dse.report.computing import computing_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
+from dse.study import IGNORED
 from dse.study.quantities import RENT, facts_of
 
 
@@ -49,8 +51,7 @@ def assumptions(problem: Problem) -> list[str]:
         )
     lines.append(
         "The rest of a node is assumed to draw power in the proportion quoted for an H100 server, "
-        "and a dedicated parameter server what is quoted there per accelerator. A training process "
-        "takes 1.5 GB of device memory besides its own data (unverified)."
+        "and a dedicated parameter server what is quoted there per accelerator."
     )
     return lines
 
@@ -110,21 +111,40 @@ def _of_activations(problem: Problem) -> list[str]:
     """What is not known of them."""
     name, written = problem.workload.name, problem.workload.layer_output_elems
     lines = []
-    if np.isnan(problem.layers.activation_elems):
+    if problem.study.memory == IGNORED:
+        lines.append(
+            "Memory is ignored, as the study asks: points may need more than an accelerator has."
+        )
+    elif not problem.layers.kept.known:
         lines.append(
             f"How much {name} keeps for the backward pass is unknown: memory is not checked."
         )
+    else:
+        lines.append(_of_memory(problem))
     if problem.layers.work is None:
         lines.append(
             f"The sizes of the matrix products of {name} are not known: one product stands for "
             "each layer."
         )
-        if np.isnan(written).any() and np.isnan(problem.layers.activation_elems):
+        if np.isnan(written).any() and not problem.layers.kept.known:
             lines.append(
                 "Nor is the memory traffic between them, which is not counted: computing may take "
                 "longer than predicted."
             )
     return lines
+
+
+def _of_memory(problem: Problem) -> str:
+    """What is counted of it."""
+    names = [str(name) for name in problem.study.values("stack")] or [USUAL_STACK]
+    found = [catalog.footprints()[name] for name in names]
+    context = max(one.context_bytes for one in found) / 1e9
+    slack = max(one.slack for one in found)
+    return (
+        "Each accelerator must hold weights, gradients, optimizer state, what the backward pass "
+        f"keeps and buffers of communication, besides {context:g} GB of the training process and "
+        f"{slack:.0%} lost between tensors. Splitting a network over accelerators is not modelled."
+    )
 
 
 def _calibrated_lines(problem: Problem) -> list[str]:

@@ -13,7 +13,7 @@ from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
-from dse.pricing import constraints
+from dse.pricing import constraints, memory_remedies
 from dse.pricing.caveats import folded_ranks, why_unpriced
 from dse.pricing.coordinates import columns_of
 from dse.pricing.point_arrays import Points
@@ -94,6 +94,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         approach=approach_terms(points),
         why_unpriced=why_unpriced(problem, values),
         folded_ranks=folded_ranks(points),
+        memory_short=memory_remedies.shortage(problem, values),
         not_searched=tuple(
             name
             for name, value in values.items()

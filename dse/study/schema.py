@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Sampler
+from dse.study.definition import Memory, Sampler
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
@@ -192,9 +192,7 @@ class StudyFile(Section):
     baseline: BaselinePoint | None = Field(  # type: ignore[valid-type]
         None, description="the point that speedup is measured from"
     )
-    constraints: list[str] = Field(
-        default=[], description="fits_memory, or comparisons such as capital <= 2 MUSD"
-    )
+    constraints: list[str] = Field(default=[], description="comparisons such as capital <= 2 MUSD")
     objectives: Objectives = Field(description="one to maximize, one or two to minimize")
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
@@ -212,6 +210,9 @@ class StudyFile(Section):
     )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
+    )
+    memory: Memory = Field(
+        default="checked", description="whether a point must fit into an accelerator's memory"
     )
 
 

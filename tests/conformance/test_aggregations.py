@@ -46,6 +46,7 @@ from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
 from dse.model.compute import Layers, roofline_device
 from dse.model.links import Link, StepCost
+from dse.model.memory import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
 from dse.pricing.aggregations import Factory
@@ -438,7 +439,7 @@ NETWORK = Layers(
     params=np.array(LAYERS),
     forward_flops=np.array([5e8, 2e9, 1e8, 4e8, 2e6]),
     traffic_elems=np.array([8e5, 4e5, 2e5, 1e5, 1e3]),
-    activation_elems=1.5e6,
+    kept=Kept(1.5e6),
     input_bytes=150528.0,
 )
 DEVICE = roofline_device(1e13, 8e11, 16e9, 1e10, 0.7, 0.7)

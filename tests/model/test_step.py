@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model import memory, money
+from dse.model import money
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.compute import Layers, roofline_device
+from dse.model.compute import Layers, roofline_device, server_update_s
 from dse.model.links import Link, StepCost
+from dse.model.memory import Kept
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
 from dse.model.step import OverlappedStep, StepTime
 from tests.model.works import Given
@@ -21,7 +22,7 @@ LAYERS = Layers(
     params=np.array([1e4, 2e6, 0.0, 4e6, 1e6]),
     forward_flops=np.array([5e8, 2e9, 0.0, 4e8, 2e6]),
     traffic_elems=np.array([8e5, 4e5, 2e5, 1e5, 1e3]),
-    activation_elems=1.5e6,
+    kept=Kept(1.5e6),
     input_bytes=150528.0,
 )
 
@@ -167,19 +168,6 @@ def test_accumulated_passes_communicate_once(overlapped: bool) -> None:
     np.testing.assert_allclose(found.compute_s, expected, rtol=1e-12)
 
 
-def test_memory_is_weights_gradients_state_and_activations() -> None:
-    params = LAYERS.total_params
-    fp32 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp32"], 8.0)
-    assert float(fp32) == pytest.approx(params * 16 + 10 * 1.5e6 * 4 + memory.WORKSPACE_BYTES)
-    mixed = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
-    assert float(mixed) == pytest.approx(params * 18 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
-    half = memory.needed_bytes(LAYERS, 10, trained_in("fp16", "fp16"), 8.0)
-    assert float(mixed - half) == pytest.approx(params * 2)
-    device = roofline_device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
-    slack = memory.slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
-    assert slack[0] > 0 > slack[1]
-
-
 @pytest.mark.parametrize("gradient", GRADIENT_BYTES)
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_gradients_are_sent_as_asked_and_stored_no_narrower_than_the_weights(
@@ -252,3 +240,12 @@ def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
     assert float(two.capital_usd) == 600_000 + 16 * (200 + 100)  # ports and cables, no cards
     with_server = money.cost(16, 8, 8, 1.0, whole)
     assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 200 + 100
+
+
+def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:
+    fp32, fp16 = PRECISIONS["fp32"], PRECISIONS["fp16"]
+    params = LAYERS.total_params
+    one = server_update_s(LAYERS, fp32, 4.0, 1, 50e9)
+    assert float(one) == pytest.approx(params * (4 + 8 + 8) / 50e9)
+    several = server_update_s(LAYERS, fp16, 4.0, np.array([1, 4]), 50e9)
+    assert several.tolist() == pytest.approx([float(one), float(one) / 4])

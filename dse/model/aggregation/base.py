@@ -183,7 +183,8 @@ class Aggregation(Protocol):
     the rules that choose its algorithm, None where none do. algorithms: names of all algorithms
     that it may take, of :data:`.algorithms.ALGORITHMS`; empty where they are not known.
     tensor_passes: how often pricing follows the tensors of a step one by one, for an estimate of
-    the time that takes.
+    the time that takes. updates_on_servers: whether servers update the weights, and what that takes
+    is not in its price already.
     """
 
     @property
@@ -194,6 +195,8 @@ class Aggregation(Protocol):
     def algorithms(self) -> tuple[str, ...]: ...
     @property
     def tensor_passes(self) -> int: ...
+    @property
+    def updates_on_servers(self) -> bool: ...
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """When all is summed, and how long that keeps the links busy.
@@ -227,6 +230,7 @@ class Bucketed(ABC):
 
     authority: ClassVar[Authority | None] = None
     tensor_passes: ClassVar[int] = 0
+    updates_on_servers: ClassVar[bool] = False
     leading_axes: int = 0
 
     @property

@@ -101,6 +101,11 @@ class Tensorwise:
         return self.phases * len(SLOWED) if self.fuses else 1
 
     @property
+    def updates_on_servers(self) -> bool:
+        """What an approach reaches of a link was fitted on whole steps, updates included."""
+        return False
+
+    @property
     def fuses(self) -> bool:
         """Whether tensors wait for one another in a buffer."""
         return self.buffer_bytes is not None
