@@ -125,6 +125,7 @@ class Factory:
     it is for alone. measurable: whether measurements have a part in
     the step model. draws: how many draws of measured costs are priced, along a first axis before
     one of points; 0 for the best fit. remember: keeps prices that several grids share.
+    sharing: see :func:`.uncertainty.drawn_error`, (draws,).
     """
 
     profiles: Mapping[str, Profile]
@@ -132,6 +133,7 @@ class Factory:
     measurable: bool = True
     draws: int = 0
     remember: Remember | None = None
+    sharing: Array = field(default_factory=lambda: np.zeros(0))
 
     def __call__(self, name: AggregationName) -> PricedAggregation:
         """What the study names; costs come from the catalogue where no profile has them.
@@ -144,7 +146,7 @@ class Factory:
             unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
             sums: Aggregation = tensorwise(facts)
             if self.draws:
-                sums = DrawnSums(sums, unknown, self.draws, facts.name)
+                sums = DrawnSums(sums, unknown, self.sharing, facts.name)
             return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
         model, evidence = self._made(name.algorithm, transport)
@@ -224,7 +226,7 @@ class Factory:
         self, model: Bucketed, evidence: Evidence, algorithm: str
     ) -> tuple[Bucketed, Evidence]:
         """An aggregation, off by its error where draws are priced, and its evidence."""
-        return (Drawn(model, evidence, self.draws, algorithm) if self.draws else model), evidence
+        return (Drawn(model, evidence, self.sharing, algorithm) if self.draws else model), evidence
 
     def _by_profile(
         self, algorithm: str, transport: Transport, profile: Profile

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from zlib import crc32
 
 import numpy as np
 
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
+from dse.pricing.uncertainty import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # Components whose effects are multiplied by the scatter of the family.
@@ -80,13 +80,13 @@ def drawn_errors(
         for component, level in of.items():
             at = anchors.effects.get((component, level))
             effect = (
-                _normal(f"{component} {level}", draws) * anchors.deviations[component]
+                normal(f"{component} {level}", draws) * anchors.deviations[component]
                 if at is None
                 else known[:, at]
             )
             log[:, number] += _weight(anchors, component, family) * effect
         noise = np.hypot(anchors.noise * anchors.scatter.get(family, 1.0), log_spreads[number])
-        log[:, number] += noise * _normal(" ".join(of.values()), draws)
+        log[:, number] += noise * normal(" ".join(of.values()), draws)
     return np.asarray(np.exp(log))
 
 
@@ -94,9 +94,5 @@ def _posterior_draws(anchors: Anchors, draws: int) -> Array:
     """Deviations of the effects from their mean, (draws, effects)."""
     values, vectors = np.linalg.eigh(anchors.covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    normal = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
-    return np.asarray(normal @ root.T)
-
-
-def _normal(name: str, draws: int) -> Array:
-    return np.random.default_rng(crc32(name.encode())).standard_normal(draws)
+    drawn = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
+    return np.asarray(drawn @ root.T)

@@ -73,19 +73,21 @@ def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
     workload = _workload(study)
-    problem = Problem(study, workload, _prices(study), profiles, _scale(study, workload))
+    problem = Problem(study, workload, _prices(study), profiles, *_scale(study, workload))
     check_axes(problem)
     _check_facts(problem)
     return problem
 
 
-def _scale(study: Study, workload: catalog.Workload) -> Scale:
-    """What accelerators lose to one another; nothing by the closed model, which knows of none."""
+def _scale(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
+    """What accelerators lose to one another, and standard deviations of the logarithms of these
+    terms; nothing by the closed model, which knows of none."""
     if study.scale == IDEAL_SCALE or study.model == PAI:
-        return IDEAL
+        return IDEAL, IDEAL
     terms = catalog.scale_terms()
     spread = terms.varying_spread if workload.varying_length else terms.spread
-    return Scale(spread.value, terms.slowdown.value, terms.sharing.value)
+    parts = (spread, terms.slowdown, terms.sharing)
+    return Scale(*(part.value for part in parts)), Scale(*(part.draws for part in parts))
 
 
 def _workload(study: Study) -> catalog.Workload:

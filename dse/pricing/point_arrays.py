@@ -67,6 +67,8 @@ class StudyFacts(Protocol):
     @property
     def scale(self) -> Scale: ...
     @property
+    def lost(self) -> Scale: ...
+    @property
     def host_power_ratio(self) -> float: ...
     @property
     def target_samples(self) -> float | None: ...
@@ -494,12 +496,16 @@ class PointArrays(ABC):
         largest = self.problem.remember(
             ("largest", found.values), lambda: largest_of(np.array(found.values, dtype=np.float64))
         )
-        return np.asarray(self.problem.scale.spread * largest.take(found.at))
+        return np.asarray(self._drawn(self.problem.lost.spread) * largest.take(found.at))
 
     @property
     def slowdown(self) -> ArrayLike:
         """Of the backward pass beside communication."""
-        return self.problem.scale.slowdown
+        return self._drawn(self.problem.lost.slowdown)
+
+    def _drawn(self, term: ArrayLike) -> ArrayLike:
+        """A number, or draws of it as a first axis before those of the points."""
+        return np.reshape(term, (-1,) + (1,) * self.rank) if np.ndim(term) else term
 
     @property
     @abstractmethod

@@ -56,9 +56,9 @@ class Problem:
     """Everything needed to evaluate points of a study.
 
     profiles: calibration profiles by their name in the study, in its order. scale: what
-    accelerators that work together lose. draws: evaluate with
-    the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
-    to every measured term.
+    accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
+    each of its terms. draws: evaluate with the profiles' bootstrap draws in place of their best
+    fit, which adds a first axis of that length to every measured term.
     """
 
     study: Study
@@ -66,6 +66,7 @@ class Problem:
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
     scale: Scale = IDEAL
+    scale_spread: Scale = IDEAL
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
@@ -118,7 +119,12 @@ class Problem:
         """Makes the study's aggregations."""
         draws = self.draw_count if self.draws else 0
         return Factory(
-            self.profiles, self.study.fabrics, self.step_model.measurable, draws, self.remember
+            self.profiles,
+            self.study.fabrics,
+            self.step_model.measurable,
+            draws,
+            self.remember,
+            uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
         )
 
     def stack(self, name: str) -> Stack:
@@ -199,6 +205,13 @@ class Problem:
     def sampled(self) -> Problem:
         """The same problem, priced once per draw."""
         return replace(self, draws=True)
+
+    @cached_property
+    def lost(self) -> Scale:
+        """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
+        if not self.draws:
+            return self.scale
+        return uncertainty.drawn_scale(self.scale, self.scale_spread, self.draw_count)
 
     @property
     def draw_count(self) -> int:

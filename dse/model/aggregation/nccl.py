@@ -31,14 +31,21 @@ some networks; and small messages' fewer channels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from dse.model.aggregation.algorithms import node_count, ring_crossings
-from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
+from dse.model.aggregation.base import (
+    HARDWARE_AXES,
+    Bucketed,
+    Gradients,
+    Layout,
+    all_finite,
+    link_share_of,
+)
 from dse.model.aggregation.measured_library import NVLS_FACTOR
 from dse.model.aggregation.nccl_tuner import (
     BASE_S,
@@ -236,7 +243,9 @@ class NcclAllreduce(Bucketed):
         return all_finite(machine.wire_s, *prices)
 
     def _machine(self, layout: Layout) -> Machine:
-        return Machine(tuner_of(layout, self.copy_s_per_byte), layout.across.latency_s)
+        tuner = tuner_of(layout, self.copy_s_per_byte)
+        between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
+        return Machine(replace(tuner, between_bytes_per_s=between), layout.across.latency_s)
 
 
 def _least(found: list[Array]) -> Array:
