@@ -11,7 +11,7 @@ from benchmarks.accuracy.board import Line
 from dse import catalog
 from dse.model import compute, precision
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
-from dse.pricing.problem import model_layers
+from dse.pricing.network import model_layers
 
 TABLE = Path(__file__).parents[1] / "data" / "single_accelerator.csv"
 

@@ -14,7 +14,7 @@ from dse.model.compute import Layers
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import devices
 from dse.pricing.hardware import Machine, number
-from dse.pricing.problem import model_layers, model_work
+from dse.pricing.network import model_layers, model_work
 
 # What networks of a family are usually trained with.
 _OPTIMIZERS = {"convolutional": "momentum", "recommender": "sgd"}

@@ -18,7 +18,7 @@ from dse.pricing import devices
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY
-from dse.pricing.problem import model_layers
+from dse.pricing.network import model_layers
 
 FP32 = PRECISIONS["fp32"]
 

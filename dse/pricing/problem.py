@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,26 +14,23 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.model.work import Attention, Moved, Products, Work
 from dse.pricing import anchors, devices, hardware, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
-# Share of the pairs of queries and keys that count.
-UNMASKED = {rows_of_work.ATTENTION: 1.0, rows_of_work.CAUSAL_ATTENTION: 0.5}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
 # Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
@@ -358,49 +355,3 @@ def _nbytes(value: Any) -> int:
     if isinstance(value, compute.Compute):
         return sum(map(_nbytes, vars(value).values()))
     return sum(map(_nbytes, value)) if isinstance(value, list | tuple) else 0
-
-
-def model_layers(workload: catalog.Workload) -> compute.Layers:
-    """A catalogue workload as arrays for the model.
-
-    Layers whose output size is not known get a share of the kept activations in proportion to their
-    FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
-    """
-    fused = workload.activation_bytes_without_scores  # attention kernels no longer store scores
-    kept = hardware.number(fused if fused is not None else workload.activation_bytes)
-    kept = kept / 2  # bytes of 16-bit storage -> elements
-    outputs = workload.layer_output_elems
-    if np.isnan(outputs).any():
-        share = workload.layer_forward_flops / max(workload.layer_forward_flops.sum(), 1.0)
-        outputs = share * (0.0 if np.isnan(kept) else kept)
-    return compute.Layers(
-        workload.layer_params,
-        workload.layer_forward_flops,
-        outputs,
-        kept,
-        # A workload whose input size is not known is taken to be fed without delay.
-        workload.input_bytes if workload.input_bytes is not None else 0.0,
-        model_work(workload),
-        workload.family,
-    )
-
-
-def model_work(workload: catalog.Workload) -> Work | None:
-    """The rows of work of a catalogue workload as arrays for the model; None where it has none."""
-    if workload.work is None:
-        return None
-    at = {name: index for index, name in enumerate(workload.layer_names)}
-
-    def arrays(kinds: Collection[str], *keys: str) -> tuple[NDArray[np.intp], list[Array]]:
-        rows = [row for row in workload.work or () if row.kind in kinds]
-        layer = np.array([at[row.layer] for row in rows], dtype=np.intp)
-        # What does not apply, None in a row, is NaN in an array.
-        return layer, [np.array([getattr(row, key) for row in rows], np.float64) for key in keys]
-
-    layer, sizes = arrays(rows_of_work.PRODUCTS, "m", "n", "k", "groups", "steps", "input_elems")
-    products = Products(layer, *sizes)
-    layer, (queries, keys, size, heads) = arrays(UNMASKED, "m", "n", "k", "groups")
-    unmasked = np.array([UNMASKED[row.kind] for row in workload.work if row.kind in UNMASKED])
-    attention = Attention(layer, queries, keys, heads, size, unmasked)
-    layer, moved = arrays((rows_of_work.ELEMENT_WISE,), "fused_elems", "eager_elems", "kernels")
-    return Work(products, attention, Moved(layer, *moved))
