@@ -32,7 +32,7 @@ def device(name: str, precision: str, kernels: str) -> compute.Device:
     """An accelerator by the laws alone, factor 1; arrays (1,)."""
     nothing = float("nan")
     machine = Machine(accelerator(name), None, *[nothing] * 6)
-    return devices.by_law([machine], precision, [], kernels)
+    return devices.by_law([machine], precision, kernels)
 
 
 def step_s(row: Row) -> float:
@@ -49,11 +49,10 @@ def step_s(row: Row) -> float:
     precision, network = PRECISIONS[row.precision], layers(row.workload)
     passes = compute.forward_backward(network, machine, row.batch, precision, stack)
     state = OPTIMIZER_STATE_BYTES[_OPTIMIZERS.get(row.workload.family, _USUAL)]
-    update = compute.optimizer_s(network, machine, precision, state, stack)
-    adding = compute.adding_s(network, machine, precision) * (row.accumulation - 1)
+    update = compute.update_share_s(network, machine, precision, state, stack, row.accumulation)
     forward = 2 if row.recomputed else 1
     step = passes.forward_s * forward + passes.backward_s
-    return float((step + (update + adding) / row.shards / row.accumulation).item())
+    return float((step + update / row.shards).item())
 
 
 def flops_s(row: Row, share: float) -> float:
