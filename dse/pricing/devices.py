@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -26,17 +26,17 @@ FUSED = ("fp16", "bf16", "fp8")
 def by_law(
     machines: Sequence[Machine],
     precision: str,
-    kinds: Sequence[Mapping[str, str]],
     kernels: str,
+    log_factors: Sequence[float] = (),
     profiles: Iterable[Profile] = (),
     memory_efficiency: float | None = None,
 ) -> Device:
     """By the laws of their generations or as profiles have measured them, and by what published
     training has left of both; arrays (machines,).
 
-    kinds: of training, see :func:`.anchors.levels`; without any no factor is applied. kernels: of
-    attention, one of :data:`dse.catalog.computing.KERNELS`. memory_efficiency: of element-wise
-    kernels where the study gives it.
+    kernels: of attention, one of :data:`dse.catalog.computing.KERNELS`. log_factors: what is left,
+    see :func:`.anchors.log_factor`; without any, no factor is applied. memory_efficiency: of
+    element-wise kernels where the study gives it.
     """
     known, profiles = catalog.computing(), tuple(profiles)
     chips = [machine.accelerator for machine in machines]
@@ -68,9 +68,7 @@ def by_law(
         host_bytes_per_s=column(machines, lambda m: m.host_bytes_per_s),
         memory_efficiency=memory_efficiency or known.elementwise_efficiency,
         attention_flops=_attention_peaks(machines, precision) * share,
-        factor=np.exp([anchors.log_factor(catalog.anchors(), kind) for kind in kinds])
-        if kinds
-        else 1.0,
+        factor=np.exp(log_factors) if len(log_factors) else 1.0,
     )
 
 
@@ -81,7 +79,8 @@ def alone(network: catalog.Workload, accelerator: str, precision: str, stack: st
         network.family, network.network, machines[0].accelerator, precision, stack
     )
     kernels = catalog.computing().stacks[stack].kernels
-    return by_law(machines, precision, [kind], kernels).take(np.zeros((), dtype=np.int64))
+    left = anchors.log_factor(catalog.anchors(), kind)
+    return by_law(machines, precision, kernels, [left]).take(np.zeros((), dtype=np.int64))
 
 
 def software(name: str) -> Stack:

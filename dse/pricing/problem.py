@@ -19,7 +19,7 @@ from dse.model.arrays import Array
 from dse.model.pai import PaiStep
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import anchors, devices, hardware, uncertainty
+from dse.pricing import anchors, devices, hardware, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
@@ -120,8 +120,9 @@ class Problem:
             return devices.by_share(machines, precision, given.compute, given.memory)
         kernels = catalog.computing().stacks[stack.name].kernels
         kinds = self._kinds(machines, precision, stack)
+        left = [anchors.log_factor(self.anchors, kind) for kind in kinds]
         return devices.by_law(
-            machines, precision, kinds, kernels, self.profiles.values(), given.memory
+            machines, precision, kernels, left, self.profiles.values(), given.memory
         )
 
     def compute_errors(
@@ -137,17 +138,21 @@ class Problem:
             names = [machine.accelerator.name for machine in machines]
             return uncertainty.compute_factors(names, precision, spreads, self.draw_count)
         kinds = self._kinds(machines, precision, stack)
-        return anchors.drawn_errors(catalog.anchors(), kinds, spreads, self.draw_count)
+        return anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
 
     def _kinds(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:
         """Of training, as anchors tell them apart."""
-        network = self.workload
         return [
-            anchors.levels(network.family, network.network, m.accelerator, precision, stack.name)
-            for m in machines
+            throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
+            for machine in machines
         ]
+
+    @cached_property
+    def anchors(self) -> catalog.Anchors:
+        """Those of the catalogue, or as the profiles' own rates correct them."""
+        return throughput.corrected(catalog.anchors(), self.profiles.values())
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""
