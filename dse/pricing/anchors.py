@@ -127,11 +127,13 @@ def with_likeliest_source(
     covariance = design @ found.covariance @ design.T + np.diag(np.square(noise))
     sources = design[:, [at for (name, _), at in found.effects.items() if name == SOURCE]]
     least = anchors.deviations[SOURCE]
+
+    def unlikely(deviation: float) -> float:
+        wider = covariance + (deviation**2 - least**2) * sources @ sources.T
+        return float(np.linalg.slogdet(wider)[1] + left @ np.linalg.solve(wider, left))
+
     tried = np.geomspace(least, max(least, _LARGEST_SOURCE), _TRIED_SOURCES)
-    widened = covariance + np.multiply.outer(tried**2 - least**2, sources @ sources.T)
-    _, log_determinant = np.linalg.slogdet(widened)
-    squares = np.einsum("i,tij,j->t", left, np.linalg.inv(widened), left)
-    best = float(tried[np.argmin(log_determinant + squares)])
+    best = min(tried.tolist(), key=unlikely)
     return replace(anchors, deviations={**anchors.deviations, SOURCE: best})
 
 
