@@ -13,12 +13,10 @@ from dse.model.compute import Device, roofline_device
 from dse.model.products import ProductLaw
 from dse.model.stack import Stack
 from dse.pricing import anchors, hardware
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY, measured
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, USUAL_UNITS, measured
 from dse.pricing.hardware import Machine, column, number
 
 USUAL_STACK = "vendor"  # where a study has no such axis
-# Units of an accelerator that does not tell them: those of most of recent years.
-USUAL_UNITS = 108.0
 # Precisions with a fused attention kernel, which runs in 16 bits.
 FUSED = ("fp16", "bf16", "fp8")
 
@@ -43,7 +41,12 @@ def by_law(
     laws = [known.law(chip, precision) for chip in chips]
     timed = [measured(profiles, chip, precision) for chip in chips]
     reached = [
-        found.share if found else known.efficiency(chip, precision)
+        found.efficiency if found else known.efficiency(chip, precision)
+        for found, chip in zip(timed, chips, strict=True)
+    ]
+    # A rate that was measured for long has slowed down already.
+    slowdown = [
+        1.0 if found and found.sustained else known.sustained_slowdown(chip, precision)
         for found, chip in zip(timed, chips, strict=True)
     ]
     flops, memory = _peaks(machines, precision), _memory_speed(machines)
@@ -56,7 +59,7 @@ def by_law(
         memory_efficiency=column(laws, lambda law: law.memory_efficiency),
         small_tile=column(laws, lambda law: law.small_tile),
         units=column(chips, lambda chip: chip.units or USUAL_UNITS),
-        slowdown=column(chips, lambda chip: known.sustained_slowdown(chip, precision)),
+        slowdown=column(slowdown, float),
         convolution=column(laws, lambda law: law.convolution),
         winograd=column(laws, lambda law: law.winograd),
     )
