@@ -3,7 +3,8 @@
 ``y = log(measured / modelled seconds)`` of a row is the sum of an effect of each component, and
 noise; effects of a component are normal around 0 with a deviation of its own::
 
-    y = family + s (family format generation + family stack + accelerator + network + source + e)
+    y = family + s (family format generation + family stack + accelerator
+                    + network + workload + source + e)
 
 where s is 1/2 for families of a few large products and 1 for others (:data:`SCATTER`). Families
 share a mean which is itself normal around 0. Deviations maximise the marginal likelihood of all
@@ -20,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dse import catalog
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, conditioned
+from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD, conditioned
 
 Array = NDArray[np.float64]
 Kind = Mapping[str, str]  # component -> level
@@ -108,7 +110,8 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
 
     All families have an effect, also those without rows, because of what families have in common.
     Generations with rows have an effect of 0 for certain in the component
-    :data:`~dse.pricing.anchors.UNSEEN`. Sources have none: whoever asks is a new one.
+    :data:`~dse.pricing.anchors.UNSEEN`. Effects that nobody can ask for are left out: of sources,
+    and of workloads outside the catalogue.
     """
     families = {(FAMILY, family): number for number, family in enumerate(FAMILIES)}
     prior = Anchors(
@@ -122,8 +125,17 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
     )
     fitted = [{name: kind[name] for name in kind if name != UNSEEN} for kind in kinds]
     after = conditioned(prior, fitted, y, found.noise * scatter_of(kinds))
-    names = [name for name in fitted[0] if name not in (FAMILY, SOURCE)]
-    named = [*families, *((name, level) for name in names for level in _levels(kinds, name))]
+    asked = frozenset(catalog.names("workloads"))
+    named = [
+        *families,
+        *(
+            (name, level)
+            for name in fitted[0]
+            if name not in (FAMILY, SOURCE)
+            for level in _levels(kinds, name)
+            if name != WORKLOAD or level in asked
+        ),
+    ]
     seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
     kept = [after.effects[effect] for effect in named]
     covariance = np.zeros((len(named) + len(seen),) * 2)

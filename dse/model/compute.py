@@ -296,15 +296,15 @@ class _Passes:
         one product over all. Equal rows are computed once.
         """
         numbers = np.stack([
-            rows.m, rows.n, rows.k, rows.groups, rows.steps, np.nan_to_num(rows.input_elems, nan=0)
+            rows.m, rows.n, rows.k, rows.groups, rows.steps, rows.input_elems, rows.output_elems,
+            rows.convolution,
         ])  # fmt: skip
         unique, which = np.unique(numbers, axis=1, return_inverse=True)
-        m, n, k, groups, steps, inputs = (self._rows(values) for values in unique)
+        m, n, k, groups, steps, inputs, outputs, is_convolution = map(self._rows, unique)
         law, size = self.device.law, self.precision.operand_bytes
-        convolution = inputs > 0
+        convolution = is_convolution > 0
         samples = m * self.batch
-        operand = np.where(convolution, inputs * self.batch, groups * samples * k)
-        moved = (operand + groups * (k * n + samples * n)) * size
+        moved = ((inputs + outputs) * self.batch + groups * k * n) * size
         # 3x3 with stride 1: as many inputs as outputs of each channel.
         small = convolution & (k % 9 == 0) & (np.abs(9 * inputs / (m * k * groups) - 1) < 0.2)
         slower = np.where(convolution, np.asarray(law.convolution), 1.0)
@@ -313,7 +313,7 @@ class _Passes:
         forward = steps * product_s(samples, n, k, groups, moved, law, recurrent)
         inward = steps * product_s(samples, k, n, groups, moved, law, True)
         every = samples * steps
-        moved = np.where(recurrent, (every * (k + n) + k * n) * size, moved)
+        moved = ((inputs + outputs) * self.batch * steps + groups * k * n) * size
         weights = product_s(k, n, every, groups, moved, law, True)
         at = rows.layer
         self._add(at, (slower * forward)[which], (slower * (inward + weights))[which])

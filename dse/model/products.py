@@ -10,11 +10,12 @@ from dse.model.arrays import Array, ArrayLike
 
 # Tiles of the output that one unit computes: rows, columns, and the power of the factor that small
 # tiles lose. Kernels of cuBLAS; the powers are part of the law.
-Tile = tuple[int, int, float]
+Tile = tuple[float, float, float]
 TILES: tuple[Tile, ...] = (
     (256, 128, 0.0), (128, 256, 0.0), (128, 128, 0.5), (128, 64, 1.0), (64, 64, 1.7),
 )  # fmt: skip
-WHOLE: tuple[Tile, ...] = ((1, 1, 0.0),)  # no tiles: products take what their elements do
+# Tiles so small that nothing is rounded up: products take what their elements do.
+WHOLE: tuple[Tile, ...] = ((2.0**-40, 2.0**-40, 0.0),)
 SPLITS = (2, 4, 8, 16, 32, 64)  # parts of the inner dimension that idle units may share
 PARTIAL_BYTES = 4.0  # of a partial sum, whatever the format of the operands
 

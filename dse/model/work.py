@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,8 +20,8 @@ class Products:
     layer: the row of the layer table whose gradient they belong to. m: rows a sample, n: columns,
     k: inner dimension. groups: independent products of that shape in one kernel, each with weights
     of its own (grouped convolutions). steps: how often one after another (recurrences), m each
-    time. input_elems: elements a convolution reads per sample, which is a product of m pixels with
-    k weights for each of n channels; NaN where the operand is the matrix itself.
+    time. convolution: whether it is one, a product of m pixels with k weights for each of n
+    channels. input_elems, output_elems: elements read and written per sample and step.
     """
 
     layer: Positions
@@ -31,6 +31,8 @@ class Products:
     groups: Array
     steps: Array
     input_elems: Array
+    output_elems: Array
+    convolution: NDArray[np.bool_]
 
     @property
     def forward_flops(self) -> Array:
@@ -105,18 +107,19 @@ def equivalent_products(params: Array, forward_flops: Array) -> Products:
     """Products that stand for layers of which only parameters and FLOPs are known; (layers,) each.
 
     One for every layer with FLOPs: ``n = k = sqrt(params), m = FLOPs / (2 n k)``, as a layer that
-    uses each weight m times a sample has it; a cube where a layer has no parameters.
+    uses each weight m times a sample has it; a cube where a layer has no parameters. What it reads
+    and writes besides its weights is left to the layer's traffic.
     """
     layer = np.flatnonzero(forward_flops > 0)
     half, weights = forward_flops[layer] / 2, params[layer]
     side = np.where(weights > 0, np.sqrt(weights), np.cbrt(half))
-    ones = np.ones(len(layer))
-    return Products(layer, half / side**2, side, side, ones, ones, np.full(len(layer), np.nan))
+    one, none = np.ones(len(layer)), np.zeros(len(layer))
+    return Products(layer, half / side**2, side, side, one, one, none, none, none > 0)
 
 
 def joined(first: Products, second: Products) -> Products:
     """The rows of both."""
     return Products(*(
-        np.concatenate([getattr(first, field), getattr(second, field)])
-        for field in ("layer", "m", "n", "k", "groups", "steps", "input_elems")
+        np.concatenate([getattr(first, field.name), getattr(second, field.name)])
+        for field in fields(Products)
     ))  # fmt: skip

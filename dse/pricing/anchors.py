@@ -9,11 +9,11 @@ from zlib import crc32
 
 import numpy as np
 
-from dse.catalog import Accelerator, Anchors
+from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
 
-FAMILY, SOURCE, UNSEEN = "family", "source", "unseen generation"
+FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # One workload in one format on one accelerator under one stack. Published rows have no such
 # effect, it is noise to them; whoever has measured it knows it.
 CONFIGURATION = "configuration"
@@ -24,7 +24,7 @@ BETWEEN_BATCHES = 0.06
 _LARGEST_SOURCE, _TRIED_SOURCES = 1.0, 60
 # Components whose effects are multiplied by the scatter of the family.
 SCATTERED = frozenset({
-    "family format generation", "family stack", "accelerator", "network", SOURCE
+    "family format generation", "family stack", "accelerator", "network", WORKLOAD, SOURCE
 })  # fmt: skip
 DRAWS_SEED = 2026
 _MEMORY_SIZE = re.compile(r"-\d+gb$")
@@ -36,9 +36,10 @@ def chip(accelerator: str) -> str:
 
 
 def levels(
-    family: str, network: str, accelerator: Accelerator, precision: str, stack: str
+    workload: Workload, accelerator: Accelerator, precision: str, stack: str
 ) -> Mapping[str, str]:
     """Component -> level of one kind of training."""
+    family = workload.family
     generation = accelerator.generation or OTHER
     kind = precision if precision == "tf32" else FORMATS[precision][0]
     return {
@@ -46,7 +47,8 @@ def levels(
         "family format generation": f"{family} {kind} {generation}",
         "family stack": f"{family} {stack}",
         "accelerator": chip(accelerator.name),
-        "network": network,
+        "network": workload.network,
+        WORKLOAD: workload.name,
         # Whoever asks is a source of their own.
         SOURCE: f"{family} here",
         # 0 for certain of generations with rows, see benchmarks/anchors.
@@ -54,9 +56,9 @@ def levels(
     }
 
 
-def configured(kind: Mapping[str, str], workload: str) -> Mapping[str, str]:
-    """The same kind of training, of one workload alone."""
-    return {**kind, CONFIGURATION: f"{workload}: {_name(kind)}"}
+def configured(kind: Mapping[str, str]) -> Mapping[str, str]:
+    """The same kind of training, of which somebody may know more than its effects."""
+    return {**kind, CONFIGURATION: _name(kind)}
 
 
 def _name(of: Mapping[str, str]) -> str:
@@ -71,6 +73,11 @@ def _weight(anchors: Anchors, component: str, family: str) -> float:
 def _noise(anchors: Anchors, family: str) -> float:
     """Of a published row, as a standard deviation."""
     return anchors.noise * anchors.scatter.get(family, 1.0)
+
+
+def between_batches(anchors: Anchors, family: str) -> float:
+    """Of a row about its configuration, as a standard deviation: a part of the noise."""
+    return min(BETWEEN_BATCHES, _noise(anchors, family))
 
 
 def log_factor(anchors: Anchors, of: Mapping[str, str]) -> float:
@@ -162,7 +169,7 @@ def _deviation(anchors: Anchors, component: str, family: str) -> float:
     published row is not between its batches."""
     if component != CONFIGURATION:
         return anchors.deviations[component]
-    return float(np.sqrt(max(_noise(anchors, family) ** 2 - BETWEEN_BATCHES**2, 0.0)))
+    return float(np.sqrt(_noise(anchors, family) ** 2 - between_batches(anchors, family) ** 2))
 
 
 def _design(anchors: Anchors, kinds: Sequence[Mapping[str, str]]) -> Array:
@@ -196,7 +203,7 @@ def drawn_errors(
             if component == CONFIGURATION:
                 if at is None:  # a part of the noise
                     continue
-                noise = BETWEEN_BATCHES
+                noise = between_batches(anchors, family)
             effect = (
                 _normal(f"{component} {level}", draws) * anchors.deviations[component]
                 if at is None

@@ -55,8 +55,14 @@ def model_work(workload: catalog.Workload) -> Work | None:
         # What does not apply, None in a row, is NaN in an array.
         return layer, [np.array([getattr(row, key) for row in rows], np.float64) for key in keys]
 
-    layer, sizes = arrays(rows_of_work.PRODUCTS, "m", "n", "k", "groups", "steps", "input_elems")
-    products = Products(layer, *sizes)
+    layer, (m, n, k, groups, steps, inputs) = arrays(
+        rows_of_work.PRODUCTS, "m", "n", "k", "groups", "steps", "input_elems"
+    )
+    convolution = ~np.isnan(inputs)
+    products = Products(
+        layer, m, n, k, groups, steps, np.where(convolution, inputs, groups * m * k),
+        groups * m * n, convolution,
+    )  # fmt: skip
     layer, (queries, keys, size, heads) = arrays(UNMASKED, "m", "n", "k", "groups")
     unmasked = np.array([UNMASKED[row.kind] for row in workload.work if row.kind in UNMASKED])
     attention = Attention(layer, queries, keys, heads, size, unmasked)

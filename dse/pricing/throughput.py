@@ -30,9 +30,8 @@ OF_A_BLOCK = 0.15
 def kind_of(
     workload: Workload, accelerator: Accelerator, precision: str, stack: str
 ) -> Mapping[str, str]:
-    """Of training, as anchors tell kinds apart, of one workload."""
-    kind = anchors.levels(workload.family, workload.network, accelerator, precision, stack)
-    return anchors.configured(kind, workload.name)
+    """Of training, as anchors tell kinds apart."""
+    return anchors.configured(anchors.levels(workload, accelerator, precision, stack))
 
 
 def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
@@ -54,7 +53,10 @@ def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
         modelled_s(row, workload, profiles) for row, workload in zip(rows, workloads, strict=True)
     ]
     y = np.log([row.pass_s for row in rows]) - np.log(modelled)
-    noise = np.array([noise_of(row) for row in rows])
+    noise = np.array([
+        np.hypot(anchors.between_batches(known, workload.family), noise_of(row))
+        for row, workload in zip(rows, workloads, strict=True)
+    ])  # fmt: skip
     return anchors.conditioned(
         anchors.with_likeliest_source(known, kinds, y, noise), kinds, y, noise
     )
@@ -75,11 +77,11 @@ def _merged(rows: Iterable[Throughput]) -> list[Throughput]:
 
 
 def noise_of(row: Throughput) -> float:
-    """Standard deviation of the logarithm of a rate about its kind's."""
+    """Standard deviation of the logarithm of a rate beside that between batches."""
     several = row.gpus > 1
     together = (BETWEEN_NODES if row.gpus > row.gpus_per_node else WITHIN_NODE) if several else 0.0
     block = OF_A_BLOCK if row.layers else 0.0
-    return float(np.linalg.norm([anchors.BETWEEN_BATCHES, together, block]))
+    return float(np.hypot(together, block))
 
 
 def _workload(row: Throughput) -> Workload:

@@ -14,7 +14,9 @@ import pytest
 from dse.catalog import (
     Fact,
     accelerator,
+    anchors,
     approach,
+    computing,
     default_prices,
     fabric,
     models_dir,
@@ -84,6 +86,8 @@ def test_every_source_is_dated_and_used() -> None:
     used = {fact.source for _, _, fact in facts()} | {"epoch-prices"}
     for name in ("pai-fleet", "pai-ps-worker"):
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
+    used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
+    used |= {law.source for law in computing().laws.values()}
     for key, source in sources().items():
         assert source.title
         assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.accessed), key

@@ -400,6 +400,7 @@ def test_a_grid_is_its_points(case: Case) -> None:
 # Of the step, not of its communication: they decide what is summed, and when it is there.
 OF_THE_STEP = {
     "precision", "gradient", "batch_per_gpu", "accumulation", "optimizer", "overlap",
+    "stack",
 }  # fmt: skip
 VALUES: dict[str, Value] = {
     "ps_servers": 5, "ps_placement": "colocated", "fusion_buffer": 2.0**20, "fusion_cycle": 0.2,
@@ -463,7 +464,8 @@ def test_one_accelerator_trains_as_if_alone(model: StepModel, sums: Aggregation)
     for overlap in model.overlaps:
         alone = work(cluster(1, 8), sums, overlap)
         found, ideal = model.step_time(alone), model.without_communication(alone)
-        assert float(found.comm_s) == float(found.exposed_s) == 0.0
+        assert float(found.comm_s) == 0.0
+        assert float(found.exposed_s) == pytest.approx(0.0, abs=1e-15)
         assert float(found.step_s) == float(ideal.step_s)
 
 
@@ -500,7 +502,7 @@ def test_more_parameters_never_train_faster(
         steps = [model.step_time(work(cluster(*layout), sums, overlap, scale))
                  for scale in np.geomspace(1e-3, 1e3, 30)]  # fmt: skip
         for less, more in pairwise(steps):
-            assert np.all(more.compute_s >= less.compute_s)
+            assert np.all(more.compute_s >= less.compute_s * (1 - 1e-12))
             if not sums.tensor_passes > 1:  # a cycle of tensor fusion may begin at another moment
                 assert np.all(more.step_s >= less.step_s * (1 - 1e-12))
 

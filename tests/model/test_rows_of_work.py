@@ -22,7 +22,9 @@ WORK = Work(
         k=np.array([64.0, 576.0, 128.0, 64.0]),
         groups=np.array([1.0, 2.0, 1.0, 1.0]),
         steps=np.array([1.0, 1.0, 30.0, 1.0]),
-        input_elems=np.array([np.nan, 401408.0, np.nan, np.nan]),
+        input_elems=np.array([128.0 * 64, 401408.0, 128.0, 128.0 * 64]),
+        output_elems=np.array([128.0 * 256, 401408.0, 512.0, 128.0 * 256]),
+        convolution=np.array([False, True, False, False]),
     ),
     Attention(
         layer=np.array([0]), queries=np.array([128.0]), keys=np.array([96.0]),
@@ -71,10 +73,9 @@ def scalar(batch: float, precision: str, stack: Stack, fused: bool) -> tuple[flo
             rows.layer[at], float(rows.m[at]) * batch, float(rows.n[at]), float(rows.k[at])
         )  # fmt: skip
         groups, steps = float(rows.groups[at]), float(rows.steps[at])
-        reads = float(rows.input_elems[at]) * batch
-        operand = groups * m * k if np.isnan(reads) else reads
-        moved = (operand + groups * (k * n + m * n)) * p.operand_bytes
-        slower = 1.0 if np.isnan(reads) else 1.2 / 1.9  # 3x3, stride 1: 9 inputs = m k groups
+        reads = 401408.0 * batch if rows.convolution[at] else m * k
+        moved = (reads + groups * (k * n + m * n)) * p.operand_bytes
+        slower = 1.2 / 1.9 if rows.convolution[at] else 1.0  # 3x3, stride 1: 9 inputs = m k groups
         forward[layer] += steps * took(m, n, k, groups, moved, steps > 1) * slower
         backward[layer] += steps * took(m, k, n, groups, moved, True) * slower
         if steps > 1:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,10 +43,10 @@ def scalar_step(
         half = work / 2
         side = params**0.5 if params else half ** (1 / 3)
         rows = half * batch / side**2 if half else 0.0
-        operands = (2 * rows * side + side**2) * p.operand_bytes / rate
+        operands = side**2 * p.operand_bytes / rate if half else 0.0
         forms = {"x": (rows, side, side), "dw": (side, side, rows)}
         seconds = {
-            name: max(2 * math.ceil(a) * math.ceil(b) * c / flops, operands) if half else 0.0
+            name: max(2 * a * b * c / flops, operands) if half else 0.0
             for name, (a, b, c) in forms.items()
         }
         casts = 2 * rows * side * 4 / rate if p.name == "fp8" and half else 0.0

@@ -22,8 +22,7 @@ def kind(
     workload: str = "resnet50", accelerator: str = "a100-sxm4-40gb", precision: str = "fp16"
 ) -> Kind:
     network, device = catalog.workload(workload), catalog.accelerator(accelerator)
-    levels = anchors.levels(network.family, network.network, device, precision, "vendor")
-    return anchors.configured(levels, workload)
+    return anchors.configured(anchors.levels(network, device, precision, "vendor"))
 
 
 A100, H100, MI300X = (kind(accelerator=name) for name in ("a100-sxm4-40gb", "h100-sxm", "mi300x"))
@@ -38,7 +37,8 @@ def small() -> Anchors:
     return Anchors(
         deviations={
             "family": 0.25, "family format generation": 0.1, "family stack": 0.03,
-            "accelerator": 0.07, "network": 0.19, SOURCE: 0.04, anchors.UNSEEN: 0.2,
+            "accelerator": 0.07, "network": 0.19, "workload": 0.1, SOURCE: 0.04,
+            anchors.UNSEEN: 0.2,
         },
         noise=0.13,
         scatter={"encoder": 0.5},
@@ -70,7 +70,7 @@ def textbook(known: Anchors, kinds: list[Kind], y: np.ndarray, noise: np.ndarray
             return 0.0
         if one[0] == CONFIGURATION:
             full = known.noise * known.scatter.get(family, 1.0)
-            return max(full**2 - BETWEEN_BATCHES**2, 0.0)
+            return full**2 - min(BETWEEN_BATCHES, full) ** 2
         return known.deviations[one[0]] ** 2
 
     def covariance(first: Kind, second: Kind) -> float:

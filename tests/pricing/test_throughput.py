@@ -15,7 +15,7 @@ from dse.calibration import Profile
 from dse.calibration.fitting.profile import silent_profile
 from dse.calibration.throughput_part import Throughput
 from dse.errors import DseError
-from dse.pricing import anchors, caveats, throughput
+from dse.pricing import caveats, throughput
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Point
@@ -77,7 +77,7 @@ def test_the_measured_kind_moves_to_its_rate_and_its_interval_shrinks(
     mine = problem_of(tmp_path, OURS)
     before, after = rate(plain), rate(mine)
     assert abs(after / 1500 - 1) < 0.3 * abs(before / 1500 - 1)
-    assert width(mine) < 0.7 * width(plain)
+    assert width(mine) < 0.8 * width(plain)
     # Others follow, as the same people's code runs there.
     assert rate(mine, "h100-sxm") / rate(plain, "h100-sxm") == pytest.approx(
         after / before, rel=0.1
@@ -99,7 +99,7 @@ def test_repetitions_count_once_and_several_accelerators_less(
     eight = problem_of(tmp_path, replace(OURS, gpus=8, samples_per_s=8 * 1500.0))
     nodes = problem_of(tmp_path, replace(OURS, gpus=16, samples_per_s=16 * 1500.0))
     assert rate(once) < rate(eight) < rate(nodes) < rate(plain)
-    assert throughput.noise_of(OURS) == anchors.BETWEEN_BATCHES
+    assert throughput.noise_of(OURS) == 0.0
 
 
 def test_accumulation_shares_the_update() -> None:
@@ -118,7 +118,7 @@ def test_a_block_is_modelled_by_its_own_layers() -> None:
     row = replace(OURS, workload=network.name, layers=block)
     whole = throughput.modelled_s(replace(row, layers=network.layer_names), network, ())
     assert throughput.modelled_s(row, network, ()) == pytest.approx(whole / 24, rel=0.1)
-    assert throughput.noise_of(row) == pytest.approx(np.hypot(0.06, 0.15))
+    assert throughput.noise_of(row) == 0.15
 
 
 def test_the_report_counts_them(tmp_path: Path, plain: Problem) -> None:
