@@ -219,7 +219,7 @@ def _priced(rows: Sequence[Row]) -> tuple[Count, ...]:
     counts = [int(row["gpus"]) for row in rows]
     problem = load_study({
         "study": "scale", "workload": workload, "space": {**point, "gpus": counts},
-        "baseline": {**point, "gpus": counts[0]}, "scale": "ideal",
+        "baseline": {**point, "gpus": counts[0]}, "scale": "ideal", "memory": "ignore",
         "objectives": {"maximize": "speedup", "minimize": "capital"},
     }).problem  # fmt: skip
     shared = replace(problem, scale=Scale(sharing=1.0))

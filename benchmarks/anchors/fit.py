@@ -15,7 +15,7 @@ and Multilevel/Hierarchical Models, 2007, chapter 12).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from dse import catalog
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD
+from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD, conditioned
 
 Array = NDArray[np.float64]
 Kind = Mapping[str, str]  # component -> level
@@ -106,53 +106,45 @@ def _weights(kinds: Sequence[Kind], component: str) -> Array:
 
 
 def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
-    """Mean and covariance of the effects, ``C - C Z' S^-1 Z C`` with ``S = Z C Z' + noise``.
+    """The effects after all rows were seen, by :func:`dse.pricing.anchors.conditioned`.
 
-    C: their covariance before any row is seen; Z: (rows, effects). All families have an effect,
-    also those without rows, because of what families have in common. Generations with rows have an
-    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Effects that
-    nobody can ask for are left out: of sources, and of workloads outside the catalogue.
+    All families have an effect, also those without rows, because of what families have in common.
+    Generations with rows have an effect of 0 for certain in the component
+    :data:`~dse.pricing.anchors.UNSEEN`. Effects that nobody can ask for are left out: of sources,
+    and of workloads outside the catalogue.
     """
-    fitted = [name for name in kinds[0] if name != UNSEEN]
-    effects = [(FAMILY, family) for family in FAMILIES]
-    effects += [
-        (name, level) for name in fitted if name != FAMILY for level in _levels(kinds, name)
-    ]
-    at = {effect: number for number, effect in enumerate(effects)}
-    before = np.diag([found.components[name] ** 2 for name, _ in effects])
-    families = len(FAMILIES)
-    before[:families, :families] += COMMON**2
-    design = np.zeros((len(kinds), len(effects)))
-    for name in fitted:
-        columns = [at[name, kind[name]] for kind in kinds]
-        design[np.arange(len(kinds)), columns] = _weights(kinds, name)
-    noise = np.diag((found.noise * scatter_of(kinds)) ** 2)
-    through = before @ design.T
-    gain = np.linalg.solve(design @ through + noise, through.T).T
-    mean, covariance = gain @ y, before - gain @ through.T
-
-    gone = {
-        (name, level)
-        for name, level in effects
-        if name == SOURCE or (name == WORKLOAD and level not in catalog.names("workloads"))
-    }
-    kept = [number for number, effect in enumerate(effects) if effect not in gone]
-    named = [effects[number] for number in kept]
-    seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
-    empty = np.zeros((len(seen), len(kept)))
-    covariance = np.block([
-        [covariance[np.ix_(kept, kept)], empty.T],
-        [empty, np.zeros((len(seen), len(seen)))],
-    ])  # fmt: skip
-    widths = {**found.components, UNSEEN: UNSEEN_GENERATION}
-    return Anchors(
-        deviations=widths,
+    families = {(FAMILY, family): number for number, family in enumerate(FAMILIES)}
+    prior = Anchors(
+        deviations={**found.components, UNSEEN: UNSEEN_GENERATION},
         noise=found.noise,
         scatter=SCATTER,
-        effects={effect: number for number, effect in enumerate([*named, *seen])},
-        mean=np.concatenate([mean[kept], np.zeros(len(seen))]),
-        covariance=(covariance + covariance.T) / 2,
+        effects=families,
+        mean=np.zeros(len(families)),
+        covariance=found.components[FAMILY] ** 2 * np.eye(len(families)) + COMMON**2,
         facts=(),
+    )
+    fitted = [{name: kind[name] for name in kind if name != UNSEEN} for kind in kinds]
+    after = conditioned(prior, fitted, y, found.noise * scatter_of(kinds))
+    asked = frozenset(catalog.names("workloads"))
+    named = [
+        *families,
+        *(
+            (name, level)
+            for name in fitted[0]
+            if name not in (FAMILY, SOURCE)
+            for level in _levels(kinds, name)
+            if name != WORKLOAD or level in asked
+        ),
+    ]
+    seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
+    kept = [after.effects[effect] for effect in named]
+    covariance = np.zeros((len(named) + len(seen),) * 2)
+    covariance[: len(named), : len(named)] = after.covariance[np.ix_(kept, kept)]
+    return replace(
+        after,
+        effects={effect: number for number, effect in enumerate([*named, *seen])},
+        mean=np.concatenate([after.mean[kept], np.zeros(len(seen))]),
+        covariance=covariance,
     )
 
 

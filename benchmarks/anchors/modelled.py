@@ -15,7 +15,7 @@ from dse.model.compute import Layers
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import devices
 from dse.pricing.hardware import Machine, number
-from dse.pricing.problem import model_layers, model_work
+from dse.pricing.network import model_layers, model_work
 
 # What networks of a family are usually trained with.
 _OPTIMIZERS = {"convolutional": "momentum", "recommender": "sgd"}
@@ -37,7 +37,7 @@ def _machine(name: str) -> Machine:
 def by_law(name: str, precision: str, stack: str) -> compute.Device:
     """An accelerator by the laws alone, factor 1; arrays (1,)."""
     kernels = catalog.computing().stacks[stack].kernels
-    return devices.by_law([_machine(name)], precision, [], kernels)
+    return devices.by_law([_machine(name)], precision, kernels)
 
 
 @cache
@@ -60,11 +60,10 @@ def step_s(row: Row, device: Callable[[str, str, str], compute.Device] = by_law)
     precision, network = PRECISIONS[row.precision], layers(row.workload)
     passes = compute.forward_backward(network, machine, row.batch, precision, stack)
     state = OPTIMIZER_STATE_BYTES[_OPTIMIZERS.get(row.workload.family, _USUAL)]
-    update = compute.optimizer_s(network, machine, precision, state, stack)
-    adding = compute.adding_s(network, machine, precision) * (row.accumulation - 1)
+    update = compute.update_share_s(network, machine, precision, state, stack, row.accumulation)
     forward = 2 if row.recomputed else 1
     step = passes.forward_s * forward + passes.backward_s
-    return float((step + (update + adding) / row.shards / row.accumulation).item())
+    return float((step + update / row.shards).item())
 
 
 def flops_s(row: Row, share: float) -> float:

@@ -17,7 +17,7 @@ from dse.model.scale import waiting_factor
 from dse.pricing import devices
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.problem import model_layers
+from dse.pricing.network import model_layers
 
 FP32 = PRECISIONS["fp32"]
 

@@ -106,6 +106,12 @@ def check_budget(budget_s: float) -> None:
         raise ArgumentError("--budget", "must be positive", "write for example 60", "budget_s")
 
 
+def check_profile_name(name: str) -> None:
+    """Refuse a name that is not a file's."""
+    if not name or name != Path(name).name or name.startswith("."):
+        raise ArgumentError("--name", f"'{name}' is not a file name", "use letters and dashes")
+
+
 def check_once(paths: Sequence[str | PathLike[str]]) -> None:
     """Refuse a file given twice: its times would count as two runs that agree."""
     seen: dict[Path, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -23,10 +23,13 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 class ComputeFit:
     """Floating-point operations per second of one device at one precision.
 
-    flop_per_s: the median over the large products: all with an eighth or more of the operations of
-    the largest, whose cost is arithmetic. low, high: the slowest and the fastest of them. products:
-    how many. training_flop_per_s: of the fastest training step of a small network, if torch is
-    installed; bound by memory and kernel launches, so it says little about large networks.
+    sustained: whether one product ran for as long as there was time; flop_per_s: of that, once the
+    device was warm, with low and high its slowest and fastest moments, shape its (m, k, n) and
+    products 1. Otherwise the median over large products in short bursts: all with an eighth or more
+    of the operations of the largest, whose cost is arithmetic; low, high: the slowest and the
+    fastest of them; products: how many. training_flop_per_s: of the fastest training step of a
+    small network, if torch is installed; bound by memory and kernel launches, so it says little
+    about large networks.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -41,6 +44,8 @@ class ComputeFit:
     products: Count
     training_flop_per_s: Positive | None = None
     peak_flops_per_s: Positive | None = None
+    sustained: bool = False
+    shape: tuple[Count, Count, Count] | None = None
 
     def ordered(self) -> bool:
         """Whether the value lies in its interval."""
@@ -50,9 +55,10 @@ class ComputeFit:
 def compute_text(part: ComputeFit) -> str:
     """One line: the speed reached, and on which products."""
     speeds = [short(value / GIGA) for value in (part.flop_per_s, part.low, part.high)]
+    over = "for as long as there was time" if part.sustained else f"over {part.products} products"
     text = (
         f"{part.device}: large {part.precision} matrix products reach {speeds[0]} GFLOP/s "
-        f"({speeds[1]} to {speeds[2]} over {part.products} products; {part.library} {part.version})"
+        f"({speeds[1]} to {speeds[2]} {over}; {part.library} {part.version})"
     )
     if part.training_flop_per_s is None:
         return text
@@ -72,20 +78,43 @@ def compute_parts(experiments: Sequence[Experiment]) -> tuple[ComputeFit, ...]:
 
 def _part(speeds: Sequence[ComputeSpeed]) -> ComputeFit:
     products = [s for s in speeds if s.kind == "matmul"]
-    least = LARGE_SHARE * max(s.flops for s in products)
-    large = [s.flop_per_s for s in products if s.flops >= least]
     training = [s.flop_per_s for s in speeds if s.kind == "training-step"]
     peaks = [s.peak_flops_per_s for s in speeds if s.peak_flops_per_s is not None]
     first = products[0]
-    return ComputeFit(
+    burst = ComputeFit(
         device=first.device,
         precision=first.precision,
         library=first.library,
         version=first.version,
-        flop_per_s=rounded(float(np.median(large))),
-        low=rounded(min(large)),
-        high=rounded(max(large)),
-        products=len(large),
+        **_reached(products),
         training_flop_per_s=rounded(max(training)) if training else None,
         peak_flops_per_s=max(peaks) if peaks else None,
+    )
+    lasting = [s for s in speeds if s.kind == "sustained"]
+    return _lasting(burst, max(lasting, key=lambda s: s.flops)) if lasting else burst
+
+
+def _reached(products: Sequence[ComputeSpeed]) -> dict[str, Any]:
+    """What the large ones of many products reach."""
+    least = LARGE_SHARE * max(s.flops for s in products)
+    large = [s.flop_per_s for s in products if s.flops >= least]
+    return {
+        "flop_per_s": rounded(float(np.median(large))),
+        "low": rounded(min(large)),
+        "high": rounded(max(large)),
+        "products": len(large),
+    }
+
+
+def _lasting(burst: ComputeFit, product: ComputeSpeed) -> ComputeFit:
+    """The same device by one product that ran for long."""
+    m, k, n = product.shape
+    return replace(
+        burst,
+        flop_per_s=rounded(product.flop_per_s),
+        low=rounded(product.flops / product.p95_s),
+        high=rounded(product.flops / (product.min_s or product.median_s)),
+        products=1,
+        sustained=True,
+        shape=(m, k, n),
     )

@@ -85,8 +85,9 @@ class LocalSpeed:
 class ComputeSpeed:
     """One piece of work on one device, timed and verified.
 
-    kind: 'matmul' or 'training-step'. name: matmul, small-cnn or transformer-block. precision:
-    fp32, tf32, bf16 or fp16. shape: of a matmul (m, k, n); of a training step its input, the batch
+    kind: 'matmul', 'sustained' (a matrix product again and again, for as long as there was time) or
+    'training-step'. name: matmul, small-cnn or transformer-block. precision: fp32, tf32, bf16 or
+    fp16. shape: of a matmul (m, k, n); of a training step its input, the batch
     first. flops: multiplications and additions: 2 m k n of a matmul; of a training step those of
     its matrix products and convolutions, forward and backward, as torch counts them. threads: of
     the CPU. error: relative to float64, in the Frobenius norm for a matmul, of the first loss for
@@ -95,7 +96,7 @@ class ComputeSpeed:
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
-    kind: Literal["matmul", "training-step"]
+    kind: Literal["matmul", "sustained", "training-step"]
     name: str
     library: str
     version: str

@@ -20,6 +20,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
 from dse.calibration.ps_part import PS, ServersFit
+from dse.calibration.throughput_part import Throughput
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import StepCost
 
@@ -112,9 +113,10 @@ class Profile:
     max_nodes: nodes measured. split: 'assumed' where host and wire could not be told apart.
     measurements_sha256: of the measurement file(s), or the rows of a table, this was fitted on.
     fits: by algorithm, where it was forced; network: the same between nodes; auto: where the
-    library chose it. ps: parameter servers, by transport; compute: how fast devices compute.
-    Without allreduce, ranks are workers. link_bytes_per_s: of a node to others, where one was
-    measured and known. assumed: what no log said and was taken instead.
+    library chose it. ps: parameter servers, by transport; compute: how fast devices compute;
+    throughput: rates of whole training. Without allreduce, ranks are workers. link_bytes_per_s: of
+    a node to others, where one was measured and known. assumed: what no log said and was
+    taken instead.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
@@ -144,6 +146,7 @@ class Profile:
     network: Mapping[str, NetworkFit] = field(default_factory=dict)
     ps: Mapping[str, ServersFit] = field(default_factory=dict)
     compute: tuple[ComputeFit, ...] = ()
+    throughput: tuple[Throughput, ...] = ()
     system: str = ""
     device: str = "cpu"
     link_bytes_per_s: Positive | None = None
@@ -222,7 +225,7 @@ def read_profile(path: str | Path) -> Profile:
         if not speed.ordered():
             problem = f"compute.{at}: {speed.flop_per_s:g} FLOP/s is outside of its low and high"
             raise source.error(("compute", at), problem, remedy)
-    others = profile.auto or profile.network or profile.ps or profile.compute
+    others = profile.auto or profile.network or profile.ps or profile.compute or profile.throughput
     if POOLED not in profile.fits and (profile.fits or not others):
         raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
     for algorithm, fit in profile.fits.items():

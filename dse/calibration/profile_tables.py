@@ -15,6 +15,7 @@ from dse.calibration.network_part import NetworkFit
 from dse.calibration.number_text import gbps, percent, short, size_text, span_text
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServerPoint, ServersFit
+from dse.calibration.throughput_part import Throughput
 from dse.console_table import Column, Columns, console_table, numbers
 from dse.model.arrays import Array
 
@@ -114,6 +115,25 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(point_table(transport, part))
     for line in map(compute_text, profile.compute):
         out.print(line, markup=False, highlight=False)
+    if profile.throughput:
+        out.print(_throughput(profile.throughput))
+
+
+def _throughput(rates: Sequence[Throughput]) -> Table:
+    """Measured rates; what the model says of them depends on the study."""
+    rows = [
+        (
+            rate.what, rate.accelerator, rate.precision, rate.stack, f"{rate.gpus:,}",
+            short(rate.batch_per_gpu), f"{rate.accumulation:,}", short(rate.samples_per_s),
+        )
+        for rate in rates
+    ]  # fmt: skip
+    columns: Columns = (
+        "workload", "accelerator", "precision", "stack",
+        *numbers("gpus", "batch/gpu", "accumulation", "samples/s"),
+    )  # fmt: skip
+    caption = "studies that name the profile correct published rates by these"
+    return console_table(columns, rows, "measured training", caption)
 
 
 def _range(profile: Profile) -> str:

@@ -89,9 +89,7 @@ def check(runner: Runner, request: Request, folder: Path) -> None:
 
     OutputError where the folder plainly cannot be written.
     """
-    name = request.name
-    if not name or name != Path(name).name or name.startswith("."):
-        raise ArgumentError("--name", f"'{name}' is not a file name", "use letters and dashes")
+    arguments.check_profile_name(request.name)
     arguments.check_budget(request.budget_s)
     ranks = [] if request.ranks is None else ["--ranks"]
     runner.check_options([*ranks, *request.where.options])

@@ -72,6 +72,19 @@ def workload(name: str) -> Workload:
     return read_workload(find("workloads", name))
 
 
+def named_workload(given: str) -> Workload:
+    """The workload of that name, or in a file where a path is given.
+
+    Raises :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
+    """
+    return read_workload(Path(given)) if is_path(given) else workload(given)
+
+
+def is_path(given: str) -> bool:
+    """Whether a workload is given as a file."""
+    return "/" in given or given.endswith(".yaml")
+
+
 def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
     """Elements of every gradient tensor, and its layer; both (tensors,), in forward order.
 

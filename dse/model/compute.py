@@ -76,6 +76,17 @@ class Layers:
         products = joined(known.products, equivalent_products(self.params, left))
         return Work(products, known.attention, known.moved)
 
+    def part(self, layers: Positions) -> Layers:
+        """Some of the layers, in ascending order, as a network of their own."""
+        return replace(
+            self,
+            params=self.params[layers],
+            forward_flops=self.forward_flops[layers],
+            traffic_elems=self.traffic_elems[layers],
+            activation_elems=float("nan"),
+            work=self.rows.part(layers),
+        )
+
     @property
     def total_params(self) -> float:
         """Trainable parameters of all layers."""
@@ -427,6 +438,21 @@ def adding_s(layers: Layers, device: Device, precision: Precision) -> Array:
     e)``, the sum read and written once. That the pass writes its own gradients is in the pass."""
     moved = 2 * layers.total_params * precision.stored_gradient_bytes
     return np.asarray(moved / device.reached_bytes_per_s)
+
+
+def update_share_s(
+    layers: Layers,
+    device: Device,
+    precision: Precision,
+    state_bytes: ArrayLike,
+    stack: Stack,
+    accumulation: ArrayLike,
+) -> Array:
+    """Seconds that a pass adds to its own: its share of the weight update, and of the sums of
+    gradients where ``accumulation`` passes are added up before it."""
+    update = optimizer_s(layers, device, precision, state_bytes, stack)
+    adding = adding_s(layers, device, precision) * (np.asarray(accumulation) - 1)
+    return np.asarray((update + adding) / accumulation)
 
 
 def input_s(layers: Layers, device: Device, batch: ArrayLike) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,9 @@ class Moved:
     kernels: Array
 
 
+_Rows = TypeVar("_Rows", Products, Attention, Moved)
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """All rows of one network."""
@@ -87,6 +91,16 @@ class Work:
     products: Products
     attention: Attention
     moved: Moved
+
+    def part(self, layers: Positions) -> Work:
+        """The rows of some layers, in ascending order, which are then numbered by their place."""
+
+        def kept(rows: _Rows) -> _Rows:
+            mine = np.isin(rows.layer, layers)
+            found = {name: values[mine] for name, values in vars(rows).items()}
+            return replace(rows, **{**found, "layer": np.searchsorted(layers, found["layer"])})
+
+        return Work(kept(self.products), kept(self.attention), kept(self.moved))
 
 
 def equivalent_products(params: Array, forward_flops: Array) -> Products:

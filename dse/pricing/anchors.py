@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from dse.model.arrays import Array
 from dse.pricing.uncertainty import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
+# One workload in one format on one accelerator under one stack. Published rows have no such
+# effect, it is noise to them; whoever has measured it knows it.
+CONFIGURATION = "configuration"
+# Between batches of one configuration, as a standard deviation of the logarithm: 24 published
+# configurations with two to four rows each, 32 degrees of freedom.
+BETWEEN_BATCHES = 0.06
+# Deviations of a source that are tried, up to a factor of e.
+_LARGEST_SOURCE, _TRIED_SOURCES = 1.0, 60
 # Components whose effects are multiplied by the scatter of the family.
 SCATTERED = frozenset({
     "family format generation", "family stack", "accelerator", "network", WORKLOAD, SOURCE
@@ -47,9 +56,28 @@ def levels(
     }
 
 
+def configured(kind: Mapping[str, str]) -> Mapping[str, str]:
+    """The same kind of training, of which somebody may know more than its effects."""
+    return {**kind, CONFIGURATION: _name(kind)}
+
+
+def _name(of: Mapping[str, str]) -> str:
+    return " ".join(level for component, level in of.items() if component != CONFIGURATION)
+
+
 def _weight(anchors: Anchors, component: str, family: str) -> float:
     """Of an effect in the sum."""
     return anchors.scatter.get(family, 1.0) if component in SCATTERED else 1.0
+
+
+def _noise(anchors: Anchors, family: str) -> float:
+    """Of a published row, as a standard deviation."""
+    return anchors.noise * anchors.scatter.get(family, 1.0)
+
+
+def between_batches(anchors: Anchors, family: str) -> float:
+    """Of a row about its configuration, as a standard deviation: a part of the noise."""
+    return min(BETWEEN_BATCHES, _noise(anchors, family))
 
 
 def log_factor(anchors: Anchors, of: Mapping[str, str]) -> float:
@@ -59,6 +87,98 @@ def log_factor(anchors: Anchors, of: Mapping[str, str]) -> float:
         for component, level in of.items()
         if (component, level) in anchors.effects
     ))  # fmt: skip
+
+
+def conditioned(
+    anchors: Anchors, kinds: Sequence[Mapping[str, str]], y: Array, noise: Array
+) -> Anchors:
+    """Anchors that have seen more rows: ``m + G (y - Z m)`` and ``C - G Z C``.
+
+    ``G = C Z' (Z C Z' + noise^2)^-1`` is the gain of the normal distribution's conditioning
+    (Gelman et al., Bayesian Data Analysis, 3rd edition, section 14.2), m and C mean and covariance
+    of all effects, also of levels that no row had before: those are 0, with their component's
+    deviation. Z: weights of the effects in each row, (rows, effects).
+
+    kinds: component -> level of each row. y: log(measured / modelled seconds), (rows,). noise:
+    standard deviation of each row about its effects, (rows,).
+    """
+    if not len(kinds):
+        return anchors
+    extended = _with_levels(anchors, kinds)
+    design = _design(extended, kinds)
+    through = extended.covariance @ design.T
+    gain = np.linalg.solve(design @ through + np.diag(np.square(noise)), through.T).T
+    covariance = extended.covariance - gain @ through.T
+    return replace(
+        extended,
+        mean=extended.mean + gain @ (y - design @ extended.mean),
+        covariance=(covariance + covariance.T) / 2,
+    )
+
+
+def with_likeliest_source(
+    anchors: Anchors, kinds: Sequence[Mapping[str, str]], y: Array, noise: Array
+) -> Anchors:
+    """Anchors whose deviation of sources is the one likeliest for these rows, at least their own.
+
+    Whoever measured their own software need not be like those who publish: where rows are farther
+    off than effects and noise explain, their source may be far off too (empirical Bayes; Gelman et
+    al., section 5.1). The deviation maximises the rows' normal density, with mean ``Z m`` and
+    covariance ``Z C Z' + noise^2``. Arguments as of :func:`conditioned`.
+    """
+    if not len(kinds):
+        return anchors
+    found = _with_levels(anchors, kinds)
+    design = _design(found, kinds)
+    left = y - design @ found.mean
+    covariance = design @ found.covariance @ design.T + np.diag(np.square(noise))
+    sources = design[:, [at for (name, _), at in found.effects.items() if name == SOURCE]]
+    least = anchors.deviations[SOURCE]
+
+    def unlikely(deviation: float) -> float:
+        wider = covariance + (deviation**2 - least**2) * sources @ sources.T
+        return float(np.linalg.slogdet(wider)[1] + left @ np.linalg.solve(wider, left))
+
+    tried = np.geomspace(least, max(least, _LARGEST_SOURCE), _TRIED_SOURCES)
+    best = min(tried.tolist(), key=unlikely)
+    return replace(anchors, deviations={**anchors.deviations, SOURCE: best})
+
+
+def _with_levels(anchors: Anchors, kinds: Sequence[Mapping[str, str]]) -> Anchors:
+    """With an effect for every level of the kinds, before any row of theirs is seen."""
+    deviations: dict[tuple[str, str], float] = {}
+    for of in kinds:
+        for component, level in of.items():
+            if (component, level) not in anchors.effects:
+                deviations[component, level] = _deviation(anchors, component, of[FAMILY])
+    known, more = len(anchors.mean), len(deviations)
+    covariance = np.zeros((known + more, known + more))
+    covariance[:known, :known] = anchors.covariance
+    covariance[known:, known:] = np.diag(np.square(list(deviations.values())))
+    new = {effect: known + number for number, effect in enumerate(deviations)}
+    return replace(
+        anchors,
+        effects={**anchors.effects, **new},
+        mean=np.concatenate([anchors.mean, np.zeros(more)]),
+        covariance=covariance,
+    )
+
+
+def _deviation(anchors: Anchors, component: str, family: str) -> float:
+    """Of an effect before any row is seen; that of a configuration is what of the noise of a
+    published row is not between its batches."""
+    if component != CONFIGURATION:
+        return anchors.deviations[component]
+    return float(np.sqrt(_noise(anchors, family) ** 2 - between_batches(anchors, family) ** 2))
+
+
+def _design(anchors: Anchors, kinds: Sequence[Mapping[str, str]]) -> Array:
+    """Weights of the effects, (rows, effects)."""
+    design = np.zeros((len(kinds), len(anchors.mean)))
+    for row, of in zip(design, kinds, strict=True):
+        for component, level in of.items():
+            row[anchors.effects[component, level]] = _weight(anchors, component, of[FAMILY])
+    return design
 
 
 def drawn_errors(
@@ -71,22 +191,26 @@ def drawn_errors(
 
     Kinds that share a level share its error, so that it cancels in their ratio. Effects known are
     drawn from their posterior, others from before any row was seen, and every kind has noise of its
-    own. log_spreads: of measured efficiencies, (kinds,), which add to it.
+    own: of a configuration that was measured only that between batches. log_spreads: of measured
+    efficiencies, (kinds,), which add to it.
     """
     log = np.zeros((draws, len(kinds)))
     known = _posterior_draws(anchors, draws)
     for number, of in enumerate(kinds):
-        family = of[FAMILY]
+        family, noise = of[FAMILY], _noise(anchors, of[FAMILY])
         for component, level in of.items():
             at = anchors.effects.get((component, level))
+            if component == CONFIGURATION:
+                if at is None:  # a part of the noise
+                    continue
+                noise = between_batches(anchors, family)
             effect = (
                 normal(f"{component} {level}", draws) * anchors.deviations[component]
                 if at is None
                 else known[:, at]
             )
             log[:, number] += _weight(anchors, component, family) * effect
-        noise = np.hypot(anchors.noise * anchors.scatter.get(family, 1.0), log_spreads[number])
-        log[:, number] += noise * normal(" ".join(of.values()), draws)
+        log[:, number] += np.hypot(noise, log_spreads[number]) * normal(_name(of), draws)
     return np.asarray(np.exp(log))
 
 

@@ -155,7 +155,7 @@ def _unused(problem: Problem) -> list[str]:
     }
     found = []
     for name, profile in problem.profiles.items():
-        if id(profile) in using or profile.compute:
+        if id(profile) in using or profile.compute or profile.throughput:
             continue
         why = "it measured none of the study's aggregations"
         if id(profile) in fitting:

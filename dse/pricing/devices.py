@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from dse.model.compute import Device, roofline_device
 from dse.model.products import ProductLaw
 from dse.model.stack import Footprint, Stack
 from dse.pricing import anchors, hardware
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY, measured
+from dse.pricing.efficiency import DEFAULT_EFFICIENCY, USUAL_UNITS, measured
 from dse.pricing.hardware import Machine, column, number
 
 USUAL_STACK = "vendor"  # where a study has no such axis
-# Units of an accelerator that does not tell them: those of most of recent years.
-USUAL_UNITS = 108.0
 # Precisions with a fused attention kernel, which runs in 16 bits.
 FUSED = ("fp16", "bf16", "fp8")
 
@@ -26,24 +24,29 @@ FUSED = ("fp16", "bf16", "fp8")
 def by_law(
     machines: Sequence[Machine],
     precision: str,
-    kinds: Sequence[Mapping[str, str]],
     kernels: str,
+    log_factors: Sequence[float] = (),
     profiles: Iterable[Profile] = (),
     memory_efficiency: float | None = None,
 ) -> Device:
     """By the laws of their generations or as profiles have measured them, and by what published
     training has left of both; arrays (machines,).
 
-    kinds: of training, see :func:`.anchors.levels`; without any no factor is applied. kernels: of
-    attention, one of :data:`dse.catalog.computing.KERNELS`. memory_efficiency: of element-wise
-    kernels where the study gives it.
+    kernels: of attention, one of :data:`dse.catalog.computing.KERNELS`. log_factors: what is left,
+    see :func:`.anchors.log_factor`; without any, no factor is applied. memory_efficiency: of
+    element-wise kernels where the study gives it.
     """
     known, profiles = catalog.computing(), tuple(profiles)
     chips = [machine.accelerator for machine in machines]
     laws = [known.law(chip, precision) for chip in chips]
     timed = [measured(profiles, chip, precision) for chip in chips]
     reached = [
-        found.share if found else known.efficiency(chip, precision)
+        found.efficiency if found else known.efficiency(chip, precision)
+        for found, chip in zip(timed, chips, strict=True)
+    ]
+    # A rate that was measured for long has slowed down already.
+    slowdown = [
+        1.0 if found and found.sustained else known.sustained_slowdown(chip, precision)
         for found, chip in zip(timed, chips, strict=True)
     ]
     flops, memory = _peaks(machines, precision), _memory_speed(machines)
@@ -56,7 +59,7 @@ def by_law(
         memory_efficiency=column(laws, lambda law: law.memory_efficiency),
         small_tile=column(laws, lambda law: law.small_tile),
         units=column(chips, lambda chip: chip.units or USUAL_UNITS),
-        slowdown=column(chips, lambda chip: known.sustained_slowdown(chip, precision)),
+        slowdown=column(slowdown, float),
         convolution=column(laws, lambda law: law.convolution),
         winograd=column(laws, lambda law: law.winograd),
     )
@@ -68,9 +71,7 @@ def by_law(
         host_bytes_per_s=column(machines, lambda m: m.host_bytes_per_s),
         memory_efficiency=memory_efficiency or known.elementwise_efficiency,
         attention_flops=_attention_peaks(machines, precision) * share,
-        factor=np.exp([anchors.log_factor(catalog.anchors(), kind) for kind in kinds])
-        if kinds
-        else 1.0,
+        factor=np.exp(log_factors) if len(log_factors) else 1.0,
     )
 
 
@@ -79,7 +80,8 @@ def alone(network: catalog.Workload, accelerator: str, precision: str, stack: st
     machines = hardware.machines("accelerator", [accelerator], catalog.default_prices())
     kind = anchors.levels(network, machines[0].accelerator, precision, stack)
     kernels = catalog.computing().stacks[stack].kernels
-    return by_law(machines, precision, [kind], kernels).take(np.zeros((), dtype=np.int64))
+    left = anchors.log_factor(catalog.anchors(), kind)
+    return by_law(machines, precision, kernels, [left]).take(np.zeros((), dtype=np.int64))
 
 
 def software(name: str) -> Stack:

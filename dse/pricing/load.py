@@ -94,9 +94,7 @@ def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
         return _inline_workload(given)
-    if "/" in given or given.endswith(".yaml"):
-        return catalog.read_workload(Path(given))
-    return catalog.workload(given)
+    return catalog.named_workload(given)
 
 
 # Layers of a network that has no table, at least: there must be several, so that most gradients are

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,41 +14,29 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
-from dse.model.memory import (
-    BLOCK_ELEMS,
-    BLOCK_MASKS,
-    MASK_BYTES,
-    SCORE_ELEMS,
-    SCORE_MASKS,
-    Kept,
-)
 from dse.model.pai import PaiStep
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.model.work import Attention, Moved, Products, Work
-from dse.pricing import anchors, devices, hardware, uncertainty
+from dse.pricing import anchors, devices, hardware, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
-# Share of the pairs of queries and keys that count.
-UNMASKED = {rows_of_work.ATTENTION: 1.0, rows_of_work.CAUSAL_ATTENTION: 0.5}
 _REMEMBERED = 64  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
 # Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
 # is 96 MB, and a step holds several.
 DRAWN_POINTS = 200
-HALF = 2.0  # bytes of an element in 16 bits
 
 
 @dataclass
@@ -141,8 +129,9 @@ class Problem:
             return devices.by_share(machines, precision, given.compute, given.memory)
         kernels = catalog.computing().stacks[stack.name].kernels
         kinds = self._kinds(machines, precision, stack)
+        left = [anchors.log_factor(self.anchors, kind) for kind in kinds]
         return devices.by_law(
-            machines, precision, kinds, kernels, self.profiles.values(), given.memory
+            machines, precision, kernels, left, self.profiles.values(), given.memory
         )
 
     def compute_errors(
@@ -158,16 +147,21 @@ class Problem:
             names = [machine.accelerator.name for machine in machines]
             return uncertainty.compute_factors(names, precision, spreads, self.draw_count)
         kinds = self._kinds(machines, precision, stack)
-        return anchors.drawn_errors(catalog.anchors(), kinds, spreads, self.draw_count)
+        return anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
 
     def _kinds(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:
         """Of training, as anchors tell them apart."""
         return [
-            anchors.levels(self.workload, machine.accelerator, precision, stack.name)
+            throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
             for machine in machines
         ]
+
+    @cached_property
+    def anchors(self) -> catalog.Anchors:
+        """Those of the catalogue, or as the profiles' own rates correct them."""
+        return throughput.corrected(catalog.anchors(), self.profiles.values())
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
         """One of the study's aggregations, or another that the catalogue knows."""
@@ -382,68 +376,3 @@ def _nbytes(value: Any) -> int:
     if isinstance(value, compute.Compute):
         return sum(map(_nbytes, vars(value).values()))
     return sum(map(_nbytes, value)) if isinstance(value, list | tuple) else 0
-
-
-def model_layers(workload: catalog.Workload) -> compute.Layers:
-    """A catalogue workload as arrays for the model.
-
-    Layers whose output size is not known get a share of the kept activations in proportion to their
-    FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
-    """
-    kept = _kept(workload)
-    outputs = workload.layer_output_elems
-    if np.isnan(outputs).any():
-        share = workload.layer_forward_flops / max(workload.layer_forward_flops.sum(), 1.0)
-        outputs = share * (kept.elems + kept.masks / HALF if kept.known else 0.0)
-    return compute.Layers(
-        workload.layer_params,
-        workload.layer_forward_flops,
-        outputs,
-        kept,
-        # A workload whose input size is not known is taken to be fed without delay.
-        workload.input_bytes if workload.input_bytes is not None else 0.0,
-        model_work(workload),
-        workload.family,
-    )
-
-
-def _kept(workload: catalog.Workload) -> Kept:
-    """What a sample keeps for the backward pass, from its bytes in 16 bits.
-
-    Those of a transformer, which are given without the scores too, are told apart by kind.
-    """
-    whole = hardware.number(workload.activation_bytes)
-    logits = rows_of_work.logits(workload.work or ())
-    if workload.activation_bytes_without_scores is None:
-        return Kept(elems=whole / HALF, logits=logits)
-    blocks = workload.activation_bytes_without_scores
-    width = blocks / (BLOCK_ELEMS * HALF + BLOCK_MASKS * MASK_BYTES)
-    scores = (whole - blocks) / (SCORE_ELEMS * HALF + SCORE_MASKS * MASK_BYTES)
-    return Kept.of_blocks(width, scores, logits)
-
-
-def model_work(workload: catalog.Workload) -> Work | None:
-    """The rows of work of a catalogue workload as arrays for the model; None where it has none."""
-    if workload.work is None:
-        return None
-    at = {name: index for index, name in enumerate(workload.layer_names)}
-
-    def arrays(kinds: Collection[str], *keys: str) -> tuple[NDArray[np.intp], list[Array]]:
-        rows = [row for row in workload.work or () if row.kind in kinds]
-        layer = np.array([at[row.layer] for row in rows], dtype=np.intp)
-        # What does not apply, None in a row, is NaN in an array.
-        return layer, [np.array([getattr(row, key) for row in rows], np.float64) for key in keys]
-
-    layer, (m, n, k, groups, steps, inputs) = arrays(
-        rows_of_work.PRODUCTS, "m", "n", "k", "groups", "steps", "input_elems"
-    )
-    convolution = ~np.isnan(inputs)
-    products = Products(
-        layer, m, n, k, groups, steps, np.where(convolution, inputs, groups * m * k),
-        groups * m * n, convolution,
-    )  # fmt: skip
-    layer, (queries, keys, size, heads) = arrays(UNMASKED, "m", "n", "k", "groups")
-    unmasked = np.array([UNMASKED[row.kind] for row in workload.work if row.kind in UNMASKED])
-    attention = Attention(layer, queries, keys, heads, size, unmasked)
-    layer, moved = arrays((rows_of_work.ELEMENT_WISE,), "fused_elems", "eager_elems", "kernels")
-    return Work(products, attention, Moved(layer, *moved))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dse import catalog
 from dse.catalog import Accelerator
 from dse.catalog.computing import OTHER
+from dse.pricing import throughput
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
 from dse.pricing.problem import Problem
@@ -41,6 +42,12 @@ def computing_lines(problem: Problem) -> Iterator[str]:
             f"No timed products of {', '.join(dict.fromkeys(without))} are known: a law "
             "between those of other accelerators stands in, and intervals are wider."
         )
+    for profile in problem.profiles.values():
+        if count := len(throughput.applicable(profile)):
+            yield (
+                f"The published rates are corrected by {count} {'rate' if count == 1 else 'rates'} "
+                f"of yours (profile {profile.name})."
+            )
     for device, precision, share in _measured(problem):
         yield (
             f"{device.name} reaches {share.share:.0%} of its {precision} peak in arithmetic: "

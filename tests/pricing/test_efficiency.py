@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.calibration.compute_part import ComputeFit
+from dse.model.products import ProductLaw, product_s
 from dse.pricing.efficiency import measured
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
@@ -108,3 +111,78 @@ def test_a_profile_of_compute_alone_serves(tmp_path: Path) -> None:
     assert list(problem.profiles)
     assert at(problem).interval is not None
     assert [line for line in assumptions(problem) if "v100-sxm2-16gb" in line]
+
+
+TRAINING = """\
+study: small
+workload: {workload}
+space:
+  accelerator: [{accelerator}]
+  gpus: [1]
+  batch_per_gpu: [{batch}]
+  precision: [bf16]
+  aggregation: [ring-nccl]
+  inter_node: [100gbe]
+objectives: {{maximize: throughput}}
+"""
+
+
+def _timed_for_training(
+    folder: Path, accelerator: str, workload: str, *parts: ComputeFit
+) -> Problem:
+    text = TRAINING.format(workload=workload, accelerator=accelerator, batch=64)
+    profiles = [server_profiles.profile(transport="none", ps={}, compute=parts)] if parts else []
+    return problem_of(folder, *profiles, study=text)
+
+
+MEASURED_PRODUCTS = [
+    name for name in catalog.names("accelerators")
+    if any(fact.name == "measured.max_matmul_bf16" for fact in catalog.accelerator(name).facts)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("workload", ["bert-large-s128", "resnet50", "gpt2-124m"])
+@pytest.mark.parametrize("accelerator", MEASURED_PRODUCTS)
+@pytest.mark.parametrize("sustained", [False, True])
+def test_timed_products_keep_a_step_within_the_interval_that_published_training_gives_it(
+    tmp_path: Path, accelerator: str, workload: str, sustained: bool
+) -> None:
+    chip = catalog.accelerator(accelerator)
+    known = {fact.name: fact.value for fact in chip.facts}
+    fastest = known["measured.max_matmul_bf16"]
+    assert fastest is not None
+    if sustained:  # a warm device is as much slower as others of its kind
+        fastest /= catalog.computing().sustained_slowdown(chip, "bf16")
+    part = server_profiles.compute_part(
+        device=accelerator, precision="bf16", flop_per_s=fastest, low=0.98 * fastest,
+        high=1.02 * fastest, sustained=sustained, shape=(8192,) * 3 if sustained else None,
+    )  # fmt: skip
+    before = at(_timed_for_training(tmp_path, accelerator, workload))
+    after = at(_timed_for_training(tmp_path, accelerator, workload, part))
+    assert before.interval is not None
+    low, high = before.interval.step_s
+    assert after.step_s is not None
+    assert low < after.step_s < high
+
+
+def test_a_rate_that_lasted_is_not_slowed_down_again_and_the_law_predicts_it(
+    tmp_path: Path,
+) -> None:
+    shape, rate = (4096, 4096, 4096), 200e12
+    part = server_profiles.compute_part(
+        device="NVIDIA A100-SXM4-40GB", precision="bf16", flop_per_s=rate, low=rate, high=rate,
+        sustained=True, shape=shape,
+    )  # fmt: skip
+    device = _law_of(_timed_for_training(tmp_path, "a100-sxm4-40gb", "resnet50", part))
+    assert np.all(device.slowdown == 1.0)
+    m, k, n = (np.asarray(float(size)) for size in shape)
+    seconds = product_s(m, n, k, np.ones(()), 2 * (m * k + k * n + m * n), device, False)
+    assert 2 * m * k * n / (seconds - device.start_s) == pytest.approx(rate)
+    burst = replace(part, sustained=False, shape=None)
+    assert np.all(
+        _law_of(_timed_for_training(tmp_path, "a100-sxm4-40gb", "resnet50", burst)).slowdown > 1.0
+    )
+
+
+def _law_of(problem: Problem) -> ProductLaw:
+    return problem.points_at(problem.study.baseline.values).device.law

@@ -15,7 +15,7 @@ from dse import catalog
 from dse.model import memory
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import devices
-from dse.pricing.problem import model_layers
+from dse.pricing.network import model_layers
 
 REFERENCE = Path(
     os.environ.get("DSE_REFERENCE", Path(__file__).parents[3] / "shared" / "reference")

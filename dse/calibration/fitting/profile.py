@@ -279,11 +279,9 @@ def bare_profile(
     parts = list(ps.items())
     if not parts:
         fastest = compute[0]
-        return Profile(
-            **about, transport=NO_TRANSPORT, library=fastest.library, version=fastest.version,
-            link=NO_TRANSPORT, ranks=(1, 1), message_bytes=(1.0, 1.0), step_bytes=(1.0, 1.0),
-            max_nodes=1, split="measured", split_reason=NOTHING_SENT, fits={}, points=(),
-            compute=tuple(compute), system=experiments[0].name, device=fastest.device,
+        return silent_profile(
+            **about, library=fastest.library, version=fastest.version, compute=tuple(compute),
+            system=experiments[0].name, device=fastest.device,
         )  # fmt: skip
     transport, part = parts[0]
     low, high = part.message_bytes
@@ -298,4 +296,13 @@ def bare_profile(
         fits={}, points=(), ps=ps,
         compute=tuple(compute), system=experiments[0].name,
         link_bytes_per_s=slowest if slowest and slowest == fastest_link else None,
+    )  # fmt: skip
+
+
+def silent_profile(**fields: Any) -> Profile:
+    """A profile in which nothing was sent; fields: its others."""
+    return Profile(
+        **fields, transport=NO_TRANSPORT, link=NO_TRANSPORT, ranks=(1, 1),
+        message_bytes=(1.0, 1.0), step_bytes=(1.0, 1.0), max_nodes=1, split="measured",
+        split_reason=NOTHING_SENT, fits={}, points=(),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
 GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
+KINDS = ("matmul", "sustained", "training-step")
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
@@ -34,9 +35,10 @@ def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment
     """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds,
     and how fast one thread sums and copies.
 
-    Runs in a process of its own, on all its cores; importing torch comes on top of the budget. What
-    does not fit the budget is left out, the largest first. Without torch: matrix products by numpy,
-    on the CPU. Raises MeasurementError; the process is gone whatever happens.
+    Half of that time, but at most 30 s in each precision, goes to one large product again and
+    again. Runs in a process of its own, on all its cores; importing torch comes on top of the
+    budget. What does not fit the budget is left out, the largest first. Without torch: matrix
+    products by numpy, on the CPU. Raises MeasurementError; the process is gone whatever happens.
     """
     began, busy = time.monotonic(), busy_core_seconds()
     records = _records(budget_s, device)
@@ -64,7 +66,7 @@ def speeds_of(records: Sequence[dict[str, Any]]) -> list[ComputeSpeed]:
     """The pieces of work among the worker's records."""
     start = next(record for record in records if record["kind"] == "start")
     about = {key: start[key] for key in ("library", "version", "device", "threads")}
-    found = [record for record in records if record["kind"] in ("matmul", "training-step")]
+    found = [record for record in records if record["kind"] in KINDS]
     return [ComputeSpeed(**{**about, **row, "shape": tuple(row["shape"])}) for row in found]
 
 

@@ -22,6 +22,9 @@ from dse.calibration.runners import forks, timing
 from dse.calibration.runners.compute_work import SHAPES, Ready, Work, matmul_about, matmul_error
 
 MAX_BATCH = 20
+SUSTAINED_SHARE, SUSTAINED_S = 0.5, 30.0  # of all the time; at most, in each precision
+MOMENT_S = 0.1
+LEAST_RUNS = 8  # of a product, to run it for long
 LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_BATCH = 20
 
@@ -76,6 +79,59 @@ def time_all(works: Sequence[Work], seconds: float, least: int) -> list[dict[str
     ]
 
 
+def sustained_seconds(works: Sequence[Work], seconds: float) -> float:
+    """Of the time for all, how long products of each precision are to run without a pause."""
+    precisions = {work.about["precision"] for work in works}
+    return min(SUSTAINED_SHARE * seconds / max(len(precisions), 1), SUSTAINED_S)
+
+
+def time_sustained(
+    works: Sequence[Work], burst: Sequence[dict[str, Any]], seconds: float
+) -> list[dict[str, Any]]:
+    """A record in each precision of its largest product, again and again for ``seconds``.
+
+    A device that is warm, or short of power, is slower than in a short burst: the first half of the
+    time only warms it. burst: records of products that were timed; one that cannot run several
+    times is left out. Its seconds are means over moments of :data:`MOMENT_S`.
+    """
+    took = {
+        (row["precision"], tuple(row["shape"])): row["median_s"]
+        for row in burst
+        if row["kind"] == "matmul" and row["median_s"] * LEAST_RUNS <= seconds
+    }
+    largest: dict[str, Work] = {}
+    for work in sorted(works, key=lambda work: int(work.about["flops"])):
+        if work.about["kind"] == "matmul" and _product(work) in took:
+            largest[work.about["precision"]] = work
+    records = []
+    for work in largest.values():
+        ready = work.prepare()
+        moments = _moments(ready.run, seconds)
+        ready.check()
+        about = {**work.about, "kind": "sustained"}
+        records.append({**about, **timing.summary(moments), "error": ready.error})
+    return records
+
+
+def _product(work: Work) -> tuple[str, tuple[int, ...]]:
+    return work.about["precision"], tuple(work.about["shape"])
+
+
+def _moments(run: Callable[[], object], seconds: float) -> list[float]:
+    """Mean seconds of a run in each moment of the second half of the time."""
+    began = time.perf_counter()
+    moments, start, runs = list[float](), began, 0
+    while True:
+        run()
+        runs, now = runs + 1, time.perf_counter()
+        if now - start >= MOMENT_S:
+            if now - began >= seconds / 2:
+                moments.append((now - start) / runs)
+            start, runs = now, 0
+        if now - began >= seconds and moments:
+            return moments
+
+
 def time_local(seconds: float) -> list[dict[str, Any]]:
     """A record per size of how fast one thread adds one array to another, and copies one."""
     records = []
@@ -115,7 +171,11 @@ def _measure(task: dict[str, Any]) -> int:
         else:
             raise RuntimeError("measuring a GPU needs torch; run: pip install torch")
         timing.emit({"kind": "start", **start})
-        for record in time_all(works, task["seconds"], task["min_repetitions"]):
+        lasting = sustained_seconds(works, task["seconds"])
+        precisions = len({work.about["precision"] for work in works})
+        short = task["seconds"] - precisions * lasting
+        burst = time_all(works, short, task["min_repetitions"])
+        for record in (*burst, *time_sustained(works, burst, lasting)):
             timing.emit(record)
     except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)

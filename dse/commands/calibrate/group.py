@@ -7,6 +7,7 @@ import typer
 from dse.commands.calibrate.compare import compare
 from dse.commands.calibrate.fit import fit
 from dse.commands.calibrate.import_logs import import_logs
+from dse.commands.calibrate.import_throughput import import_throughput
 from dse.commands.calibrate.predict import predict
 from dse.commands.calibrate.run import run
 from dse.commands.calibrate.show import show
@@ -21,3 +22,4 @@ calibrate = typer.Typer(
 for command in (run, fit, show, predict, compare, suggest):
     calibrate.command()(command)
 calibrate.command("import")(import_logs)
+calibrate.command("import-throughput")(import_throughput)

@@ -85,13 +85,48 @@ def test_a_result_that_goes_wrong_later_is_found() -> None:
         compute_worker.time_all([work(1, 0.0, wrong)], 0.01, 5)
 
 
+def product(size: int, seconds: float, precision: str = "fp32") -> Work:
+    """A product that takes ``seconds``, and as long again once it has run for 0.1 s."""
+    began: list[float] = []
+
+    def run() -> None:
+        began.append(time.perf_counter())
+        slow = began[-1] - began[0] > 0.1
+        while time.perf_counter() < began[-1] + seconds * (1 + slow):
+            pass
+
+    return Work(matmul_about((size, size, size), precision), lambda: Ready(run, 0.0))
+
+
+def burst(work: Work, seconds: float) -> dict[str, object]:
+    return {**work.about, **timing.summary([seconds])}
+
+
+def test_the_largest_product_of_each_precision_runs_on_and_only_the_warm_device_counts() -> None:
+    works = [product(64, 1e-3), product(128, 2e-3), product(256, 2e-3, "bf16"), product(512, 9.0)]
+    timed = [burst(w, s) for w, s in zip(works, (1e-3, 2e-3, 2e-3, 9.0), strict=True)]
+    found = compute_worker.time_sustained(works, timed, 0.5)
+    assert [(row["kind"], row["precision"], row["shape"][0]) for row in found] == [
+        ("sustained", "fp32", 128), ("sustained", "bf16", 256),
+    ]  # fmt: skip
+    assert all(row["min_s"] >= 4e-3 for row in found)
+
+
+def test_long_products_take_half_of_the_time_and_no_more_than_they_need() -> None:
+    two = [product(64, 0.0), product(64, 0.0, "bf16")]
+    assert compute_worker.sustained_seconds(two, 20.0) == 5.0
+    assert compute_worker.sustained_seconds(two[:1], 600.0) == 30.0
+
+
 @pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     pytest.importorskip("torch")
     found = measure_speed(3.0, "here").compute
     assert {(speed.library, speed.device) for speed in found} == {("torch", "cpu")}
     assert {speed.name for speed in found} == {"matmul", "small-cnn", "transformer-block"}
-    assert all(speed.repetitions >= 5 and speed.min_s <= speed.median_s for speed in found)
+    assert [speed.precision for speed in found if speed.kind == "sustained"] == ["fp32"]
+    assert all(speed.min_s <= speed.median_s for speed in found)
+    assert all(speed.repetitions >= 5 for speed in found if speed.kind != "sustained")
     assert all(speed.error <= TOLERANCE[speed.precision] for speed in found)
     # The smallest of each kind always fits. A block's work is known: six per weight and token,
     # and attention on top.

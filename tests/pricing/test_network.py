@@ -1,4 +1,4 @@
-"""Rows of work of the catalogue as the arrays of the model."""
+"""Rows of work of the catalogue as arrays for the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dse.catalog import names, workload
-from dse.pricing.problem import model_work
+from dse.pricing.network import model_work
 
 
 @pytest.mark.parametrize("name", names("workloads"))

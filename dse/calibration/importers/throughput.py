@@ -1,0 +1,211 @@
+"""Tables of samples per second that somebody measured, as comma-separated values.
+
+Columns: workload, accelerator, samples_per_s, precision, batch_per_gpu; also gpus, gpus_per_node,
+stack, accumulation, optimizer.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import NoReturn, cast, get_args, get_type_hints
+
+from dse import catalog
+from dse.calibration.experiment import sha256_of
+from dse.calibration.fitting.profile import silent_profile
+from dse.calibration.importers.text import read_text
+from dse.calibration.profile import Profile
+from dse.calibration.throughput_part import NODE, Throughput
+from dse.errors import StudyError
+from dse.spelling import alternatives, meant
+from dse.version import __version__
+
+REQUIRED = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
+DEFAULTS: Mapping[str, str] = {
+    "gpus": "1", "gpus_per_node": str(NODE), "stack": "vendor", "accumulation": "1",
+    "optimizer": "momentum",
+}  # fmt: skip
+COLUMNS = (*REQUIRED, *DEFAULTS)
+LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
+
+
+def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
+    """The profile of a table of rates. Raises StudyError with the place of the first mistake."""
+    rows = read_throughput(path)
+    return silent_profile(
+        name=name,
+        library=LIBRARY,
+        version=Path(path).name,
+        machine={},
+        cores=1,
+        background_cores=0.0,
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        source=f"{Path(path).name}, read with dse {__version__}",
+        measurements_sha256=sha256_of(Path(path)),
+        gamma_s_per_byte=0.0,
+        copy_s_per_byte=0.0,
+        throughput=rows,
+        system=name,
+    )
+
+
+def read_throughput(path: str | PathLike[str]) -> tuple[Throughput, ...]:
+    """The rates of a table, in its order. Raises StudyError with the place of the first mistake.
+
+    A workload may be the path of a workload file, relative to the table.
+    """
+    file = str(path)
+    try:
+        lines = read_text(file).splitlines()
+    except StudyError as cause:
+        raise StudyError(file, 0, 0, cause.problem, "give a table of rates") from None
+    rows = [
+        (number, row)
+        for number, row in enumerate(_split(lines, file), 1)
+        if any(cell.strip() for cell in row)
+    ]
+    (first, header), *others = rows
+    names = _checked_header(header, file, first, lines[first - 1])
+    if not others:
+        raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
+    return tuple(
+        _Row(names, [cell.strip() for cell in cells], file, number, lines[number - 1]).rate()
+        for number, cells in others
+    )
+
+
+def _split(lines: Sequence[str], file: str) -> list[list[str]]:
+    """The cells of every line. A cell does not go on in the next line."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(next(csv.reader([line], strict=True), []))
+        except csv.Error as cause:
+            raise StudyError(
+                file, number, 1, f"is not a valid table: {cause}", "correct it"
+            ) from None
+    return found
+
+
+def _checked_header(header: Sequence[str], file: str, line: int, text: str) -> list[str]:
+    names = [name.strip() for name in header]
+    for position, name in enumerate(names):
+        column = _column(text, position)
+        if name not in COLUMNS:
+            remedy = meant(name, COLUMNS, f"the columns are {', '.join(COLUMNS)}")
+            raise StudyError(file, line, column, f"unknown column '{name}'", remedy)
+        if name in names[:position]:
+            raise StudyError(file, line, column, f"the column '{name}' is there twice", "keep one")
+    for name in REQUIRED:
+        if name not in names:
+            others = ", ".join(REQUIRED)
+            raise StudyError(file, line, 1, f"the column '{name}' is missing", f"give {others}")
+    return names
+
+
+def _column(text: str, position: int) -> int:
+    """Where a cell of a line begins, from 1; 1 where commas do not tell because of quotes."""
+    return 1 if '"' in text else 1 + sum(len(cell) + 1 for cell in text.split(",")[:position])
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a table while it is checked."""
+
+    names: Sequence[str]
+    cells: Sequence[str]
+    file: str
+    line: int
+    text: str
+
+    def wrong(self, name: str, problem: str, remedy: str) -> NoReturn:
+        column = _column(self.text, self.names.index(name)) if name in self.names else 1
+        raise StudyError(self.file, self.line, column, f"{name}: {problem}", remedy)
+
+    def cell(self, name: str) -> str:
+        found = self.cells[self.names.index(name)] if name in self.names else ""
+        if not found and name in REQUIRED:
+            self.wrong(name, "is empty", "write its value")
+        return found or DEFAULTS[name]
+
+    def positive(self, name: str) -> float:
+        try:
+            value = float(self.cell(name))
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            self.wrong(
+                name, f"'{self.cell(name)}' is not a positive number", "write for example 64"
+            )
+        return value
+
+    def count(self, name: str) -> int:
+        value = self.positive(name)
+        if value != round(value):
+            self.wrong(name, f"'{self.cell(name)}' is not a whole number", "write for example 8")
+        return round(value)
+
+    def choice(self, name: str, known: Collection[str]) -> str:
+        value = self.cell(name)
+        if value not in known:
+            remedy = meant(value, known, f"choose from {', '.join(known)}")
+            self.wrong(name, f"'{value}' is not known", remedy)
+        return value
+
+    def workload(self) -> str:
+        """A name, or the absolute path of a file that holds a workload."""
+        value = self.cell("workload")
+        if not catalog.is_path(value):
+            return self.choice("workload", catalog.names("workloads"))
+        path = Path(self.file).parent / value
+        try:
+            catalog.read_workload(path)
+        except StudyError as cause:
+            if cause.line:  # a mistake in that file
+                raise
+            self.wrong("workload", f"{path}: {cause.problem}", "name a workload file")
+        return str(path.resolve())
+
+    def precision(self, accelerator: str) -> str:
+        value = self.choice("precision", _choices("precision"))
+        known = catalog.accelerator(accelerator).peak_flops_per_s
+        if value not in known:
+            able = alternatives(name for name in _choices("precision") if name in known)
+            self.wrong(
+                "precision", f"no peak of {accelerator} is known in {value}", f"write {able}"
+            )
+        return value
+
+    def rate(self) -> Throughput:
+        if len(self.cells) != len(self.names):
+            problem = f"{len(self.cells)} cells in place of {len(self.names)}"
+            raise StudyError(self.file, self.line, 1, problem, "leave a cell empty for its default")
+        accelerator = self.choice("accelerator", catalog.names("accelerators"))
+        gpus, node = self.count("gpus"), self.count("gpus_per_node")
+        if gpus > node and not (
+            "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]
+        ):
+            problem = f"{gpus} accelerators are more than one node's {NODE}"
+            self.wrong("gpus", problem, "give the column gpus_per_node")
+        return Throughput(
+            workload=self.workload(),
+            accelerator=accelerator,
+            precision=self.precision(accelerator),  # type: ignore[arg-type]
+            stack=self.choice("stack", catalog.computing().stacks),
+            batch_per_gpu=self.positive("batch_per_gpu"),
+            samples_per_s=self.positive("samples_per_s"),
+            gpus=gpus,
+            gpus_per_node=node,
+            accumulation=self.count("accumulation"),
+            optimizer=self.choice("optimizer", _choices("optimizer")),  # type: ignore[arg-type]
+        )
+
+
+def _choices(field: str) -> tuple[str, ...]:
+    """The values that a field of a rate may have."""
+    return cast(tuple[str, ...], get_args(get_type_hints(Throughput)[field]))

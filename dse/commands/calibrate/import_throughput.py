@@ -1,0 +1,40 @@
+"""``dse calibrate import-throughput``: a profile from samples/s that the user measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_throughput(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with a row for each rate: workload, accelerator, samples_per_s, precision, "
+            "batch_per_gpu, and where they differ from 1 and vendor gpus, stack, accumulation."
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the profile [default: that of FILE].")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the profile.")] = Path("calibrations"),
+) -> None:
+    """Make a profile of training rates that you measured yourself.
+
+    Studies that name it predict training like yours by them.
+    """
+    from dse.calibration import arguments, write_profile
+    from dse.calibration.files import PROFILE, check_replaces, check_writable
+    from dse.calibration.importers.logs import counted
+    from dse.calibration.importers.throughput import throughput_profile
+
+    found = file.stem if name is None else name
+    arguments.check_profile_name(found)
+    path = out / f"{found}.yaml"
+    profile = throughput_profile(file, found)
+    check_writable(out)
+    check_replaces(path, PROFILE)
+    write_profile(profile, path)
+    print(f"wrote {path}: {counted(len(profile.throughput), 'rate')}")

@@ -1,0 +1,125 @@
+"""Tables of a user's own samples per second."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dse.calibration import profile_data, read_profile, show_profile, write_profile
+from dse.calibration.importers.throughput import read_throughput, throughput_profile
+from dse.calibration.throughput_part import Throughput
+from dse.errors import StudyError
+
+HEADER = "workload,accelerator,samples_per_s,gpus,precision,batch_per_gpu,stack\n"
+GOOD = "bert-large-s128,a100-sxm4-40gb,1200,8,fp16,64,vendor\n"
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "ours.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_columns_in_any_order_and_defaults_where_cells_are_empty(tmp_path: Path) -> None:
+    text = "batch_per_gpu,precision, workload ,accelerator,samples_per_s,gpus,optimizer\n\n"
+    path = table(tmp_path, f"{text}64,fp16,bert-large-s128,a100-sxm4-40gb,1.2e3,8,adam\n"
+                           '128,tf32,"resnet50",a100-sxm4-40gb,800,,\n')  # fmt: skip
+    bert, images = read_throughput(path)
+    assert bert == Throughput(
+        "bert-large-s128", "a100-sxm4-40gb", "fp16", "vendor", 64, 1200, 8, optimizer="adam"
+    )
+    assert images == Throughput("resnet50", "a100-sxm4-40gb", "tf32", "vendor", 128, 800)
+    assert bert.pass_s == pytest.approx(64 * 8 / 1200)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        (HEADER, "1:1", "no row follows the header"),
+        (GOOD, "1:1", "unknown column 'bert-large-s128'; the columns are workload, accelerator"),
+        (HEADER.replace("gpus", "gpu") + GOOD, "1:36", "unknown column 'gpu'; did you mean gpus"),
+        (HEADER.replace("stack", "gpus") + GOOD, "1:65", "the column 'gpus' is there twice"),
+        (HEADER.replace("precision", "stack", 1).replace(",stack\n", ",optimizer\n") + GOOD, "1:1",
+         "the column 'precision' is missing; give workload, accelerator, samples_per_s"),
+        (f"{HEADER}{GOOD}\nbert-large,a100-sxm4-40gb,1200,8,fp16,64,\n", "4:1",
+         "workload: 'bert-large' is not known; did you mean bert-large-s"),
+        (f"{HEADER}resnet50,a100-sxm-40gb,1200,8,fp16,64,\n", "2:10",
+         "accelerator: 'a100-sxm-40gb' is not known; did you mean a100-sxm4-40gb"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,fast,8,fp16,64,\n", "2:25",
+         "samples_per_s: 'fast' is not a positive number; write for example 64"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,0,8,fp16,64,\n", "2:25", "'0' is not a positive number"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,1.5,fp16,64,\n", "2:27",
+         "'1.5' is not a whole number"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,16,fp16,64,\n", "2:27",
+         "16 accelerators are more than one node's 8; give the column gpus_per_node"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp8,64,\n", "2:29",
+         "precision: no peak of a100-sxm4-40gb is known in fp8; write fp32, tf32, fp16 or bf16"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,half,64,\n", "2:29",
+         "precision: 'half' is not known"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16,,\n", "2:34", "batch_per_gpu: is empty"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16,64,vendr\n", "2:37",
+         "stack: 'vendr' is not known; did you mean vendor"),
+        (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16\n", "2:1", "5 cells in place of 7"),
+        (f'{HEADER}resnet50,"a100\n', "2:1", "is not a valid table: unexpected end of data"),
+        (f"{HEADER}mine.yaml,a100-sxm4-40gb,9,8,fp16,64,\n", "2:1", "mine.yaml: no such file"),
+    ],
+)  # fmt: skip
+def test_a_mistake_has_its_place_and_what_would_be_right(
+    tmp_path: Path, text: str, place: str, said: str
+) -> None:
+    path = table(tmp_path, text)
+    with pytest.raises(StudyError) as found:
+        read_throughput(path)
+    assert str(found.value).startswith(f"{path}:{place}: ")
+    assert said in str(found.value)
+
+
+def test_more_nodes_are_said(tmp_path: Path) -> None:
+    text = HEADER.replace("stack", "gpus_per_node")
+    path = table(tmp_path, f"{text}resnet50,v100-sxm2-32gb,9,32,fp16,64,16\n")
+    (rate,) = read_throughput(path)
+    assert (rate.gpus, rate.gpus_per_node) == (32, 16)
+
+
+def test_a_workload_of_ones_own_is_a_file_beside_the_table(tmp_path: Path) -> None:
+    (tmp_path / "layers.csv").write_text(
+        "layer,kind,params,forward_flops,output_elems,saved_elems\nonly,linear,1e6,2e6,1000,1000\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "mine.yaml").write_text(
+        "name: mine\ntitle: Mine\nparams: {value: 1e6, source: recalled, status: unverified}\n"
+        "forward_flops: {value: 2e6, source: recalled, status: unverified}\n"
+        "activation_bytes: {value: 2 kB, source: recalled, status: unverified}\n"
+        "input_bytes: {value: 4 kB, source: recalled, status: unverified}\n"
+        "gradient_tensors: {value: 1, source: recalled, status: unverified}\n"
+        "layers: layers.csv\nmethod: made up\n",
+        encoding="utf-8",
+    )
+    path = table(tmp_path, f"{HEADER}mine.yaml,a100-sxm4-40gb,9,8,fp16,64,\n")
+    (rate,) = read_throughput(path)
+    assert rate.workload == str(tmp_path / "mine.yaml")
+
+
+def test_a_profile_of_rates_survives_its_file_and_is_shown(tmp_path: Path) -> None:
+    made = throughput_profile(table(tmp_path, HEADER + GOOD), "ours")
+    path = tmp_path / "ours.yaml"
+    write_profile(made, path)
+    assert read_profile(path) == made
+    assert profile_data(made)["throughput"][0]["samples_per_s"] == 1200
+    shown = StringIO()
+    show_profile(made, Console(width=200, file=shown))
+    (line,) = (line for line in shown.getvalue().splitlines() if "bert-large-s128" in line)
+    cells = [cell.strip() for cell in line.strip("│").split("│")]
+    assert cells == ["bert-large-s128", "a100-sxm4-40gb", "fp16", "vendor", "8", "64", "1", "1,200"]
+
+
+def test_a_rate_in_a_profile_is_checked(tmp_path: Path) -> None:
+    made = throughput_profile(table(tmp_path, HEADER + GOOD), "ours")
+    path = tmp_path / "ours.yaml"
+    write_profile(made, path)
+    path.write_text(path.read_text().replace("samples_per_s: 1200.0", "samples_per_s: -1"))
+    with pytest.raises(StudyError, match=r"throughput\.0\.samples_per_s: input should be greater"):
+        read_profile(path)

@@ -1,0 +1,39 @@
+"""`dse calibrate import-throughput` as a user has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.commands import command
+
+TABLE = """\
+workload,accelerator,samples_per_s,precision,batch_per_gpu
+resnet50,a100-sxm4-40gb,900,fp16,128
+"""
+
+
+def test_it_writes_a_profile_that_show_prints(tmp_path: Path) -> None:
+    (tmp_path / "ours.csv").write_text(TABLE, encoding="utf-8")
+    done = command.dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "wrote calibrations/ours.yaml: 1 rate\n"
+    shown = command.dse("calibrate", "show", "ours", cwd=tmp_path).stdout
+    assert "measured training" in shown
+    other = ("--name", "mine", "--out", "elsewhere")
+    assert command.dse("calibrate", "import-throughput", "ours.csv", *other, cwd=tmp_path).stdout
+    assert (tmp_path / "elsewhere" / "mine.yaml").exists()
+
+
+def test_mistakes_are_one_line_and_write_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(TABLE.replace("a100-sxm4-40gb", "a1oo"), encoding="utf-8")
+    (tmp_path / "good.csv").write_text(TABLE, encoding="utf-8")
+    for arguments, said in (
+        (("bad.csv",), "bad.csv:2:10: accelerator: 'a1oo' is not known; did you mean a100-"),
+        (("none.csv",), "none.csv: cannot be read: No such file or directory; give a table of"),
+        (("good.csv", "--name", "../x"), "--name: '../x' is not a file name"),
+    ):
+        done = command.dse("calibrate", "import-throughput", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert said in line
+    assert not (tmp_path / "calibrations").exists()

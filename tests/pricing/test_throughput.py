@@ -1,0 +1,146 @@
+"""dse.pricing.throughput: a study that names rates of the user's own is priced by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.calibration import Profile
+from dse.calibration.fitting.profile import silent_profile
+from dse.calibration.throughput_part import Throughput
+from dse.errors import DseError
+from dse.pricing import caveats, throughput
+from dse.pricing.problem import Problem
+from dse.report.assumptions import assumptions
+from dse.report.design_point import Point
+from tests.pricing import priced
+
+STUDY = """\
+study: small
+workload: resnet50
+space:
+  accelerator: [a100-sxm4-40gb, h100-sxm]
+  gpus: [1, 8]
+  gpus_per_node: [8]
+  inter_node: [100gbe]
+  batch_per_gpu: [128]
+  precision: [fp16]
+  aggregation: [ring-nccl]
+baseline: {accelerator: a100-sxm4-40gb, gpus: 1}
+objectives: {maximize: throughput, minimize: capital}
+"""
+OURS = Throughput("resnet50", "a100-sxm4-40gb", "fp16", "vendor", 128.0, 1500.0)
+
+
+def profile(*rates: Throughput, name: str = "ours", **changes: Any) -> Profile:
+    fields: Mapping[str, Any] = {
+        "name": name, "library": "training rates of", "version": "ours.csv", "machine": {},
+        "cores": 1, "background_cores": 0.0, "date": "2026-01-01", "source": "made up",
+        "measurements_sha256": "0" * 64, "gamma_s_per_byte": 0.0, "copy_s_per_byte": 0.0,
+    }  # fmt: skip
+    return silent_profile(**{**fields, **changes}, throughput=rates)
+
+
+def at(problem: Problem, accelerator: str = "a100-sxm4-40gb") -> Point:
+    return priced.at(problem, accelerator=accelerator)
+
+
+def rate(problem: Problem, accelerator: str = "a100-sxm4-40gb") -> float:
+    return 128.0 / (at(problem, accelerator).step_s or np.nan)
+
+
+def width(problem: Problem) -> float:
+    interval = at(problem).interval
+    assert interval is not None
+    low, high = interval.step_s
+    return float(np.log(high / low))
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Problem:
+    return priced.problem_of(tmp_path, STUDY)
+
+
+def problem_of(folder: Path, *rates: Throughput) -> Problem:
+    return priced.problem_of(folder, STUDY, profile(*rates))
+
+
+def test_the_measured_kind_moves_to_its_rate_and_its_interval_shrinks(
+    tmp_path: Path, plain: Problem
+) -> None:
+    mine = problem_of(tmp_path, OURS)
+    before, after = rate(plain), rate(mine)
+    assert abs(after / 1500 - 1) < 0.3 * abs(before / 1500 - 1)
+    assert width(mine) < 0.8 * width(plain)
+    # Others follow, as the same people's code runs there.
+    assert rate(mine, "h100-sxm") / rate(plain, "h100-sxm") == pytest.approx(
+        after / before, rel=0.1
+    )
+
+
+def test_a_rate_that_was_expected_moves_nothing(tmp_path: Path, plain: Problem) -> None:
+    # Of computing alone: a study of one accelerator has nothing beside it.
+    mine = problem_of(tmp_path, replace(OURS, samples_per_s=rate(plain)))
+    assert rate(mine) == pytest.approx(rate(plain), rel=0.02)
+    assert rate(mine, "h100-sxm") == pytest.approx(rate(plain, "h100-sxm"), rel=0.02)
+
+
+def test_repetitions_count_once_and_several_accelerators_less(
+    tmp_path: Path, plain: Problem
+) -> None:
+    once, thrice = problem_of(tmp_path, OURS), problem_of(tmp_path, OURS, OURS, OURS)
+    assert rate(thrice) == rate(once)
+    eight = problem_of(tmp_path, replace(OURS, gpus=8, samples_per_s=8 * 1500.0))
+    nodes = problem_of(tmp_path, replace(OURS, gpus=16, samples_per_s=16 * 1500.0))
+    assert rate(once) < rate(eight) < rate(nodes) < rate(plain)
+    assert throughput.noise_of(OURS) == 0.0
+
+
+def test_accumulation_shares_the_update() -> None:
+    network = catalog.workload("bert-large-s128")
+    row = replace(OURS, workload=network.name, batch_per_gpu=8.0, optimizer="adam")
+    seconds = [
+        throughput.modelled_s(replace(row, accumulation=count), network, ())
+        for count in (1, 4, 1000)
+    ]
+    assert seconds[0] > seconds[1] > seconds[2]
+
+
+def test_a_block_is_modelled_by_its_own_layers() -> None:
+    network = catalog.workload("bert-large-s128")
+    block = tuple(name for name in network.layer_names if name.startswith("layer0."))
+    row = replace(OURS, workload=network.name, layers=block)
+    whole = throughput.modelled_s(replace(row, layers=network.layer_names), network, ())
+    assert throughput.modelled_s(row, network, ()) == pytest.approx(whole / 24, rel=0.1)
+    assert throughput.noise_of(row) == 0.15
+
+
+def test_the_report_counts_them(tmp_path: Path, plain: Problem) -> None:
+    stranger = replace(OURS, accelerator="cpu")
+    mine = problem_of(tmp_path, OURS, replace(OURS, batch_per_gpu=64.0), stranger)
+    (line,) = (text for text in assumptions(mine) if "of yours" in text)
+    assert line == "The published rates are corrected by 2 rates of yours (profile ours)."
+    assert not [text for text in assumptions(plain) if "of yours" in text]
+    assert not [text for text in caveats.caveats(mine) if "prices nothing" in text]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"workload": "resnet51"}, "resnet51: no such workload; did you mean resnet50"),
+        ({"stack": "mine"}, "no stack 'mine'; write plain, vendor or tuned"),
+        ({"precision": "fp8"}, "a100-sxm4-40gb has no peak in fp8"),
+        ({"layers": ("nowhere",)}, "resnet50 has no layer 'nowhere'"),
+    ],
+)
+def test_what_the_catalogue_lacks_is_one_line(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(DseError, match=said):
+        rate(problem_of(tmp_path, replace(OURS, **changes)))
