@@ -12,9 +12,19 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import approaches, choice, lab, public_logs, scaling, single_accelerator
+from benchmarks.accuracy import (
+    approaches,
+    catalogue_nccl,
+    choice,
+    computing,
+    lab,
+    public_logs,
+    scale,
+    scaling,
+)
 from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.accuracy.published import checks_table
+from benchmarks.page import put
 from benchmarks.papers import published
 from dse.calibration import Profile, read_profile
 
@@ -22,7 +32,6 @@ PROFILE = Path("calibrations/this-machine.yaml")
 OUT = Path("reports/accuracy/accuracy.json")
 ROOT = Path(__file__).parents[2]
 PAGE, README = ROOT / "docs" / "accuracy.md", ROOT / "README.md"
-BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
 
 
 def this_machine(profile: Profile) -> list[Line]:
@@ -53,18 +62,22 @@ def main() -> None:
         *lab.lines(),
         *choice.lines(),
         *approaches.lines(),
-        *single_accelerator.lines(),
+        *computing.lines(),
         *scaling.lines(),
+        *scale.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     facts = published.facts()
-    tables = f"{approaches.goals()}\n\n{checks_table(facts)}"
+    nccl = catalogue_nccl.rows()
+    parts = (computing.goals(), approaches.goals(), checks_table(facts), catalogue_nccl.table(nccl))
+    tables = "\n\n".join(parts)
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}
+    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts,
+              "nccl_without_a_profile": [row.record() for row in nccl]}  # fmt: skip
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     chosen = extremes(lines)
     short = (
@@ -72,18 +85,8 @@ def main() -> None:
         f"{len(chosen) // 2} with the largest median error. {overall(lines)} here = {note}"
     )
     for path, content in ((PAGE, text), (README, short)):
-        if put(path, content):
+        if put(path, "accuracy", content):
             print(f"updated {path.name}")
-
-
-def put(path: Path, text: str) -> bool:
-    """Put a text between the markers of a page; whether it has them."""
-    head, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    if not begin:
-        return False
-    tail = rest.partition(END)[2]
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
-    return True
 
 
 if __name__ == "__main__":

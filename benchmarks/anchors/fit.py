@@ -3,7 +3,8 @@
 ``y = log(measured / modelled seconds)`` of a row is the sum of an effect of each component, and
 noise; effects of a component are normal around 0 with a deviation of its own::
 
-    y = family + s (family format generation + family stack + accelerator + network + source + e)
+    y = family + s (family format generation + family stack + accelerator
+                    + network + workload + source + e)
 
 where s is 1/2 for families of a few large products and 1 for others (:data:`SCATTER`). Families
 share a mean which is itself normal around 0. Deviations maximise the marginal likelihood of all
@@ -20,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from dse import catalog
 from dse.catalog import Anchors
 from dse.catalog.rows_of_work import FAMILIES
-from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN
+from dse.pricing.anchors import FAMILY, SCATTERED, SOURCE, UNSEEN, WORKLOAD
 
 Array = NDArray[np.float64]
 Kind = Mapping[str, str]  # component -> level
@@ -108,8 +110,8 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
 
     C: their covariance before any row is seen; Z: (rows, effects). All families have an effect,
     also those without rows, because of what families have in common. Generations with rows have an
-    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Sources have none:
-    whoever asks is a new one.
+    effect of 0 for certain in the component :data:`~dse.pricing.anchors.UNSEEN`. Effects that
+    nobody can ask for are left out: of sources, and of workloads outside the catalogue.
     """
     fitted = [name for name in kinds[0] if name != UNSEEN]
     effects = [(FAMILY, family) for family in FAMILIES]
@@ -129,7 +131,12 @@ def posterior(kinds: Sequence[Kind], y: Array, found: Deviations) -> Anchors:
     gain = np.linalg.solve(design @ through + noise, through.T).T
     mean, covariance = gain @ y, before - gain @ through.T
 
-    kept = [number for number, (name, _) in enumerate(effects) if name != SOURCE]
+    gone = {
+        (name, level)
+        for name, level in effects
+        if name == SOURCE or (name == WORKLOAD and level not in catalog.names("workloads"))
+    }
+    kept = [number for number, effect in enumerate(effects) if effect not in gone]
     named = [effects[number] for number in kept]
     seen = [(UNSEEN, level) for level in _levels(kinds, UNSEEN)]
     empty = np.zeros((len(seen), len(kept)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -27,23 +28,33 @@ def layers(workload: Workload) -> Layers:
     return replace(model_layers(workload), work=model_work(workload), family=workload.family)
 
 
-@cache
-def device(name: str, precision: str, kernels: str) -> compute.Device:
-    """An accelerator by the laws alone, factor 1; arrays (1,)."""
+def _machine(name: str) -> Machine:
     nothing = float("nan")
-    machine = Machine(accelerator(name), None, *[nothing] * 6)
-    return devices.by_law([machine], precision, [], kernels)
+    return Machine(accelerator(name), None, *[nothing] * 6)
 
 
-def step_s(row: Row) -> float:
+@cache
+def by_law(name: str, precision: str, stack: str) -> compute.Device:
+    """An accelerator by the laws alone, factor 1; arrays (1,)."""
+    kernels = catalog.computing().stacks[stack].kernels
+    return devices.by_law([_machine(name)], precision, [], kernels)
+
+
+@cache
+def by_share(name: str, precision: str, _stack: str) -> compute.Device:
+    """An accelerator at the usual share of both peaks."""
+    return devices.by_share([_machine(name)], precision, None, None)
+
+
+def step_s(row: Row, device: Callable[[str, str, str], compute.Device] = by_law) -> float:
     """Seconds of a pass and of its share of the update, as :attr:`.Row.step_s` measures them.
 
     Both passes, a second forward pass where activations are recomputed, the gradients' addition
     to those of earlier passes, and the update, shared by ``shards`` accelerators and done once in
-    ``accumulation`` passes.
+    ``accumulation`` passes. device: by accelerator, precision and stack.
     """
     stack = devices.software(row.stack)
-    machine = device(row.accelerator, row.precision, catalog.computing().stacks[row.stack].kernels)
+    machine = device(row.accelerator, row.precision, row.stack)
     if not row.fuses_attention:
         machine = replace(machine, attention_flops=float("nan"))
     precision, network = PRECISIONS[row.precision], layers(row.workload)

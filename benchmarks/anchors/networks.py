@@ -25,6 +25,12 @@ MPT = {
     "30b": (7168, 48, 56),
 }
 MPT_VOCABULARY = 50368
+# Arguments of :func:`llama` of workloads in the catalogue.
+CATALOGUED = {
+    (4096, 32, 32, 32, 11008, 32000, 4096): "llama2-7b",
+    (5120, 40, 40, 40, 13824, 32000, 4096): "llama2-13b",
+    (4096, 32, 32, 8, 14336, 128256, 8192): "llama3-8b",
+}
 
 
 def _workload(name: str, network: str, found: Network) -> Workload:
@@ -84,10 +90,12 @@ def gpt(hidden: int, layers: int, heads: int, vocabulary: int, tokens: int) -> W
 def llama(
     hidden: int, layers: int, heads: int, kv_heads: int, ffn: int, vocabulary: int, tokens: int
 ) -> Workload:
-    """A Llama of any size."""
+    """A Llama of any size, the catalogue's where it has that one."""
+    shape = (hidden, layers, heads, kv_heads, ffn, vocabulary, tokens)
+    if shape in CATALOGUED:
+        return known(CATALOGUED[shape])
     name = f"llama-{hidden}-{layers}-{kv_heads}-{ffn}-{vocabulary}-s{tokens}"
-    found = rows_of_work.llama(hidden, layers, heads, kv_heads, ffn, vocabulary, tokens)
-    return _workload(name, "llama", found)
+    return _workload(name, "llama", rows_of_work.llama(*shape))
 
 
 @cache

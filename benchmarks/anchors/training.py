@@ -31,10 +31,9 @@ class Training:
     def kinds(self) -> list[Kind]:
         """As a study asks for them: its source is a new one."""
         return [
-            levels(row.workload.family, row.workload.network, accelerator(row.accelerator),
-                   row.precision, row.stack)
+            levels(row.workload, accelerator(row.accelerator), row.precision, row.stack)
             for row in self.rows
-        ]  # fmt: skip
+        ]
 
     @cached_property
     def sourced_kinds(self) -> list[Kind]:

@@ -13,11 +13,10 @@ from dse.model.aggregation.tensorwise import Approach, step_s
 from dse.model.arrays import Array
 from dse.model.links import Link
 from dse.model.precision import PRECISIONS
-from dse.model.waiting import waiting_factor
+from dse.model.scale import waiting_factor
 from dse.pricing import devices
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.devices import USUAL_STACK
-from dse.pricing.efficiency import DEFAULT_EFFICIENCY
 from dse.pricing.problem import model_layers
 
 FP32 = PRECISIONS["fp32"]
@@ -47,11 +46,12 @@ def on(machine: Machine, facts: catalog.Approach, servers: int = 1) -> Approach:
     """
     device = catalog.accelerator(machine.accelerator)
     host = catalog.fabric(device.host_link).bytes_per_s if device.host_link else None
+    share = catalog.computing().elementwise_efficiency
     there = Cluster(
         np.ones(()),
         across=Link(machine.latency_s, machine.link_bytes_per_s * facts.link_efficiency),
         host_bytes_per_s=host or np.inf,
-        memory_bytes_per_s=(device.memory_bytes_per_s or np.inf) * DEFAULT_EFFICIENCY,
+        memory_bytes_per_s=(device.memory_bytes_per_s or np.inf) * share,
         colocated=np.ones((), dtype=bool),
     )
     return tensorwise(facts, phases=0).on(there, servers)

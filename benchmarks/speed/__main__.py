@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import dse
+from benchmarks.page import put
 from benchmarks.speed import evaluations, filters, scaling, sweeps
 from benchmarks.speed.table import Table, number
 from dse.calibration.experiment import this_machine, today
@@ -21,7 +22,6 @@ from dse.calibration.experiment import this_machine, today
 ROOT = Path(__file__).parents[2]
 OUT = Path("reports/bench/speed.json")
 PAGE, README = ROOT / "docs" / "speed.md", ROOT / "README.md"
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 PACKAGES = ("numpy", "ray", "optuna", "moocore")
 MEASURES: dict[str, Callable[[bool], Any]] = {
     "evaluations": lambda _: evaluations.measure(),
@@ -61,17 +61,6 @@ def summary(found: dict[str, Any], said: str) -> str:
     )
 
 
-def put(path: Path, text: str) -> bool:
-    """Replace what is between the markers of a page; False where it has none."""
-    content = path.read_text(encoding="utf-8")
-    if BEGIN not in content:
-        return False
-    head, _, rest = content.partition(BEGIN)
-    tail = rest.partition(END)[2]
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
-    return True
-
-
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -91,7 +80,9 @@ def main() -> None:
     OUT.write_text(json.dumps({"where": said, **found}, indent=1), encoding="utf-8")
     tables = "\n\n".join([f"Measured on {said}", *texts])
     changed = [
-        p.name for p, text in ((PAGE, tables), (README, summary(found, said))) if put(p, text)
+        path.name
+        for path, text in ((PAGE, tables), (README, summary(found, said)))
+        if put(path, "speed", text)
     ]
     print(f"\nwrote {', '.join([str(OUT), *changed])}")
 

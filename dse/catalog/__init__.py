@@ -11,6 +11,7 @@ from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
     Source,
@@ -21,7 +22,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import LIBRARIES, SoftwareCost, Transport, transport
+from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
 from dse.catalog.workloads import (
     Workload,
     gradient_tensors,
@@ -46,8 +47,9 @@ __all__ = [
     "Node",
     "Population",
     "PriceList",
-    "SoftwareCost",
+    "ScaleTerms",
     "Source",
+    "Tier",
     "Transport",
     "UnknownName",
     "Workload",
@@ -71,6 +73,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "scale_terms",
     "sources",
     "transport",
     "workload",

@@ -2,9 +2,10 @@
 
 ``log(measured / modelled seconds)`` of a row is a sum of effects, one of each component: of its
 family of networks, of the family in its format on its generation of accelerators, of the family
-under its stack, of the accelerator, of the network, and of who published it. Effects are normal
-around 0 with a deviation for each component, so that what few rows tell is shrunk (partial
-pooling). The file holds their posterior; ``python -m benchmarks.anchors`` makes it anew.
+under its stack, of the accelerator, of the network, of its size and sequence length, and of who
+published it. Effects are normal around 0 with a deviation for each component, so that what few rows
+tell is shrunk (partial pooling). The file holds their posterior; ``python -m benchmarks.anchors``
+makes it anew.
 """
 
 from __future__ import annotations

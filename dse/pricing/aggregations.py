@@ -41,12 +41,14 @@ from dse.model.aggregation.library_rules import (
     mpi_library,
 )
 from dse.model.aggregation.measured_library import MeasuredLibrary
+from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array, Mask
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
+from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
@@ -55,6 +57,16 @@ if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
+
+
+def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
+    return lambda transport: NcclAllreduce(algorithm, transport.across.s_per_byte)
+
+
+# What a library's own algorithms cost where nobody measured them; others are sums of messages.
+LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
+    NCCL: {name: _of_nccl(name) for name in NCCL_ALGORITHMS}
+}
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
@@ -84,6 +96,11 @@ class PricedAggregation:
     def left_to_library(self) -> bool:
         """Whether the library chooses the algorithm."""
         return left_to_library(self.name)
+
+
+def few_nodes(profile: Profile | None) -> float:
+    """Nodes up to which a network is as fast as it was measured, or as the catalogue has it."""
+    return FEW_NODES if profile is None else max(FEW_NODES, float(profile.max_nodes))
 
 
 def left_to_library(name: AggregationName) -> bool:
@@ -195,9 +212,13 @@ class Factory:
         evidence = Unmeasured(unmeasured(algorithm, transport.name), spread=transport.log_spread)
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
-        return self._drawn(
-            _named(algorithm, self._software(algorithm, transport, None)), evidence, algorithm
+        own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
+        model = (
+            own(transport)
+            if own is not None
+            else _named(algorithm, self._software(algorithm, transport, None))
         )
+        return self._drawn(model, evidence, algorithm)
 
     def _drawn(
         self, model: Bucketed, evidence: Evidence, algorithm: str
@@ -217,8 +238,8 @@ class Factory:
         if algorithm == AUTO:
             assert profile.auto is not None
             choice = MeasuredLibrary(
-                profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
-                transport.reaches_device,
+                profile.auto.cost(), profile.link_bytes_per_s, transport.across.link_efficiency,
+                transport.reaches_device, few_nodes(profile),
             )  # fmt: skip
             return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
@@ -272,8 +293,9 @@ class Factory:
             transport.reaches_device,
             transport.multirail,
             # What a link reaches is in the fitted factors; those go with its nominal speed.
-            transport.link_efficiency if timed else 1.0,
+            transport.across.link_efficiency if timed else 1.0,
             crossing,
+            few_nodes(profile),
         )
 
     def _step_cost(self, algorithm: str, profile: Profile) -> StepCost:
@@ -394,6 +416,18 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
         return None
     named = [profile.library for profile in mine if profile.fits or profile.network]
     return mpi_library(named[0]) if named and OPENMPI in libraries else libraries[0]
+
+
+def library_of(transport: Transport) -> str:
+    """The library that runs over a transport where no profile says which; '' if none is known."""
+    return next(iter(transport.libraries), "")
+
+
+def composed_by_framework(name: AggregationName) -> bool:
+    """Whether NCCL has no such algorithm, so that a framework composes it of NCCL's operations."""
+    if name.approach or name.algorithm not in COMPOSED:
+        return False
+    return library_of(catalog.transport(name.transport)) == NCCL
 
 
 def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:

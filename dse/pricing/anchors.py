@@ -8,14 +8,14 @@ from zlib import crc32
 
 import numpy as np
 
-from dse.catalog import Accelerator, Anchors
+from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
 
-FAMILY, SOURCE, UNSEEN = "family", "source", "unseen generation"
+FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # Components whose effects are multiplied by the scatter of the family.
 SCATTERED = frozenset({
-    "family format generation", "family stack", "accelerator", "network", SOURCE
+    "family format generation", "family stack", "accelerator", "network", WORKLOAD, SOURCE
 })  # fmt: skip
 DRAWS_SEED = 2026
 _MEMORY_SIZE = re.compile(r"-\d+gb$")
@@ -27,9 +27,10 @@ def chip(accelerator: str) -> str:
 
 
 def levels(
-    family: str, network: str, accelerator: Accelerator, precision: str, stack: str
+    workload: Workload, accelerator: Accelerator, precision: str, stack: str
 ) -> Mapping[str, str]:
     """Component -> level of one kind of training."""
+    family = workload.family
     generation = accelerator.generation or OTHER
     kind = precision if precision == "tf32" else FORMATS[precision][0]
     return {
@@ -37,7 +38,8 @@ def levels(
         "family format generation": f"{family} {kind} {generation}",
         "family stack": f"{family} {stack}",
         "accelerator": chip(accelerator.name),
-        "network": network,
+        "network": workload.network,
+        WORKLOAD: workload.name,
         # Whoever asks is a source of their own.
         SOURCE: f"{family} here",
         # 0 for certain of generations with rows, see benchmarks/anchors.

@@ -77,9 +77,7 @@ def by_law(
 def alone(network: catalog.Workload, accelerator: str, precision: str, stack: str) -> Device:
     """One accelerator that trains a network, apart from any study; arrays of shape ()."""
     machines = hardware.machines("accelerator", [accelerator], catalog.default_prices())
-    kind = anchors.levels(
-        network.family, network.network, machines[0].accelerator, precision, stack
-    )
+    kind = anchors.levels(network, machines[0].accelerator, precision, stack)
     kernels = catalog.computing().stacks[stack].kernels
     return by_law(machines, precision, [kind], kernels).take(np.zeros((), dtype=np.int64))
 

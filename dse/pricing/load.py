@@ -14,6 +14,7 @@ from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
+from dse.model.scale import IDEAL, Scale
 from dse.pricing import constraints, hardware, memory_remedies
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.caveats import why_unpriced
@@ -24,6 +25,8 @@ from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
 from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
+
+IDEAL_SCALE = "ideal"  # a study's word for it
 
 
 def known_names() -> Names:
@@ -69,10 +72,20 @@ def load(path: str | Path) -> Problem:
 def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
-    problem = Problem(study, _workload(study), _prices(study), profiles)
+    workload = _workload(study)
+    problem = Problem(study, workload, _prices(study), profiles, _scale(study, workload))
     check_axes(problem)
     _check_facts(problem)
     return problem
+
+
+def _scale(study: Study, workload: catalog.Workload) -> Scale:
+    """What accelerators lose to one another; nothing by the closed model, which knows of none."""
+    if study.scale == IDEAL_SCALE or study.model == PAI:
+        return IDEAL
+    terms = catalog.scale_terms()
+    spread = terms.varying_spread if workload.varying_length else terms.spread
+    return Scale(spread.value, terms.slowdown.value, terms.sharing.value)
 
 
 def _workload(study: Study) -> catalog.Workload:
@@ -282,7 +295,7 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
             transport = catalog.transport("mpi")  # what is known does not depend on it
             for value, label in zip(axis.values, axis.labels, strict=True):
                 try:
-                    link = hardware.wiring(value, transport, problem.prices)
+                    link = hardware.wiring(value, transport, transport.across, problem.prices)
                 except DseError as cause:
                     raise study.source.error(where, str(cause)) from cause
                 if not np.isfinite(link.latency_s):

@@ -27,6 +27,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
+from dse.model.scale import Scale, largest_of
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
@@ -63,6 +64,8 @@ class StudyFacts(Protocol):
     def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
     @property
     def step_model(self) -> step.StepModel: ...
+    @property
+    def scale(self) -> Scale: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property
@@ -236,12 +239,15 @@ class PointArrays(ABC):
             return "inter_node", self.problem.remember(
                 ("wiring", transport, values),
                 lambda: tuple(
-                    hardware.wiring(v, transport, prices) for v in values if v is not None
+                    hardware.wiring(v, transport, transport.across, prices)
+                    for v in values
+                    if v is not None
                 ),
             )
         own = [m.node.inter_node if m.node else None for m in self.machines]
         return self.machine_axis, tuple(
-            hardware.wiring(name, transport, prices) if name else hardware.UNWIRED for name in own
+            hardware.wiring(name, transport, transport.across, prices) if name else hardware.UNWIRED
+            for name in own
         )
 
     def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
@@ -259,7 +265,11 @@ class PointArrays(ABC):
         if found is None:
             return None
         prices, transport = self.problem.prices, self.summing.transport
-        rows = [hardware.wiring(v, transport, prices) for v in found.values if v is not None]
+        rows = [
+            hardware.wiring(v, transport, transport.within, prices)
+            for v in found.values
+            if v is not None
+        ]
         return self._attribute("intra_node", rows, read)
 
     @cached_property
@@ -267,14 +277,19 @@ class PointArrays(ABC):
         """The link between accelerators of a node as the transport reaches it."""
         given = self._study_inside(lambda w: w.bytes_per_s)
         latency = self._study_inside(lambda w: w.latency_s)
-        efficiency = self.link_efficiency
+        efficiency = self.inside_efficiency
         own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if given is None else given
         return Link(0.0 if latency is None else latency, np.asarray(own))
 
     @property
-    def link_efficiency(self) -> float:
-        """Of a link's speed what the transport reaches."""
-        return self.summing.transport.link_efficiency
+    def inside_efficiency(self) -> float:
+        """Of a link's speed inside a node what the transport reaches."""
+        return self.summing.transport.within.link_efficiency
+
+    @property
+    def across_efficiency(self) -> float:
+        """Of a network card's speed what the transport reaches."""
+        return self.summing.transport.across.link_efficiency
 
     @property
     def host_bytes_per_s(self) -> Array:
@@ -322,6 +337,11 @@ class PointArrays(ABC):
             return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
 
+    @property
+    def sharing(self) -> ArrayLike:
+        """How the bandwidth of a node falls with their number."""
+        return self.problem.scale.sharing
+
     # -- what it is called, as evidence asks ---------------------------------------------------
 
     def has_device(self, measured: str) -> Mask:
@@ -334,7 +354,7 @@ class PointArrays(ABC):
         if self.at("intra_node") is None:
             return np.asarray(True)
         own = self.machine(lambda m: m.intra_bytes_per_s)
-        chosen = np.asarray(self.inside.bytes_per_s) / self.link_efficiency
+        chosen = np.asarray(self.inside.bytes_per_s) / self.inside_efficiency
         return np.asarray(np.abs(np.log(chosen / own)) <= np.log(SAME_SPEED))
 
     @cached_property
@@ -464,6 +484,22 @@ class PointArrays(ABC):
             catalog.computing().host_memory_bytes_per_s,
         )
         return np.where(node_count(self.gpus, self.gpus_per_node) > 1, servers, own)
+
+    @cached_property
+    def waiting(self) -> Array:
+        """By which share of their time passes are longer, waiting for the slowest of all."""
+        found = self.at("gpus")
+        if found is None:
+            return np.zeros((1,) * self.rank)
+        largest = self.problem.remember(
+            ("largest", found.values), lambda: largest_of(np.array(found.values, dtype=np.float64))
+        )
+        return np.asarray(self.problem.scale.spread * largest.take(found.at))
+
+    @property
+    def slowdown(self) -> ArrayLike:
+        """Of the backward pass beside communication."""
+        return self.problem.scale.slowdown
 
     @property
     @abstractmethod

@@ -26,6 +26,7 @@ from dse.model.memory import (
     Kept,
 )
 from dse.model.pai import PaiStep
+from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
 from dse.model.work import Attention, Moved, Products, Work
@@ -54,7 +55,8 @@ HALF = 2.0  # bytes of an element in 16 bits
 class Problem:
     """Everything needed to evaluate points of a study.
 
-    profiles: calibration profiles by their name in the study, in its order. draws: evaluate with
+    profiles: calibration profiles by their name in the study, in its order. scale: what
+    accelerators that work together lose. draws: evaluate with
     the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
     to every measured term.
     """
@@ -63,6 +65,7 @@ class Problem:
     workload: catalog.Workload
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
+    scale: Scale = IDEAL
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
@@ -155,10 +158,9 @@ class Problem:
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:
         """Of training, as anchors tell them apart."""
-        network = self.workload
         return [
-            anchors.levels(network.family, network.network, m.accelerator, precision, stack.name)
-            for m in machines
+            anchors.levels(self.workload, machine.accelerator, precision, stack.name)
+            for machine in machines
         ]
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:

@@ -9,8 +9,9 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.precision import PRECISIONS
+from dse.model.scale import IDEAL
 from dse.pricing import caveats, hardware
-from dse.pricing.aggregations import serving
+from dse.pricing.aggregations import composed_by_framework, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
@@ -38,9 +39,8 @@ def assumptions(problem: Problem) -> list[str]:
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
     lines.append(
-        "All nodes are assumed to be equally fast and to have the network to themselves: waiting "
-        "for the slowest node is not included. Speedup compares samples per second; it assumes "
-        "that a larger global batch needs no more samples."
+        f"{_of_scale(problem)} Speedup compares samples per second; it assumes that a larger "
+        "global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
@@ -54,6 +54,27 @@ def assumptions(problem: Problem) -> list[str]:
         "and a dedicated parameter server what is quoted there per accelerator."
     )
     return lines
+
+
+def _of_scale(problem: Problem) -> str:
+    """What accelerators that work together lose to one another."""
+    scale = problem.scale
+    if scale == IDEAL:
+        return (
+            "All nodes are assumed to be equally fast and to have the network to themselves: "
+            "waiting for the slowest node is not included."
+        )
+    varying = problem.workload.varying_length
+    spread, slowdown, sharing = (
+        float(value) for value in (scale.spread, scale.slowdown, scale.sharing)
+    )
+    return (
+        f"A step waits for the slowest accelerator (steps vary by {100 * spread:.2g} %"
+        f"{', as samples differ in length' * varying}), the backward pass takes "
+        f"{100 * slowdown:.2g} % of the communication beside it longer, and twice as many "
+        f"nodes have {100 * (1 - 2**-sharing):.2g} % less bandwidth each: medians of "
+        f"{catalog.scale_terms().title}. scale: ideal leaves this out."
+    )
 
 
 def _of_tensors(problem: Problem) -> str:
@@ -137,7 +158,12 @@ def _calibrated_lines(problem: Problem) -> list[str]:
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
     lines += approaches.assumptions(problem)
-    return [*lines, *_library_choices(problem), *_library_rules(problem)]
+    return [
+        *lines,
+        *_library_choices(problem),
+        *_library_rules(problem),
+        *_composed_by_frameworks(problem),
+    ]
 
 
 def _library_choices(problem: Problem) -> list[str]:
@@ -175,8 +201,9 @@ def _library_rules(problem: Problem) -> list[str]:
         )
         if authority.title == NcclRules.title:
             line += (
-                " The protocol that the tuner chooses is not priced; the host, the channels and "
-                "the network delay that it is given are assumed (unverified)."
+                " Where no profile has measured that algorithm, its fastest protocol is priced, "
+                "whichever the tuner chooses; the host, the channels and the network delay that "
+                "the tuner is given are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)
@@ -191,6 +218,17 @@ def _library_rules(problem: Problem) -> list[str]:
             line += f" Profiles that have measured it elsewhere: {listed}{more}."
         lines.append(line)
     return lines
+
+
+def _composed_by_frameworks(problem: Problem) -> list[str]:
+    """That NCCL does not do by itself what a study names."""
+    return [
+        f"{name} is not something NCCL does by itself: a framework composes it of NCCL's "
+        "reduce-scatter inside each node, an allreduce between nodes and an all-gather inside, one "
+        "after the other (Horovod has such an allreduce, with MPI between the nodes)."
+        for name in problem.study.named_aggregations
+        if composed_by_framework(name)
+    ]
 
 
 def _network_assumptions(problem: Problem) -> list[str]:

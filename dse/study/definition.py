@@ -231,6 +231,7 @@ class Study:
 
     ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
+    ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
@@ -256,6 +257,7 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend = "knee"
+    scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"
 

@@ -128,6 +128,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         efficiency=Efficiency(**dict(file.efficiency)),
         prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
         recommend=file.recommend,
+        scale=file.scale,
         model=file.model,
         memory=file.memory,
         source=source,

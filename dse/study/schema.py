@@ -201,6 +201,10 @@ class StudyFile(Section):
         default=None, description="path of a price list, or prices that override the catalogue's"
     )
     efficiency: EfficiencyFile = EfficiencyFile()
+    scale: Literal["fitted", "ideal"] = Field(
+        default="fitted",
+        description="what accelerators that work together lose to one another; ideal: nothing",
+    )
     recommend: Literal["knee", "cheapest-within-5%", "fastest"] = Field(
         default="knee", description="which point of the front to recommend"
     )

@@ -1,14 +1,13 @@
-"""What the tables of speed say of numbers, and where they are put."""
+"""What the tables of speed say of numbers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.speed import evaluations, filters, scaling, sweeps
-from benchmarks.speed.__main__ import BEGIN, END, put, summary
+from benchmarks.speed.__main__ import summary
 from benchmarks.speed.table import Table, at_least, at_most, number
 from dse.search.executors.ray_lots import Lots
 
@@ -146,14 +145,3 @@ def test_filters_are_told_as_multiples_of_dse() -> None:
     assert filters.table([line]).rows == [
         ["3, correlated", "1,000", "20", "2 ms", "1 ms, 0.5 x", "too long"],
     ]
-
-
-def test_a_page_changes_between_its_markers_only(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    assert put(page, "new")
-    assert put(page, "newer")
-    assert page.read_text(encoding="utf-8") == f"before\n{BEGIN}\nnewer\n{END}\nafter\n"
-    page.write_text("no markers\n", encoding="utf-8")
-    assert not put(page, "new")
-    assert page.read_text(encoding="utf-8") == "no markers\n"

@@ -14,7 +14,6 @@ from dse.calibration.evidence import Grade, Unmeasured
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Fit
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE, held_out_spread
-from dse.pricing import uncertainty
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.design_point import Point
@@ -131,7 +130,7 @@ def test_intervals_come_from_the_profiles_own_spread(
     chosen: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
-    monkeypatch.setattr(uncertainty, "COMPUTE_ERROR_MEDIAN", 0.0)
+    priced.compute_exactly(monkeypatch)
 
     part = library_profiles.part()
     inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0), 2.0**20))

@@ -23,6 +23,7 @@ from dse.catalog import (
     models_dir,
     names,
     node,
+    scale_terms,
     sources,
     transport,
     workload,
@@ -56,6 +57,8 @@ def facts() -> Iterator[tuple[str, str, Fact]]:
             yield kind, name, fact
     for fact in default_prices().facts:
         yield "prices", "list-prices", fact
+    for fact in scale_terms().facts:
+        yield "scale", "scale", fact
 
 
 @pytest.mark.parametrize(

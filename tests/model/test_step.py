@@ -29,7 +29,8 @@ LAYERS = Layers(
 
 def scalar_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
-    bucket: float, precision: str, state: float, overlapped: bool, passes: int,
+    bucket: float, precision: str, state: float, overlapped: bool, passes: int, waiting: float,
+    slowdown: float,
 ) -> float:  # fmt: skip
     """The whole step for a flat ring on staged transport, with loops."""
     p = PRECISIONS[precision]
@@ -86,14 +87,17 @@ def scalar_step(
     before = 0.0
     for _ in range(passes - 1):
         before += forward + backward + 2 * LAYERS.params.sum() * p.stored_gradient_bytes / rate
+    before += (before + forward + backward) * waiting
     if not overlapped:
         return before + forward + backward + total + update + loading
-    return max(loading, before + forward + max(backward, end) + update)
+    slower = backward + slowdown * min(backward, total)
+    return max(loading, before + forward + max(slower, end) + update)
 
 
 def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
+    waiting: float = 0.0, slowdown: float = 0.0,
 ) -> StepTime:  # fmt: skip
     device = roofline_device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
@@ -102,7 +106,8 @@ def model_step(
     return OverlappedStep().step_time(
         Given(
             LAYERS, PRECISIONS[precision], device, batch, state, cluster, ring,
-            "bucketed" if overlapped else "none", bucket, passes,
+            "bucketed" if overlapped else "none", bucket, passes, waiting=waiting,
+            slowdown=slowdown,
         )
     )  # fmt: skip
 
@@ -120,17 +125,21 @@ def model_step(
     state=st.sampled_from(sorted(OPTIMIZER_STATE_BYTES.values())),
     overlapped=st.booleans(),
     passes=st.integers(1, 20),
+    waiting=st.floats(0, 1),
+    slowdown=st.floats(0, 2),
 )
 def test_step_matches_the_scalar_reference(
     batch: int, peak: float, bandwidth: float, host: float, gpus: int, link: float, bucket: float,
-    precision: str, state: float, overlapped: bool, passes: int,
+    precision: str, state: float, overlapped: bool, passes: int, waiting: float, slowdown: float,
 ) -> None:  # fmt: skip
     given_values = (
         batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped, passes,
+        waiting, slowdown,
     )  # fmt: skip
     found = model_step(*given_values)
     assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
     terms = found.compute_s + found.exposed_s + found.optimizer_s + found.stalled_s
+    terms = terms + found.slowed_s + found.waiting_s
     assert float(terms) == pytest.approx(float(found.step_s), rel=1e-9)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dse.calibration import Profile
 from dse.pricing import constraints
@@ -64,3 +65,12 @@ def width(problem: Problem, **values: Any) -> float:
     assert told.comm_s is not None
     low, high = told.interval.step_s
     return (high - low) / told.comm_s
+
+
+def compute_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws in which computing takes what it is expected to."""
+    monkeypatch.setattr(
+        Problem,
+        "compute_errors",
+        lambda problem, machines, *_: np.ones((problem.draw_count, len(machines))),
+    )

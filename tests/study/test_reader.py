@@ -88,6 +88,7 @@ def test_what_is_left_out_has_defaults(read: Reader) -> None:
         "precision": ("fp32",),
         "accumulation": (1,),
         "gradient": ("fp32",),
+        "stack": ("vendor",),
         "optimizer": ("momentum",),
         "overlap": ("bucketed",),
         "ps_placement": ("dedicated",),

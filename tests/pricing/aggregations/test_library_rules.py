@@ -113,9 +113,10 @@ def test_a_step_of_several_algorithms_is_inside_if_all_are(tmp_path: Path, force
     assert all(point.interval for point in points)  # priced by the pooled fit, but measured
 
 
-def test_without_a_profile_there_is_no_interval(tmp_path: Path) -> None:
+def test_without_a_profile_the_interval_is_the_catalogue_s(tmp_path: Path) -> None:
     point = describe(problem := problem_of(tmp_path), values_of(problem, aggregation="auto-mpi"))
-    assert point.interval is None
+    low, high = point.interval.step_s
+    assert low < point.step_s < high
     assert point.extrapolated is True
     assert point.library_choice.rules.startswith("Open MPI")
 
