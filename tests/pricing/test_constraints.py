@@ -83,7 +83,7 @@ def test_an_explanation_says_what_would_fit(tmp_path: Path) -> None:
     study = dse.load_study(studies.written(tmp_path))
     short = study.explain({"gpus": 16, "batch_per_gpu": 1024}).point.memory_short
     assert re.fullmatch(
-        r"[\d.]+ GB too little per GPU; what fits: batch_per_gpu 128 \(accumulation keeps the "
+        r"[\d.]+ GiB too little per GPU; what fits: batch_per_gpu 128 \(accumulation keeps the "
         r"global batch\)(, or [\w =-]+)*",
         short,
     ), short
@@ -92,7 +92,7 @@ def test_an_explanation_says_what_would_fit(tmp_path: Path) -> None:
 
 def test_a_baseline_that_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
     big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
-    with pytest.raises(StudyError, match=r"too little memory for it: .* GB too little") as caught:
+    with pytest.raises(StudyError, match=r"too little memory for it: .* GiB too little") as caught:
         load(studies.written(tmp_path, big))
     assert "memory: ignore" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -122,7 +122,7 @@ def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> No
         run(problem, "exhaustive", None, None, lambda *_: None, 100, 0)
     said = str(caught.value)
     assert "llama2-13b fits on no accelerator of the space" in said
-    assert "GB too little per GPU; one sample needs" in said
+    assert "GiB too little per GPU; one sample needs" in said
 
 
 def test_more_colocated_servers_than_workers_are_infeasible(tmp_path: Path) -> None:
