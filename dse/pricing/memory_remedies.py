@@ -22,7 +22,7 @@ def shortage(problem: Problem, values: Mapping[str, Value | None]) -> str:
         return ""
     found = [*_smaller_batches(problem, values), *_other_choices(problem, values)]
     helps = f"what fits: {', or '.join(found)}" if found else _no_single_change(problem, values)
-    return f"{_gigabytes(lacking)} too little per GPU; {helps}"
+    return f"{_size(lacking)} too little per GPU; {helps}"
 
 
 def _smaller_batches(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> s
     points = problem.points_at({**values, "batch_per_gpu": 1})
     needed = float(np.ravel(points.device.memory_bytes - points.memory_slack_bytes)[0])
     return (
-        f"one sample needs {_gigabytes(needed)}: it takes an accelerator with more memory, an "
+        f"one sample needs {_size(needed)}: it takes an accelerator with more memory, an "
         "optimizer with less state, or a network split over several accelerators, which is not "
         "modelled"
     )
@@ -68,5 +68,5 @@ def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:
     return float(np.ravel(problem.points_at(values).memory_slack_bytes)[0])
 
 
-def _gigabytes(size: float) -> str:
-    return f"{float(f'{size / 1e9:.3g}'):,.12g} GB"
+def _size(size_bytes: float) -> str:
+    return f"{float(f'{size_bytes / 2**30:.3g}'):,.12g} GiB"

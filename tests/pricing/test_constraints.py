@@ -83,7 +83,7 @@ def test_an_explanation_says_what_would_fit(tmp_path: Path) -> None:
     study = dse.load_study(studies.written(tmp_path))
     short = study.explain({"gpus": 16, "batch_per_gpu": 1024}).point.memory_short
     assert re.fullmatch(
-        r"[\d.]+ GB too little per GPU; what fits: batch_per_gpu 128 \(accumulation keeps the "
+        r"[\d.]+ GiB too little per GPU; what fits: batch_per_gpu 128 \(accumulation keeps the "
         r"global batch\)(, or [\w =-]+)*",
         short,
     ), short
@@ -92,7 +92,7 @@ def test_an_explanation_says_what_would_fit(tmp_path: Path) -> None:
 
 def test_a_baseline_that_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
     big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
-    with pytest.raises(StudyError, match=r"too little memory for it: .* GB too little") as caught:
+    with pytest.raises(StudyError, match=r"too little memory for it: .* GiB too little") as caught:
         load(studies.written(tmp_path, big))
     assert "memory: ignore" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -122,7 +122,7 @@ def test_a_network_that_fits_nowhere_is_said_in_a_sentence(tmp_path: Path) -> No
         run(problem, "exhaustive", None, None, lambda *_: None, 100, 0)
     said = str(caught.value)
     assert "llama2-13b fits on no accelerator of the space" in said
-    assert "GB too little per GPU; one sample needs" in said
+    assert "GiB too little per GPU; one sample needs" in said
 
 
 def test_more_colocated_servers_than_workers_are_infeasible(tmp_path: Path) -> None:
@@ -141,3 +141,24 @@ def test_more_colocated_servers_than_workers_are_infeasible(tmp_path: Path) -> N
     assert "more colocated servers than workers" in priced["reason"][2]
     alone = study.price([{**point, "gpus": 4, "ps_placement": "colocated", "ps_servers": 3}])
     assert alone["feasible"][0], "one node sums by itself"
+
+
+def test_the_closed_model_demands_memory_too(tmp_path: Path) -> None:
+    text = without_the_word(studies.SMALL) + "model: pai\n"
+    study = dse.load_study(studies.written(tmp_path, text))
+    priced = study.price([{"gpus": 1, "batch_per_gpu": 1024}, {"gpus": 1, "batch_per_gpu": 32}])
+    assert priced["feasible"].tolist() == [False, True]
+    assert priced["reason"][0] == unmet(constraints.FITS)
+
+
+def test_what_is_found_fits_whatever_the_study_says_of_memory(tmp_path: Path) -> None:
+    text = without_the_word(studies.SMALL).replace("batch_per_gpu: [32, 64, 256]", (
+        "batch_per_gpu: [32, 256, 2048]"
+    )).replace('"global_batch <= 2048"', '"global_batch <= 100000"')  # fmt: skip
+    found = dse.load_study(studies.written(tmp_path, text)).search().document
+    assert found.rejected[constraints.FITS] > 0
+    assert all((point.memory_slack_bytes or 0.0) >= 0 for point in found.front)
+    ignoring = studies.written(tmp_path, text + "memory: ignore\n")
+    more = dse.load_study(ignoring).search().document
+    assert any((point.memory_slack_bytes or 0.0) < 0 for point in more.front)
+    assert any("Memory is ignored" in line for line in more.assumptions)
