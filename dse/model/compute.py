@@ -83,7 +83,7 @@ class Layers:
             params=self.params[layers],
             forward_flops=self.forward_flops[layers],
             traffic_elems=self.traffic_elems[layers],
-            activation_elems=float("nan"),
+            kept=Kept(float("nan")),
             work=self.rows.part(layers),
         )
 
