@@ -260,7 +260,7 @@ def test_nan_has_a_reason(tmp_path: Path) -> None:
     assert found["reason"].tolist() == [
         "the accelerator does not have this precision",
         "the last node is only partly filled",
-        "the accelerator has too little memory",
+        constraints.unmet("fits_memory"),
         "",
     ]
     assert found["feasible"].tolist() == [False, False, False, True]

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy import approaches, choice, computing, lab, public_logs, scaling
+from benchmarks.accuracy import (
+    approaches,
+    catalogue_nccl,
+    choice,
+    computing,
+    lab,
+    public_logs,
+    scale,
+    scaling,
+)
 from benchmarks.accuracy.board import Line, extremes, table
 from benchmarks.accuracy.published import checks_table
 from benchmarks.page import put
@@ -55,16 +64,20 @@ def main() -> None:
         *approaches.lines(),
         *computing.lines(),
         *scaling.lines(),
+        *scale.lines(),
         *this_machine(profile),
     ]
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     facts = published.facts()
-    tables = "\n\n".join((computing.goals(), approaches.goals(), checks_table(facts)))
+    nccl = catalogue_nccl.rows()
+    parts = (computing.goals(), approaches.goals(), checks_table(facts), catalogue_nccl.table(nccl))
+    tables = "\n\n".join(parts)
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts}
+    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts,
+              "nccl_without_a_profile": [row.record() for row in nccl]}  # fmt: skip
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     chosen = extremes(lines)
     short = (

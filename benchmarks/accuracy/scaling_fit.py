@@ -32,7 +32,7 @@ from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.parameter_server import ParameterServer, shard_imbalance
 from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
-from dse.model.waiting import waiting_factor
+from dse.model.scale import waiting_factor
 from dse.pricing import devices
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.network import model_layers

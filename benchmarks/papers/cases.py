@@ -53,6 +53,7 @@ space:
   precision: [fp32]
   aggregation: [{aggregation}]
 {servers}objectives: {{maximize: throughput, minimize: capital}}
+scale: ideal
 """
 _SERVERS = "when: [{axis: ps_servers, values: [8], if: {aggregation: ps-grpc}}]\n"
 

@@ -13,7 +13,7 @@ from dse.model.aggregation.tensorwise import Approach, step_s
 from dse.model.arrays import Array
 from dse.model.links import Link
 from dse.model.precision import PRECISIONS
-from dse.model.waiting import waiting_factor
+from dse.model.scale import waiting_factor
 from dse.pricing import devices
 from dse.pricing.aggregations import tensorwise
 from dse.pricing.devices import USUAL_STACK

@@ -7,9 +7,11 @@ from dse.catalog.citation import Citation, cite
 from dse.catalog.computing import Computing, computing
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
+from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
     Source,
@@ -20,7 +22,7 @@ from dse.catalog.store import (
     names,
     sources,
 )
-from dse.catalog.transports import LIBRARIES, SoftwareCost, Transport, transport
+from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
 from dse.catalog.workloads import (
     Workload,
     gradient_tensors,
@@ -43,11 +45,13 @@ __all__ = [
     "Computing",
     "Fabric",
     "Fact",
+    "Footprint",
     "Node",
     "Population",
     "PriceList",
-    "SoftwareCost",
+    "ScaleTerms",
     "Source",
+    "Tier",
     "Transport",
     "UnknownName",
     "Workload",
@@ -60,6 +64,7 @@ __all__ = [
     "default_prices",
     "fabric",
     "file_hashes",
+    "footprints",
     "gradient_tensors",
     "is_path",
     "latest",
@@ -72,6 +77,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "scale_terms",
     "sources",
     "transport",
     "workload",

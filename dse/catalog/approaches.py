@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
-from dse.catalog.transports import SoftwareCost, Transport
+from dse.catalog.transports import Tier, Transport
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +53,10 @@ class Approach:
     @cached_property
     def transport(self) -> Transport:
         """What carries its messages."""
-        software = SoftwareCost(self.message_s, self.copy_s_per_byte)
+        tier = Tier(self.message_s, self.copy_s_per_byte, self.link_efficiency)
         return Transport(
-            self.name, self.title, self.protocol, self.reaches_device, self.multirail,
-            self.link_efficiency, software, software, self.sum_s_per_byte or 0.0, self.facts,
+            self.name, self.title, self.protocol, self.reaches_device, self.multirail, tier, tier,
+            self.sum_s_per_byte or 0.0, self.facts,
         )  # fmt: skip
 
 

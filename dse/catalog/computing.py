@@ -70,7 +70,8 @@ class Stack:
 @dataclass(frozen=True)
 class Computing:
     """All of it. The sustained slowdown is ``slowdown (watts_per_tflops / w) ^ exponent``, at least
-    1, for w watts of the board per TFLOP/s of its 16-bit peak."""
+    1, for w watts of the board per TFLOP/s of its 16-bit peak. host_memory_bytes_per_s: where
+    parameter servers update weights."""
 
     laws: Mapping[tuple[str, str], Law]
     stacks: Mapping[str, Stack]
@@ -78,6 +79,7 @@ class Computing:
     slowdown: float
     watts_per_tflops: float
     exponent: float
+    host_memory_bytes_per_s: float
     facts: tuple[Fact, ...]
 
     def law(self, accelerator: Accelerator, precision: str) -> Law:
@@ -117,6 +119,7 @@ def computing() -> Computing:
 def _read(folder: Path) -> Computing:
     entry = Entry.open(folder / COMPUTING)
     share = entry.positive("elementwise_efficiency", "count")
+    host = entry.positive("host_memory", "bytes_per_s")
     sustained, stacks = entry.section("sustained"), entry.section("stacks")
     slowdown, watts, exponent = (
         sustained.positive(key, "count") for key in ("slowdown", "watts_per_tflops", "exponent")
@@ -125,7 +128,7 @@ def _read(folder: Path) -> Computing:
     found = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
     entry.finish()
     laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
-    return Computing(laws, found, share, slowdown, watts, exponent, tuple(entry.facts))
+    return Computing(laws, found, share, slowdown, watts, exponent, host, tuple(entry.facts))
 
 
 def _stack(name: str, entry: Entry) -> Stack:

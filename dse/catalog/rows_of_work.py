@@ -101,6 +101,19 @@ class WorkRow:
         return total
 
 
+# Layers whose product are the logits of a vocabulary.
+_HEADS = ("head.tied", "lm_head.w", "classifier.w")
+
+
+def logits(rows: Iterable[WorkRow]) -> float:
+    """Elements of a sample's logits; 0 where there is no vocabulary."""
+    return sum(
+        (row.m or 0.0) * (row.n or 0.0)
+        for row in rows
+        if row.kind == PRODUCT and row.layer in _HEADS
+    )
+
+
 @dataclass(frozen=True)
 class Layer:
     """A row of a layer table; None marks what is not known.

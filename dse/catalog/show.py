@@ -50,9 +50,10 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("rental", "prices.hourly"),
     ),
     "transports": (
-        ("link efficiency", "link_efficiency"),
+        ("link efficiency within", "within.link_efficiency"),
         ("latency within", "within.latency"),
         ("copy within", "within.copy"),
+        ("link efficiency across", "across.link_efficiency"),
         ("latency across", "across.latency"),
         ("copy across", "across.copy"),
         ("reduce", "reduce"),

@@ -19,11 +19,16 @@ USUAL_LOG_SPREAD = 0.55
 
 
 @dataclass(frozen=True)
-class SoftwareCost:
-    """Seconds per message, and per byte copied (0 where the wire reads memory itself)."""
+class Tier:
+    """A transport inside a node, or between nodes.
+
+    latency_s: seconds per message. s_per_byte: per byte copied, 0 where the wire reads memory
+    itself. link_efficiency: the share of a link's bandwidth that large messages reach.
+    """
 
     latency_s: float
     s_per_byte: float
+    link_efficiency: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +37,9 @@ class Transport:
 
     ``protocol`` picks the latency of a fabric (rdma or tcp). ``reaches_device``: whether messages
     start in device memory; else gradients are copied to the host and back. ``multirail``: whether
-    one flow uses all network cards of a node. ``link_efficiency``: the share of a link's bandwidth
-    that large messages reach. ``gamma_s_per_byte``: seconds to reduce a byte on the host; 0 on a
-    device, where ``link_efficiency`` contains it. ``log_spread``: standard deviation of the
-    logarithm of what was measured over what these numbers say. ``libraries``: of
+    one flow uses all network cards of a node. ``gamma_s_per_byte``: seconds to reduce a byte on
+    the host; 0 on a device, where the link efficiency contains it. ``log_spread``: standard
+    deviation of the logarithm of what was measured over what these numbers say. ``libraries``: of
     :data:`LIBRARIES`, those that run over it; without a profile the first chooses.
     """
 
@@ -44,9 +48,8 @@ class Transport:
     protocol: str
     reaches_device: bool
     multirail: bool
-    link_efficiency: float
-    within: SoftwareCost
-    across: SoftwareCost
+    within: Tier
+    across: Tier
     gamma_s_per_byte: float
     facts: tuple[Fact, ...]
     libraries: tuple[str, ...] = ()
@@ -68,9 +71,8 @@ def read_transport(path: Path) -> Transport:
         protocol=entry.choice("protocol", "rdma", "tcp"),
         reaches_device=entry.choice("reaches", "device", "host") == "device",
         multirail=entry.choice("multirail", "yes", "no") == "yes",
-        link_efficiency=entry.positive("link_efficiency", "count"),
-        within=_software(entry, "within"),
-        across=_software(entry, "across"),
+        within=_tier(entry, "within"),
+        across=_tier(entry, "across"),
         gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,
         facts=tuple(entry.facts),
         libraries=_libraries(entry),
@@ -92,8 +94,12 @@ def _libraries(entry: Entry) -> tuple[str, ...]:
     return named
 
 
-def _software(entry: Entry, key: str) -> SoftwareCost:
+def _tier(entry: Entry, key: str) -> Tier:
     section = entry.section(key)
-    cost = SoftwareCost(section.known("latency", "seconds"), section.s_per_byte("copy") or 0.0)
+    tier = Tier(
+        section.known("latency", "seconds"),
+        section.s_per_byte("copy") or 0.0,
+        section.positive("link_efficiency", "count"),
+    )
     section.finish()
-    return cost
+    return tier

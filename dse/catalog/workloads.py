@@ -21,6 +21,7 @@ from dse.errors import StudyError
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
 WORK_COLUMNS = tuple(field.name for field in fields(WorkRow))
+EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
 Array = NDArray[np.float64]
@@ -36,9 +37,11 @@ class Workload:
     not store the scores. ``layer_*`` are read-only arrays of shape (layers,), in forward order:
     parameters, forward FLOPs, output elements and elements saved for the backward pass (NaN
     where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
-    ``embedding_params``: of embedding tables that ``params`` leaves out. ``work``: the rows of
-    work of one sample. ``family``: one of :data:`~dse.catalog.rows_of_work.FAMILIES`. ``network``:
-    what sizes and sequence lengths of it have in common.
+    ``embedding_params``: of embedding tables that ``params`` leaves out. ``varying_length``:
+    whether samples differ in length and are not padded to one, so that accelerators have unequal
+    work. ``work``: the rows of work of one sample. ``family``: one of
+    :data:`~dse.catalog.rows_of_work.FAMILIES`. ``network``: what sizes and sequence lengths of it
+    have in common.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Workload:
     work: tuple[WorkRow, ...] | None = None
     family: str = "other"
     network: str = ""
+    varying_length: bool = False
 
 
 def workload(name: str) -> Workload:
@@ -135,6 +139,7 @@ def read_workload(path: Path) -> Workload:
     tables = None
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
+    lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = entry.text("layers"), entry.text("method")
     work = entry.text("work") if entry.has("work") else None
     family = entry.choice("family", *FAMILIES, default="other")
@@ -166,6 +171,7 @@ def read_workload(path: Path) -> Workload:
         work=None if work is None else read_work(path.parent / work, names),
         family=family,
         network=network,
+        varying_length=lengths == VARYING,
     )
 
 

@@ -216,8 +216,8 @@ def network(transport: str, hardware: Hardware, effects: Effects) -> Network:
         return Network(FREE, FREE, within, across)
     found = catalog.transport(transport)
 
-    def cost(software: catalog.SoftwareCost) -> StepCost:
-        return StepCost(software.latency_s, (software.s_per_byte,))
+    def cost(tier: catalog.Tier) -> StepCost:
+        return StepCost(tier.latency_s, (tier.s_per_byte,))
 
     return Network(cost(found.within), cost(found.across), within, across)
 

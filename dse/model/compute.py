@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.arrays import Array, ArrayLike
+from dse.model.memory import Kept
 from dse.model.precision import Precision
 from dse.model.products import ProductLaw, constant_law, product_s
 from dse.model.stack import Stack
@@ -37,15 +38,15 @@ class Layers:
     """A workload's layer table in forward order; every array has shape (layers,).
 
     params: trainable parameters. forward_flops: per sample. traffic_elems: elements a layer writes
-    per sample. activation_elems: elements of all layers kept for the backward pass per sample (NaN
-    if not known). input_bytes: bytes of one sample as the accelerator receives it (NaN likewise).
-    work: its rows of work, as far as known. family: the kind of network.
+    per sample. kept: what a sample keeps for the backward pass. input_bytes: bytes of one sample as
+    the accelerator receives it (NaN where not known). work: its rows of work, as far as known.
+    family: the kind of network.
     """
 
     params: Array
     forward_flops: Array
     traffic_elems: Array
-    activation_elems: float
+    kept: Kept
     input_bytes: float
     work: Work | None = None
     family: str = "other"
@@ -413,6 +414,23 @@ def optimizer_s(
     per_param = per_param + EAGER_UPDATE_BYTES * stack.eager
     seconds = layers.total_params * per_param / device.reached_bytes_per_s
     return np.asarray(seconds * device.factor)
+
+
+def server_update_s(
+    layers: Layers,
+    precision: Precision,
+    state_bytes: ArrayLike,
+    servers: ArrayLike,
+    host_bytes_per_s: float,
+) -> Array:
+    """Seconds of the weight update on P parameter servers: ``params (g + 2 w + 2 s) / (P host)``.
+
+    Each updates an equal share in its host's memory: reads gradient, fp32 weights and state, writes
+    weights and state. The workers then have them with the pull. state_bytes: s, per parameter.
+    """
+    master = precision.master_bytes or precision.weight_bytes
+    per_param = precision.gradient_bytes + 2 * master + 2 * np.asarray(state_bytes)
+    return np.asarray(layers.total_params * per_param / (servers * host_bytes_per_s))
 
 
 def adding_s(layers: Layers, device: Device, precision: Precision) -> Array:

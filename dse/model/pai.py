@@ -336,13 +336,14 @@ def architectures(aggregation: Aggregation) -> tuple[str, str, str]:
 def hardware_of(work: Work) -> Hardware:
     """What is reached of every peak, so that the efficiency left to apply is 1."""
     device, layout = work.device, work.layout
-    share = EFFICIENCY / work.link_efficiency  # links come as the transport has them
+    # Links come as the transport has them.
+    inside, across = EFFICIENCY / work.inside_efficiency, EFFICIENCY / work.across_efficiency
     return Hardware(
         gpu_flops_per_s=device.reached_flops_per_s,
         memory_bytes_per_s=device.reached_bytes_per_s,
         pcie_bytes_per_s=np.asarray(device.host_bytes_per_s) * EFFICIENCY,
-        ethernet_bytes_per_s=layout.across.bytes_per_s * layout.rails * share,
-        nvlink_bytes_per_s=layout.inside.bytes_per_s * share,
+        ethernet_bytes_per_s=layout.across.bytes_per_s * layout.rails * across,
+        nvlink_bytes_per_s=layout.inside.bytes_per_s * inside,
         efficiency=1.0,
         gpus_per_server=layout.gpus_per_node,
         shared_pcie=False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from dse.model.aggregation.base import Aggregation, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Compute, Device, Layers
 from dse.model.precision import Precision
+from dse.model.scale import slowed_s
 
 PARAMETER_SERVER = "ps"
 
@@ -22,10 +23,12 @@ class Work(Protocol):
     batch: samples of one pass per accelerator. accumulation: passes of a step, whose gradients are
     added up on the accelerator before they are summed. state_bytes: optimizer state per parameter.
     passes, loading_s: one forward and backward pass, its input; update_s: the weight update, once a
-    step; see :mod:`dse.model.compute`. overlap:
-    what runs beside the backward pass, a word of the step model's. link_efficiency: of a link's
-    speed what the transport reaches. summed: when the gradients are, by the aggregation.
-    sums_bounded: whether that is finite at all points for certain.
+    step; see :mod:`dse.model.compute`. overlap: what runs beside the backward pass, a word of the
+    step model's. inside_efficiency, across_efficiency: of a link's speed what the transport
+    reaches, inside a node and between nodes. waiting: by which share of their time passes are
+    longer where all accelerators wait for the slowest. slowdown: see :class:`.scale.Scale`. summed:
+    when the gradients are, by the aggregation. sums_bounded: whether that is finite at all points
+    for certain.
     """
 
     @property
@@ -53,7 +56,13 @@ class Work(Protocol):
     @property
     def overlap(self) -> str: ...
     @property
-    def link_efficiency(self) -> float: ...
+    def inside_efficiency(self) -> float: ...
+    @property
+    def across_efficiency(self) -> float: ...
+    @property
+    def waiting(self) -> ArrayLike: ...
+    @property
+    def slowdown(self) -> ArrayLike: ...
     def summed(self) -> Summed: ...
     def sums_bounded(self) -> bool: ...
 
@@ -63,7 +72,9 @@ class StepTime:
     """Seconds of one step, each array in the shape of the axes it depends on.
 
     comm_s: all aggregation, hidden or not. stalled_s: input that the rest of the step does not
-    hide. ``step_s = compute_s + exposed_s + optimizer_s + stalled_s``.
+    hide. slowed_s: by which the backward pass is longer for communication beside it. waiting_s: for
+    the slowest accelerator. ``step_s = compute_s + slowed_s + waiting_s + exposed_s + optimizer_s +
+    stalled_s``.
     """
 
     forward_s: Array
@@ -73,6 +84,8 @@ class StepTime:
     stalled_s: Array
     optimizer_s: Array
     step_s: Array
+    slowed_s: Array = field(default_factory=lambda: np.zeros(()))
+    waiting_s: Array = field(default_factory=lambda: np.zeros(()))
 
     @property
     def compute_s(self) -> Array:
@@ -82,7 +95,7 @@ class StepTime:
     @property
     def exposed_s(self) -> Array:
         """Aggregation that the backward pass does not hide."""
-        rest = self.compute_s + self.optimizer_s + self.stalled_s
+        rest = self.compute_s + self.optimizer_s + self.stalled_s + self.slowed_s + self.waiting_s
         return np.maximum(self.step_s - rest, 0.0)
 
 
@@ -112,10 +125,12 @@ class StepModel(Protocol):
 
 @dataclass(frozen=True)
 class OverlappedStep:
-    """``T = max(T_input, max(T_forward + T_backward, end of the sums) + T_optimizer)``.
+    """``T = max(T_input, max(T_forward + T_backward + T_slowed, end of the sums) + T_waiting +
+    T_optimizer)``.
 
-    Without overlap the plain sum. Of k passes whose gradients are accumulated the first k - 1 sum
-    nothing: ``(k - 1)(T_forward + T_backward + T_adding)`` more, and k times the input.
+    Without overlap the plain sum, in which nothing is slowed. Of k passes whose gradients are
+    accumulated the first k - 1 sum nothing: ``(k - 1)(T_forward + T_backward + T_adding)`` more,
+    and k times the input.
     """
 
     overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
@@ -156,9 +171,11 @@ def _earlier(work: Work) -> Earlier:
 
 
 def _step(work: Work, summed: Summed) -> StepTime:
+    passes, earlier, waiting = work.passes, _earlier(work), work.waiting
+    loading_s, update_s = work.loading_s, work.update_s
     if work.overlap != "none":
-        return ended(work.passes, *summed, work.loading_s, work.update_s, _earlier(work))
-    return in_turn(work.passes, summed.end_s, work.loading_s, work.update_s, _earlier(work))
+        return ended(passes, *summed, loading_s, update_s, earlier, waiting, work.slowdown)
+    return in_turn(passes, summed.end_s, loading_s, update_s, earlier, waiting)
 
 
 def ended(
@@ -168,21 +185,27 @@ def ended(
     loading_s: Array,
     update_s: Array,
     earlier: Earlier = NO_EARLIER,
+    waiting: ArrayLike = 0.0,
+    slowdown: ArrayLike = 0.0,
 ) -> StepTime:
     """The step whose gradients are summed ``end_s`` after its last backward pass began.
 
-    comm_s: seconds that took, hidden or not. passes, loading_s: of the last pass. Arrays broadcast.
+    comm_s: seconds that took, hidden or not. passes, loading_s: of the last pass. waiting,
+    slowdown: see :class:`Work`. Arrays broadcast.
     """
-    around = passes.forward_s + update_s + (earlier.forward_s + earlier.backward_s)
+    forward_s, backward_s = passes.forward_s + earlier.forward_s, passes.backward_s
+    waiting_s = np.asarray((forward_s + earlier.backward_s + backward_s) * waiting)
+    slowed = slowed_s(comm_s, backward_s, slowdown)
+    around = passes.forward_s + update_s + (earlier.forward_s + earlier.backward_s) + waiting_s
     loading_s = loading_s + earlier.loading_s
     stalled: Array = np.zeros(())
-    step = np.maximum(end_s, passes.backward_s) + around
-    if not np.all(loading_s <= around + passes.backward_s):  # else the input never binds
+    step = np.maximum(end_s, backward_s + slowed) + around
+    if not np.all(loading_s <= around + backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
     return StepTime(
-        passes.forward_s + earlier.forward_s, passes.backward_s + earlier.backward_s,
-        loading_s, comm_s, stalled, update_s, step,
+        forward_s, backward_s + earlier.backward_s, loading_s, comm_s, stalled, update_s, step,
+        slowed, waiting_s,
     )  # fmt: skip
 
 
@@ -192,10 +215,14 @@ def in_turn(
     loading_s: Array,
     update_s: Array,
     earlier: Earlier = NO_EARLIER,
+    waiting: ArrayLike = 0.0,
 ) -> StepTime:
     """The step in which nothing overlaps: the plain sum."""
     forward_s = passes.forward_s + earlier.forward_s
     backward_s = passes.backward_s + earlier.backward_s
+    waiting_s = np.asarray((forward_s + backward_s) * waiting)
     loading_s = loading_s + earlier.loading_s
-    step = comm_s + (forward_s + update_s + backward_s + loading_s)
-    return StepTime(forward_s, backward_s, loading_s, comm_s, loading_s, update_s, step)
+    step = comm_s + (forward_s + update_s + backward_s + loading_s + waiting_s)
+    return StepTime(
+        forward_s, backward_s, loading_s, comm_s, loading_s, update_s, step, waiting_s=waiting_s
+    )

@@ -41,12 +41,14 @@ from dse.model.aggregation.library_rules import (
     mpi_library,
 )
 from dse.model.aggregation.measured_library import MeasuredLibrary
+from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
 from dse.model.arrays import Array, Mask
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
+from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
@@ -55,6 +57,16 @@ if TYPE_CHECKING:
     from dse.catalog import Approach, Transport
 
 RULES: Mapping[str, RulesOf] = {**MPI_RULES, NCCL: NcclRules()}
+
+
+def _of_nccl(algorithm: str) -> Callable[[Transport], Bucketed]:
+    return lambda transport: NcclAllreduce(algorithm, transport.across.s_per_byte)
+
+
+# What a library's own algorithms cost where nobody measured them; others are sums of messages.
+LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
+    NCCL: {name: _of_nccl(name) for name in NCCL_ALGORITHMS}
+}
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
@@ -86,6 +98,11 @@ class PricedAggregation:
         return left_to_library(self.name)
 
 
+def few_nodes(profile: Profile | None) -> float:
+    """Nodes up to which a network is as fast as it was measured, or as the catalogue has it."""
+    return FEW_NODES if profile is None else max(FEW_NODES, float(profile.max_nodes))
+
+
 def left_to_library(name: AggregationName) -> bool:
     """Whether an aggregation names no algorithm but that the library chooses."""
     return _by_library(name.algorithm)
@@ -108,6 +125,7 @@ class Factory:
     it is for alone. measurable: whether measurements have a part in
     the step model. draws: how many draws of measured costs are priced, along a first axis before
     one of points; 0 for the best fit. remember: keeps prices that several grids share.
+    sharing: see :func:`.uncertainty.drawn_error`, (draws,).
     """
 
     profiles: Mapping[str, Profile]
@@ -115,6 +133,7 @@ class Factory:
     measurable: bool = True
     draws: int = 0
     remember: Remember | None = None
+    sharing: Array = field(default_factory=lambda: np.zeros(0))
 
     def __call__(self, name: AggregationName) -> PricedAggregation:
         """What the study names; costs come from the catalogue where no profile has them.
@@ -127,7 +146,7 @@ class Factory:
             unknown = Unmeasured(f"{why}{facts.name}", spread=facts.transport.log_spread)
             sums: Aggregation = tensorwise(facts)
             if self.draws:
-                sums = DrawnSums(sums, unknown, self.draws, facts.name)
+                sums = DrawnSums(sums, unknown, self.sharing, facts.name)
             return self._judged(name, facts.transport, sums, unknown, facts)
         transport = catalog.transport(name.transport)
         model, evidence = self._made(name.algorithm, transport)
@@ -195,15 +214,19 @@ class Factory:
         evidence = Unmeasured(unmeasured(algorithm, transport.name), spread=transport.log_spread)
         if _by_library(algorithm):
             return Unknown(AggregationName(algorithm, transport.name), alone), evidence
-        return self._drawn(
-            _named(algorithm, self._software(algorithm, transport, None)), evidence, algorithm
+        own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
+        model = (
+            own(transport)
+            if own is not None
+            else _named(algorithm, self._software(algorithm, transport, None))
         )
+        return self._drawn(model, evidence, algorithm)
 
     def _drawn(
         self, model: Bucketed, evidence: Evidence, algorithm: str
     ) -> tuple[Bucketed, Evidence]:
         """An aggregation, off by its error where draws are priced, and its evidence."""
-        return (Drawn(model, evidence, self.draws, algorithm) if self.draws else model), evidence
+        return (Drawn(model, evidence, self.sharing, algorithm) if self.draws else model), evidence
 
     def _by_profile(
         self, algorithm: str, transport: Transport, profile: Profile
@@ -217,8 +240,8 @@ class Factory:
         if algorithm == AUTO:
             assert profile.auto is not None
             choice = MeasuredLibrary(
-                profile.auto.cost(), profile.link_bytes_per_s, transport.link_efficiency,
-                transport.reaches_device,
+                profile.auto.cost(), profile.link_bytes_per_s, transport.across.link_efficiency,
+                transport.reaches_device, few_nodes(profile),
             )  # fmt: skip
             return choice, OfLibraryChoice(profile, choice)
         software = self._software(algorithm, transport, profile)
@@ -272,8 +295,9 @@ class Factory:
             transport.reaches_device,
             transport.multirail,
             # What a link reaches is in the fitted factors; those go with its nominal speed.
-            transport.link_efficiency if timed else 1.0,
+            transport.across.link_efficiency if timed else 1.0,
             crossing,
+            few_nodes(profile),
         )
 
     def _step_cost(self, algorithm: str, profile: Profile) -> StepCost:
@@ -396,6 +420,18 @@ def ruling(algorithm: str, transport: str, known: Iterable[Profile]) -> str | No
     return mpi_library(named[0]) if named and OPENMPI in libraries else libraries[0]
 
 
+def library_of(transport: Transport) -> str:
+    """The library that runs over a transport where no profile says which; '' if none is known."""
+    return next(iter(transport.libraries), "")
+
+
+def composed_by_framework(name: AggregationName) -> bool:
+    """Whether NCCL has no such algorithm, so that a framework composes it of NCCL's operations."""
+    if name.approach or name.algorithm not in COMPOSED:
+        return False
+    return library_of(catalog.transport(name.transport)) == NCCL
+
+
 def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
     """An approach of the catalogue. phases: of tensor fusion, in place of the usual ones."""
     serving = facts.algorithm == PARAMETER_SERVER
@@ -441,6 +477,11 @@ class Remembered(Bucketed):
     def authority(self) -> Any:  # type: ignore[override]
         """Of the other."""
         return self.inner.authority
+
+    @property
+    def updates_on_servers(self) -> bool:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.updates_on_servers
 
     @property
     def algorithms(self) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from zlib import crc32
 
 import numpy as np
 
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
+from dse.pricing.uncertainty import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # One workload in one format on one accelerator under one stack. Published rows have no such
@@ -205,12 +205,12 @@ def drawn_errors(
                     continue
                 noise = between_batches(anchors, family)
             effect = (
-                _normal(f"{component} {level}", draws) * anchors.deviations[component]
+                normal(f"{component} {level}", draws) * anchors.deviations[component]
                 if at is None
                 else known[:, at]
             )
             log[:, number] += _weight(anchors, component, family) * effect
-        log[:, number] += np.hypot(noise, log_spreads[number]) * _normal(_name(of), draws)
+        log[:, number] += np.hypot(noise, log_spreads[number]) * normal(_name(of), draws)
     return np.asarray(np.exp(log))
 
 
@@ -218,9 +218,5 @@ def _posterior_draws(anchors: Anchors, draws: int) -> Array:
     """Deviations of the effects from their mean, (draws, effects)."""
     values, vectors = np.linalg.eigh(anchors.covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    normal = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
-    return np.asarray(normal @ root.T)
-
-
-def _normal(name: str, draws: int) -> Array:
-    return np.random.default_rng(crc32(name.encode())).standard_normal(draws)
+    drawn = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
+    return np.asarray(drawn @ root.T)

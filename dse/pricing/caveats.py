@@ -32,13 +32,35 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: layouts without a price, networks that look alike."""
     if not problem.step_model.measurable:
-        return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem)]
+        return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem),
+                *_shared_cards(problem)]  # fmt: skip
     found = [*_unused(problem), *_other_fabrics(problem)]
     for name, profiles in choices_as_measured(problem):
         found += unpriced_layouts(problem, name, profiles)
         found += [unknown_speed(name, profile) for profile in taken(problem, name)
                   if _networks_alike(problem, profile)]  # fmt: skip
-    return found + _hosts(problem) + _tables(problem)
+    return found + _hosts(problem) + _tables(problem) + _shared_cards(problem)
+
+
+def _shared_cards(problem: Problem) -> list[str]:
+    """That accelerators share one network card, since the study names no more, where machines that
+    are sold with as many accelerators have several."""
+    study = problem.study
+    chosen = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
+    if chosen & {"nics_per_node", "node"} or not _several_nodes(problem):
+        return []
+    shared = dict[str, str]()
+    for node in map(catalog.node, catalog.names("nodes")):
+        name, count = node.accelerator, node.accelerators
+        listed = study.has("accelerator", name) and count in problem.ranks_per_node
+        if listed and (node.nics or 1) > 1:
+            shared.setdefault(f"{count} {name}", f"{node.title} has {node.nics}")
+    if not shared:
+        return []
+    return [
+        f"{_listed([*shared])} of a node share one network card, since nics_per_node is not given; "
+        f"machines are sold with more: {_listed([*shared.values()])}."
+    ]
 
 
 def _tables(problem: Problem) -> list[str]:

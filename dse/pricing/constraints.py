@@ -9,19 +9,27 @@ import numpy as np
 
 from dse.model.arrays import Array, Mask
 from dse.pricing.evaluation import Evaluation
-from dse.study import Constraint, Study
+from dse.study import IGNORED, Constraint, Study
+from dse.study.expressions import Expression
 
 WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
 KNOWN = "facts known"
 PRICED = "layout priced by its profile"
+HOSTED = "colocated servers within workers"
+FITS = "fits_memory"
 _UNMET = {
     WHOLE_NODES: "the last node is only partly filled",
     COMPUTABLE: "the accelerator does not have this precision",
     KNOWN: "a price or a speed is unknown",
     PRICED: "no profile prices this layout",
-    "fits_memory": "the accelerator has too little memory",
+    HOSTED: "there are more colocated servers than workers",
+    FITS: "the accelerator has too little memory (a smaller batch with accumulation, an optimizer "
+    "with less state, 16-bit precision or a larger accelerator helps)",
 }
+
+
+TYPICAL_BYTES = 80e9  # of an accelerator's memory: a shortage of as much counts one half
 
 
 def unmet(demand: str) -> str:
@@ -57,8 +65,8 @@ def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
     Masks broadcast to the points' shape and stay as small as what they depend on.
     """
     yield from built_in(evaluation, study)
-    for constraint in study.constraints:
-        yield constraint.text, satisfied(constraint, evaluation)
+    for constraint, expression in _compared(study):
+        yield constraint.text, np.asarray(expression.evaluate(evaluation))
 
 
 def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
@@ -67,29 +75,36 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     yield COMPUTABLE, evaluation.computable()
     yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
     yield PRICED, evaluation.priced
+    yield HOSTED, evaluation.hosted
+    if _memory_counts(evaluation, study):
+        yield FITS, np.asarray(evaluation["memory_slack"] >= 0)
 
 
-def satisfied(constraint: Constraint, evaluation: Evaluation) -> Mask:
-    """The points that meet one constraint. What is NaN (unknown) does not."""
-    if constraint.expression is None:  # fits_memory, the only word
-        return np.asarray(evaluation["memory_slack"] >= 0)
-    return np.asarray(constraint.expression.evaluate(evaluation))
+def _memory_counts(evaluation: Evaluation, study: Study) -> bool:
+    """Whether points must fit: unless the study ignores memory, or what is kept is not known."""
+    return study.memory != IGNORED and not np.isnan(evaluation["memory_slack"]).all()
+
+
+def _compared(study: Study) -> Iterator[tuple[Constraint, Expression]]:
+    """The constraints that are comparisons; fits_memory, the only word, is a demand of its own."""
+    for constraint in study.constraints:
+        if constraint.expression is not None:
+            yield constraint, constraint.expression
 
 
 def violation(evaluation: Evaluation, study: Study) -> Array:
     """How far points are from feasible, >= 0, shape of the points: the sum over what they fail.
 
-    Every constraint counts relative to its own bound; a built-in demand that fails counts 1.
+    Every constraint counts relative to its own bound; a built-in demand that fails counts 1, and
+    memory besides as far as it is short.
     """
     total: Array = np.zeros(())
     for _, mask in built_in(evaluation, study):
         total = total + np.where(mask, 0.0, 1.0)
-    for constraint in study.constraints:
-        if constraint.expression is None:
-            slack = evaluation["memory_slack"]
-            needed = np.abs(slack) + 1.0
-            past = np.where(slack >= 0, 0.0, -slack / needed)
-        else:
-            past = constraint.expression.violation(evaluation)
+    if _memory_counts(evaluation, study):
+        short = np.maximum(-evaluation["memory_slack"], 0.0)
+        total = total + short / (short + TYPICAL_BYTES)
+    for _, expression in _compared(study):
+        past = expression.violation(evaluation)
         total = total + np.where(np.isnan(past), 1.0, past)
     return total

@@ -11,7 +11,7 @@ from dse.calibration import Profile
 from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Device, roofline_device
 from dse.model.products import ProductLaw
-from dse.model.stack import Stack
+from dse.model.stack import Footprint, Stack
 from dse.pricing import anchors, hardware
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, USUAL_UNITS, measured
 from dse.pricing.hardware import Machine, column, number
@@ -86,8 +86,9 @@ def alone(network: catalog.Workload, accelerator: str, precision: str, stack: st
 
 def software(name: str) -> Stack:
     """A stack of the catalogue."""
-    found = catalog.computing().stacks[name]
-    return Stack(name, found.eager, found.launch_s, found.fuses_attention)
+    found, footprint = catalog.computing().stacks[name], catalog.footprints()[name]
+    taken = {key: value for key, value in vars(footprint).items() if key != "facts"}
+    return Stack(name, found.eager, found.launch_s, found.fuses_attention, Footprint(**taken))
 
 
 def by_share(

@@ -24,8 +24,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
-    the profile that prices the aggregation knows what it costs on as many nodes. graded: computes
-    :attr:`grade`.
+    the profile that prices the aggregation knows what it costs on as many nodes. hosted: every
+    colocated server has a worker of its own. graded: computes :attr:`grade`.
     """
 
     step: StepTime
@@ -39,6 +39,7 @@ class Evaluation(Mapping[str, Array]):
     bucket_bytes: ArrayLike
     memory_slack_bytes: Array
     priced: Mask
+    hosted: Mask
     target_samples: float
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]

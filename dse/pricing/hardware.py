@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse import catalog
-from dse.catalog import NODE_SHARE, Accelerator, Fabric, Node, PriceList, Transport
+from dse.catalog import NODE_SHARE, Accelerator, Fabric, Node, PriceList, Tier, Transport
 from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
@@ -125,14 +125,14 @@ class Wiring:
 DEFAULT_RADIX = 64.0  # ports of a switch where neither study nor catalogue says
 
 
-def wiring(value: Value, transport: Transport, prices: PriceList) -> Wiring:
+def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) -> Wiring:
     """A catalogue fabric or an inline link, at the bandwidth and latency this transport gets.
 
-    A protocol whose latency is not known takes the other one's. Raises DseError where the
-    bandwidth, or every latency, is unknown.
+    tier: of the transport, which the link serves. A protocol whose latency is not known takes the
+    other one's. Raises DseError where the bandwidth, or every latency, is unknown.
     """
     if isinstance(value, Wire):
-        return _inline(value, transport, prices)
+        return _inline(value, transport, tier, prices)
     fabric = catalog.fabric(str(value))
     if fabric.bytes_per_s is None:
         raise DseError(f"{fabric.name}: its bandwidth is unknown; write it inline: {INLINE}")
@@ -142,7 +142,7 @@ def wiring(value: Value, transport: Transport, prices: PriceList) -> Wiring:
         return number(own[part].value if part in own else listed)
 
     return Wiring(
-        fabric.bytes_per_s * transport.link_efficiency,
+        fabric.bytes_per_s * tier.link_efficiency,
         _latency_s(fabric, transport),
         price("nic", fabric.nic_usd),
         price("switch_port", fabric.switch_port_usd),
@@ -151,11 +151,11 @@ def wiring(value: Value, transport: Transport, prices: PriceList) -> Wiring:
     )
 
 
-def _inline(wire: Wire, transport: Transport, prices: PriceList) -> Wiring:
+def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> Wiring:
     """A link written in the study; what it leaves out is that of its ``fabric``, else unknown."""
-    base = UNWIRED if wire.fabric is None else wiring(wire.fabric, transport, prices)
+    base = UNWIRED if wire.fabric is None else wiring(wire.fabric, transport, tier, prices)
     return Wiring(
-        wire.bytes_per_s * transport.link_efficiency,
+        wire.bytes_per_s * tier.link_efficiency,
         base.latency_s if wire.latency_s is None else wire.latency_s,
         base.nic_usd if wire.nic_usd is None else wire.nic_usd,
         base.switch_port_usd if wire.switch_port_usd is None else wire.switch_port_usd,

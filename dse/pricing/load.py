@@ -14,7 +14,8 @@ from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
-from dse.pricing import constraints, hardware
+from dse.model.scale import IDEAL, Scale
+from dse.pricing import constraints, hardware, memory_remedies
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.caveats import why_unpriced
 from dse.pricing.idle_axes import check_axes
@@ -22,8 +23,10 @@ from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
+from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
 from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
+
+IDEAL_SCALE = "ideal"  # a study's word for it
 
 
 def known_names() -> Names:
@@ -69,10 +72,22 @@ def load(path: str | Path) -> Problem:
 def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
-    problem = Problem(study, _workload(study), _prices(study), profiles)
+    workload = _workload(study)
+    problem = Problem(study, workload, _prices(study), profiles, *_scale(study, workload))
     check_axes(problem)
     _check_facts(problem)
     return problem
+
+
+def _scale(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
+    """What accelerators lose to one another, and standard deviations of the logarithms of these
+    terms; nothing by the closed model, which knows of none."""
+    if study.scale == IDEAL_SCALE or study.model == PAI:
+        return IDEAL, IDEAL
+    terms = catalog.scale_terms()
+    spread = terms.varying_spread if workload.varying_length else terms.spread
+    parts = (spread, terms.slowdown, terms.sharing)
+    return Scale(*(part.value for part in parts)), Scale(*(part.draws for part in parts))
 
 
 def _workload(study: Study) -> catalog.Workload:
@@ -202,7 +217,7 @@ def _check_facts(problem: Problem) -> None:
     demanded = {objective.name for objective in study.objectives}
     for constraint in study.constraints:
         demanded |= constraint.expression.names if constraint.expression else {"memory_slack"}
-    if "memory_slack" in demanded and np.isnan(problem.layers.activation_elems):
+    if "memory_slack" in demanded and not problem.layers.kept.known:
         raise study.source.error(
             ("workload",),
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
@@ -229,6 +244,7 @@ def _check_baseline(problem: Problem) -> None:
             for reason, mask in constraints.built_in(problem.baseline, study)
             if reason != constraints.WHOLE_NODES and not mask.all()
         ]
+        short = memory_remedies.shortage(problem, values)
     except DseError as cause:
         raise study.source.error(
             ("baseline",), f"the baseline cannot be priced: {cause}"
@@ -236,8 +252,12 @@ def _check_baseline(problem: Problem) -> None:
     if missed:
         machine = values.get("node", values.get("accelerator"))
         why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
+        remedy = "choose one that can run"
         if missed[0] == constraints.PRICED:
             why = why_unpriced(problem, values) or why
+        if missed[0] == constraints.FITS:
+            why = f"{machine} has too little memory for it: {short}"
+            remedy = f"choose one that fits, or write memory: {IGNORED}"
         if study.source.data.get("baseline") is None:
             labels = study.baseline.labels
             first = ", ".join(f"{name}={labels[name]}" for name in study.baseline.assumed)
@@ -248,7 +268,7 @@ def _check_baseline(problem: Problem) -> None:
                 "give a baseline: that can run",
             )
         problem_text = f"the baseline cannot be priced: {why}"
-        raise study.source.error(("baseline",), problem_text, "choose one that can run")
+        raise study.source.error(("baseline",), problem_text, remedy)
 
 
 def _check_prices(problem: Problem, demanded: set[str]) -> None:
@@ -275,7 +295,7 @@ def _check_prices(problem: Problem, demanded: set[str]) -> None:
             transport = catalog.transport("mpi")  # what is known does not depend on it
             for value, label in zip(axis.values, axis.labels, strict=True):
                 try:
-                    link = hardware.wiring(value, transport, problem.prices)
+                    link = hardware.wiring(value, transport, transport.across, problem.prices)
                 except DseError as cause:
                     raise study.source.error(where, str(cause)) from cause
                 if not np.isfinite(link.latency_s):

@@ -11,11 +11,20 @@ from dse import catalog
 from dse.catalog import rows_of_work
 from dse.model import compute
 from dse.model.arrays import Array
+from dse.model.memory import (
+    BLOCK_ELEMS,
+    BLOCK_MASKS,
+    MASK_BYTES,
+    SCORE_ELEMS,
+    SCORE_MASKS,
+    Kept,
+)
 from dse.model.work import Attention, Moved, Products, Work
 from dse.pricing import hardware
 
 # Share of the pairs of queries and keys that count.
 UNMASKED = {rows_of_work.ATTENTION: 1.0, rows_of_work.CAUSAL_ATTENTION: 0.5}
+HALF = 2.0  # bytes of an element in 16 bits
 
 
 def model_layers(workload: catalog.Workload) -> compute.Layers:
@@ -24,13 +33,11 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
     Layers whose output size is not known get a share of the kept activations in proportion to their
     FLOPs: the roofline's memory side is then an estimate for the whole network, not per layer.
     """
-    fused = workload.activation_bytes_without_scores  # attention kernels no longer store scores
-    kept = hardware.number(fused if fused is not None else workload.activation_bytes)
-    kept = kept / 2  # bytes of 16-bit storage -> elements
+    kept = _kept(workload)
     outputs = workload.layer_output_elems
     if np.isnan(outputs).any():
         share = workload.layer_forward_flops / max(workload.layer_forward_flops.sum(), 1.0)
-        outputs = share * (0.0 if np.isnan(kept) else kept)
+        outputs = share * (kept.elems + kept.masks / HALF if kept.known else 0.0)
     return compute.Layers(
         workload.layer_params,
         workload.layer_forward_flops,
@@ -41,6 +48,21 @@ def model_layers(workload: catalog.Workload) -> compute.Layers:
         model_work(workload),
         workload.family,
     )
+
+
+def _kept(workload: catalog.Workload) -> Kept:
+    """What a sample keeps for the backward pass, from its bytes in 16 bits.
+
+    Those of a transformer, which are given without the scores too, are told apart by kind.
+    """
+    whole = hardware.number(workload.activation_bytes)
+    logits = rows_of_work.logits(workload.work or ())
+    if workload.activation_bytes_without_scores is None:
+        return Kept(elems=whole / HALF, logits=logits)
+    blocks = workload.activation_bytes_without_scores
+    width = blocks / (BLOCK_ELEMS * HALF + BLOCK_MASKS * MASK_BYTES)
+    scores = (whole - blocks) / (SCORE_ELEMS * HALF + SCORE_MASKS * MASK_BYTES)
+    return Kept.of_blocks(width, scores, logits)
 
 
 def model_work(workload: catalog.Workload) -> Work | None:

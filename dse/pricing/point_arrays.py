@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
@@ -26,6 +27,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.links import Link
+from dse.model.scale import Scale, largest_of
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
@@ -62,6 +64,10 @@ class StudyFacts(Protocol):
     def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
     @property
     def step_model(self) -> step.StepModel: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def lost(self) -> Scale: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property
@@ -235,12 +241,15 @@ class PointArrays(ABC):
             return "inter_node", self.problem.remember(
                 ("wiring", transport, values),
                 lambda: tuple(
-                    hardware.wiring(v, transport, prices) for v in values if v is not None
+                    hardware.wiring(v, transport, transport.across, prices)
+                    for v in values
+                    if v is not None
                 ),
             )
         own = [m.node.inter_node if m.node else None for m in self.machines]
         return self.machine_axis, tuple(
-            hardware.wiring(name, transport, prices) if name else hardware.UNWIRED for name in own
+            hardware.wiring(name, transport, transport.across, prices) if name else hardware.UNWIRED
+            for name in own
         )
 
     def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
@@ -258,7 +267,11 @@ class PointArrays(ABC):
         if found is None:
             return None
         prices, transport = self.problem.prices, self.summing.transport
-        rows = [hardware.wiring(v, transport, prices) for v in found.values if v is not None]
+        rows = [
+            hardware.wiring(v, transport, transport.within, prices)
+            for v in found.values
+            if v is not None
+        ]
         return self._attribute("intra_node", rows, read)
 
     @cached_property
@@ -266,14 +279,19 @@ class PointArrays(ABC):
         """The link between accelerators of a node as the transport reaches it."""
         given = self._study_inside(lambda w: w.bytes_per_s)
         latency = self._study_inside(lambda w: w.latency_s)
-        efficiency = self.link_efficiency
+        efficiency = self.inside_efficiency
         own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if given is None else given
         return Link(0.0 if latency is None else latency, np.asarray(own))
 
     @property
-    def link_efficiency(self) -> float:
-        """Of a link's speed what the transport reaches."""
-        return self.summing.transport.link_efficiency
+    def inside_efficiency(self) -> float:
+        """Of a link's speed inside a node what the transport reaches."""
+        return self.summing.transport.within.link_efficiency
+
+    @property
+    def across_efficiency(self) -> float:
+        """Of a network card's speed what the transport reaches."""
+        return self.summing.transport.across.link_efficiency
 
     @property
     def host_bytes_per_s(self) -> Array:
@@ -321,6 +339,11 @@ class PointArrays(ABC):
             return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
 
+    @property
+    def sharing(self) -> ArrayLike:
+        """How the bandwidth of a node falls with their number."""
+        return self.problem.scale.sharing
+
     # -- what it is called, as evidence asks ---------------------------------------------------
 
     def has_device(self, measured: str) -> Mask:
@@ -333,7 +356,7 @@ class PointArrays(ABC):
         if self.at("intra_node") is None:
             return np.asarray(True)
         own = self.machine(lambda m: m.intra_bytes_per_s)
-        chosen = np.asarray(self.inside.bytes_per_s) / self.link_efficiency
+        chosen = np.asarray(self.inside.bytes_per_s) / self.inside_efficiency
         return np.asarray(np.abs(np.log(chosen / own)) <= np.log(SAME_SPEED))
 
     @cached_property
@@ -451,8 +474,38 @@ class PointArrays(ABC):
 
     @property
     def update_s(self) -> Array:
-        """Of the weights."""
-        return self._computing[2]
+        """Of the weights, by the accelerators or by parameter servers."""
+        own = self._computing[2]
+        if not self.aggregation.updates_on_servers:
+            return own
+        servers = compute.server_update_s(
+            self.layers,
+            self.precision,
+            self.state_bytes,
+            self.servers,
+            catalog.computing().host_memory_bytes_per_s,
+        )
+        return np.where(node_count(self.gpus, self.gpus_per_node) > 1, servers, own)
+
+    @cached_property
+    def waiting(self) -> Array:
+        """By which share of their time passes are longer, waiting for the slowest of all."""
+        found = self.at("gpus")
+        if found is None:
+            return np.zeros((1,) * self.rank)
+        largest = self.problem.remember(
+            ("largest", found.values), lambda: largest_of(np.array(found.values, dtype=np.float64))
+        )
+        return np.asarray(self._drawn(self.problem.lost.spread) * largest.take(found.at))
+
+    @property
+    def slowdown(self) -> ArrayLike:
+        """Of the backward pass beside communication."""
+        return self._drawn(self.problem.lost.slowdown)
+
+    def _drawn(self, term: ArrayLike) -> ArrayLike:
+        """A number, or draws of it as a first axis before those of the points."""
+        return np.reshape(term, (-1,) + (1,) * self.rank) if np.ndim(term) else term
 
     @property
     @abstractmethod
@@ -482,6 +535,24 @@ class PointArrays(ABC):
     def bounded(self) -> bool:
         """Whether the communication of all points is finite for certain."""
         return self.problem.step_model.bounded(self)
+
+    @property
+    def memory_slack_bytes(self) -> Array:
+        """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
+        layers, stack, device = self.layers, self.stack, self.device
+        fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
+        written_out = layers.family in stack.footprint.written_out
+        needed = memory.needed_bytes(
+            layers.total_params,
+            layers.kept.sample_bytes(self.precision, written_out, fused),
+            self.batch,
+            self.precision,
+            self.state_bytes,
+            stack.footprint,
+            self.gpus,
+            device.memory_bytes,
+        )
+        return np.asarray(device.memory_bytes - needed)
 
     # -- what it costs -------------------------------------------------------------------------
 
@@ -548,11 +619,19 @@ class PointArrays(ABC):
         """Whether the aggregation has a price on the layout."""
         return self.aggregation.priced(self)
 
+    @property
+    def hosted(self) -> Mask:
+        """Whether every colocated server has a worker; one node needs no server."""
+        if not self.aggregation.axes & SERVER_AXES:
+            return np.ones((1,) * self.rank, dtype=bool)
+        workers = node_count(self.gpus, self.gpus_per_node)
+        return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step."""
-        layers, target_samples = self.problem.layers, self.problem.target_samples
+        target_samples = self.problem.target_samples
         return Evaluation(
             step=self.step_time() if terms is None else terms,
             cost=self.cost(),
@@ -563,10 +642,9 @@ class PointArrays(ABC):
             nics_per_node=self.rails,
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,
-            memory_slack_bytes=memory.slack_bytes(
-                layers, self.device, self.batch, self.precision, self.state_bytes
-            ),
+            memory_slack_bytes=self.memory_slack_bytes,
             priced=self.priced,
+            hosted=self.hosted,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,

@@ -17,6 +17,7 @@ from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array
 from dse.model.pai import PaiStep
+from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
 from dse.pricing import anchors, devices, hardware, throughput, uncertainty
@@ -42,15 +43,18 @@ DRAWN_POINTS = 200
 class Problem:
     """Everything needed to evaluate points of a study.
 
-    profiles: calibration profiles by their name in the study, in its order. draws: evaluate with
-    the profiles' bootstrap draws in place of their best fit, which adds a first axis of that length
-    to every measured term.
+    profiles: calibration profiles by their name in the study, in its order. scale: what
+    accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
+    each of its terms. draws: evaluate with the profiles' bootstrap draws in place of their best
+    fit, which adds a first axis of that length to every measured term.
     """
 
     study: Study
     workload: catalog.Workload
     prices: catalog.PriceList
     profiles: Mapping[str, Profile]
+    scale: Scale = IDEAL
+    scale_spread: Scale = IDEAL
     draws: bool = False
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
@@ -89,7 +93,7 @@ class Problem:
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(repr((layers.activation_elems, layers.input_bytes, layers.family)).encode())
+        digest.update(repr((layers.kept, layers.input_bytes, layers.family)).encode())
         digest.update(repr((self.workload.network, self.workload.work)).encode())
         return digest.hexdigest()
 
@@ -103,7 +107,12 @@ class Problem:
         """Makes the study's aggregations."""
         draws = self.draw_count if self.draws else 0
         return Factory(
-            self.profiles, self.study.fabrics, self.step_model.measurable, draws, self.remember
+            self.profiles,
+            self.study.fabrics,
+            self.step_model.measurable,
+            draws,
+            self.remember,
+            uncertainty.drawn_sharing(self.scale, self.scale_spread, draws),
         )
 
     def stack(self, name: str) -> Stack:
@@ -190,6 +199,13 @@ class Problem:
     def sampled(self) -> Problem:
         """The same problem, priced once per draw."""
         return replace(self, draws=True)
+
+    @cached_property
+    def lost(self) -> Scale:
+        """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
+        if not self.draws:
+            return self.scale
+        return uncertainty.drawn_scale(self.scale, self.scale_spread, self.draw_count)
 
     @property
     def draw_count(self) -> int:

@@ -9,7 +9,7 @@ communication by the bootstrap draws of fitted costs and one factor an aggregati
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Evidence, Grade, Surroundings
 from dse.calibration.spread import NORMAL_MEDIAN
+from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     Aggregation,
     Authority,
@@ -29,6 +30,7 @@ from dse.model.aggregation.base import (
 )
 from dse.model.arrays import Array, Mask
 from dse.model.compute import LayerTimes
+from dse.model.scale import FEW_NODES, Scale
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 SURE = ("speedup", "step")  # the quantities that have one
@@ -60,15 +62,20 @@ class Drawn(Bucketed):
 
     One factor for all messages of a step, log-normal: they err together, and so do two points of
     the same algorithm on the same side of the measured range; errors of others are independent.
-    Prices have an axis of draws before those of the points.
+    Prices have an axis of draws before those of the points. sharing: see :func:`drawn_error`.
     """
 
     inner: Bucketed
     evidence: Evidence
-    draws: int
+    sharing: Array
     algorithm: str
 
     leading_axes = 1
+
+    @property
+    def updates_on_servers(self) -> bool:  # type: ignore[override]
+        """Of the other."""
+        return self.inner.updates_on_servers
 
     @property
     def axes(self) -> frozenset[str]:
@@ -87,7 +94,7 @@ class Drawn(Bucketed):
 
     def error(self, gradients: Gradients, layout: Layout) -> Array:
         """One factor per draw, (draws, *S)."""
-        return drawn_error(self.evidence, self.algorithm, self.draws, gradients, layout)
+        return drawn_error(self.evidence, self.algorithm, self.sharing, gradients, layout)
 
     def priced(self, layout: Layout) -> Any:
         """Of the other."""
@@ -98,23 +105,50 @@ class Drawn(Bucketed):
         return self.inner.bounded(gradients, layout)
 
 
+def drawn_scale(scale: Scale, spread: Scale, draws: int) -> Scale:
+    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`drawn_sharing`)."""
+    return replace(
+        scale,
+        spread=scale.spread * np.exp(spread.spread * normal("scale spread", draws)),
+        slowdown=scale.slowdown * np.exp(spread.slowdown * normal("scale slowdown", draws)),
+    )
+
+
+def drawn_sharing(scale: Scale, spread: Scale, draws: int) -> Array:
+    """By what the power of sharing is higher in each draw, (draws,); at most 1 it is."""
+    drawn = scale.sharing * np.exp(spread.sharing * normal("scale sharing", draws))
+    return np.asarray(np.minimum(drawn, 1.0) - scale.sharing)
+
+
+def normal(name: str, draws: int) -> Array:
+    """Standard normal draws, the same under the same name."""
+    return np.random.default_rng(crc32(name.encode())).standard_normal(draws)
+
+
 def drawn_error(
-    evidence: Evidence, name: str, draws: int, gradients: Gradients, layout: Layout
+    evidence: Evidence,
+    name: str,
+    sharing: Array,
+    gradients: Gradients,
+    layout: Layout,
 ) -> Array:
     """One factor per draw for all that a step sums, (draws, *S), as wide as the evidence says.
 
-    Draws of one name on the same side of what was measured are the same at all points.
+    Draws of one name on the same side of what was measured are the same at all points. Beyond the
+    nodes that were measured, the network is shared by another power of them in each draw: sharing,
+    (draws,).
     """
     known: Surroundings = layout  # type: ignore[assignment]
     measured = evidence.grade(gradients, known) == Grade.INSIDE
     width = evidence.log_spread(gradients, known)
+    column = (-1,) + (1,) * layout.rank
     inside, outside = (
-        np.random.default_rng(crc32(f"{name} {side}".encode()))
-        .standard_normal(draws)
-        .reshape((-1,) + (1,) * layout.rank)
-        for side in ("inside", "outside")
+        normal(f"{name} {side}", len(sharing)).reshape(column) for side in ("inside", "outside")
     )
-    return np.asarray(np.exp(width * np.where(measured, inside, outside)))
+    few = max([FEW_NODES, *(profile.max_nodes for profile in evidence.profiles)])
+    nodes = np.maximum(node_count(layout.gpus, layout.gpus_per_node), few)
+    shared = (nodes / few) ** sharing.reshape(column)
+    return np.asarray(np.exp(width * np.where(measured, inside, outside)) * shared)
 
 
 @dataclass(frozen=True)
@@ -125,7 +159,7 @@ class DrawnSums:
 
     inner: Aggregation
     evidence: Evidence
-    draws: int
+    sharing: Array
     name: str
 
     @property
@@ -142,6 +176,11 @@ class DrawnSums:
     def algorithms(self) -> tuple[str, ...]:
         """Of the other."""
         return self.inner.algorithms
+
+    @property
+    def updates_on_servers(self) -> bool:
+        """Of the other."""
+        return self.inner.updates_on_servers
 
     @property
     def tensor_passes(self) -> int:
@@ -162,7 +201,7 @@ class DrawnSums:
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """(draws, *S)."""
-        error = drawn_error(self.evidence, self.name, self.draws, gradients, layout)
+        error = drawn_error(self.evidence, self.name, self.sharing, gradients, layout)
         sooner = np.asarray(layer_done_s[:]) / error
         return Summed(
             *(error * seconds for seconds in self.inner.summed(gradients, sooner, layout))

@@ -53,7 +53,7 @@ def _left_out(best: Point, base: Point) -> list[str]:
     left = []
     if best.global_batch > base.global_batch:
         left.append("that a larger batch may need more samples")
-    if best.nodes > base.nodes:
+    if best.nodes > base.nodes and not best.terms.waiting_s:
         left.append("the time spent waiting for the slowest node")
     if not left:
         return []

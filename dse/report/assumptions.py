@@ -9,8 +9,10 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
 from dse.model.precision import PRECISIONS
+from dse.model.scale import IDEAL
 from dse.pricing import caveats, hardware
-from dse.pricing.aggregations import serving
+from dse.pricing.aggregations import composed_by_framework, serving
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
@@ -19,6 +21,7 @@ from dse.report.computing import computing_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
+from dse.study import IGNORED
 from dse.study.quantities import RENT, facts_of
 
 
@@ -36,9 +39,8 @@ def assumptions(problem: Problem) -> list[str]:
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
     lines.append(
-        "All nodes are assumed to be equally fast and to have the network to themselves: waiting "
-        "for the slowest node is not included. Speedup compares samples per second; it assumes "
-        "that a larger global batch needs no more samples."
+        f"{_of_scale(problem)} Speedup compares samples per second; it assumes that a larger "
+        "global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
@@ -49,10 +51,30 @@ def assumptions(problem: Problem) -> list[str]:
         )
     lines.append(
         "The rest of a node is assumed to draw power in the proportion quoted for an H100 server, "
-        "and a dedicated parameter server what is quoted there per accelerator. A training process "
-        "takes 1.5 GB of device memory besides its own data (unverified)."
+        "and a dedicated parameter server what is quoted there per accelerator."
     )
     return lines
+
+
+def _of_scale(problem: Problem) -> str:
+    """What accelerators that work together lose to one another."""
+    scale = problem.scale
+    if scale == IDEAL:
+        return (
+            "All nodes are assumed to be equally fast and to have the network to themselves: "
+            "waiting for the slowest node is not included."
+        )
+    varying = problem.workload.varying_length
+    spread, slowdown, sharing = (
+        float(value) for value in (scale.spread, scale.slowdown, scale.sharing)
+    )
+    return (
+        f"A step waits for the slowest accelerator (steps vary by {100 * spread:.2g} %"
+        f"{', as samples differ in length' * varying}), the backward pass takes "
+        f"{100 * slowdown:.2g} % of the communication beside it longer, and twice as many "
+        f"nodes have {100 * (1 - 2**-sharing):.2g} % less bandwidth each: medians of "
+        f"{catalog.scale_terms().title}. scale: ideal leaves this out."
+    )
 
 
 def _of_tensors(problem: Problem) -> str:
@@ -89,21 +111,40 @@ def _of_activations(problem: Problem) -> list[str]:
     """What is not known of them."""
     name, written = problem.workload.name, problem.workload.layer_output_elems
     lines = []
-    if np.isnan(problem.layers.activation_elems):
+    if problem.study.memory == IGNORED:
+        lines.append(
+            "Memory is ignored, as the study asks: points may need more than an accelerator has."
+        )
+    elif not problem.layers.kept.known:
         lines.append(
             f"How much {name} keeps for the backward pass is unknown: memory is not checked."
         )
+    else:
+        lines.append(_of_memory(problem))
     if problem.layers.work is None:
         lines.append(
             f"The sizes of the matrix products of {name} are not known: one product stands for "
             "each layer."
         )
-        if np.isnan(written).any() and np.isnan(problem.layers.activation_elems):
+        if np.isnan(written).any() and not problem.layers.kept.known:
             lines.append(
                 "Nor is the memory traffic between them, which is not counted: computing may take "
                 "longer than predicted."
             )
     return lines
+
+
+def _of_memory(problem: Problem) -> str:
+    """What is counted of it."""
+    names = [str(name) for name in problem.study.values("stack")] or [USUAL_STACK]
+    found = [catalog.footprints()[name] for name in names]
+    context = max(one.context_bytes for one in found) / 1e9
+    slack = max(one.slack for one in found)
+    return (
+        "Each accelerator must hold weights, gradients, optimizer state, what the backward pass "
+        f"keeps and buffers of communication, besides {context:g} GB of the training process and "
+        f"{slack:.0%} lost between tensors. Splitting a network over accelerators is not modelled."
+    )
 
 
 def _calibrated_lines(problem: Problem) -> list[str]:
@@ -117,7 +158,12 @@ def _calibrated_lines(problem: Problem) -> list[str]:
     over = [name.transport for name in problem.study.named_aggregations if serving(name)]
     lines += server_assumptions(problem, over)
     lines += approaches.assumptions(problem)
-    return [*lines, *_library_choices(problem), *_library_rules(problem)]
+    return [
+        *lines,
+        *_library_choices(problem),
+        *_library_rules(problem),
+        *_composed_by_frameworks(problem),
+    ]
 
 
 def _library_choices(problem: Problem) -> list[str]:
@@ -155,8 +201,9 @@ def _library_rules(problem: Problem) -> list[str]:
         )
         if authority.title == NcclRules.title:
             line += (
-                " The protocol that the tuner chooses is not priced; the host, the channels and "
-                "the network delay that it is given are assumed (unverified)."
+                " Where no profile has measured that algorithm, its fastest protocol is priced, "
+                "whichever the tuner chooses; the host, the channels and the network delay that "
+                "the tuner is given are assumed (unverified)."
             )
             unknown = [
                 device for device in devices(problem)
@@ -171,6 +218,17 @@ def _library_rules(problem: Problem) -> list[str]:
             line += f" Profiles that have measured it elsewhere: {listed}{more}."
         lines.append(line)
     return lines
+
+
+def _composed_by_frameworks(problem: Problem) -> list[str]:
+    """That NCCL does not do by itself what a study names."""
+    return [
+        f"{name} is not something NCCL does by itself: a framework composes it of NCCL's "
+        "reduce-scatter inside each node, an allreduce between nodes and an all-gather inside, one "
+        "after the other (Horovod has such an allreduce, with MPI between the nodes)."
+        for name in problem.study.named_aggregations
+        if composed_by_framework(name)
+    ]
 
 
 def _network_assumptions(problem: Problem) -> list[str]:

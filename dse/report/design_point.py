@@ -20,6 +20,7 @@ class Interval:
 
     speedup: Bounds
     step_s: Bounds
+    throughput_samples_per_s: Bounds | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +29,8 @@ class StepTerms:
 
     forward_s: float | None = None
     backward_s: float | None = None
+    slowed_s: float | None = None
+    waiting_s: float | None = None
     exposed_s: float | None = None
     optimizer_s: float | None = None
     stalled_s: float | None = None
@@ -208,12 +211,15 @@ class ApproachTerms:
 @dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; not_searched: axes with a value that
-    the study does not have; folded_ranks: those beyond a power of two; constraints: text -> whether
-    it is met."""
+    the study does not have; folded_ranks: those beyond a power of two; memory_short: how much
+    memory is lacking and what would fit; constraints: text -> whether it is met; intervals: the
+    ends of 90 % intervals by quantity, None where there is none."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
     why_unpriced: str = ""
     folded_ranks: int = 0
+    memory_short: str = ""
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
+    intervals: Mapping[str, Bounds | None] = field(default_factory=dict)

@@ -65,6 +65,8 @@ def lines(point: Explained) -> list[str]:
         out.append(f"{label:<26} {said}")
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
+    if point.memory_short:
+        out.append(f"does not fit     {point.memory_short}")
     reasons_outside = () if point.evidence == words.FORMULA else point.why_outside
     out += ["", f"calibration      {_calibration(point)}{':' * bool(reasons_outside)}"]
     out += [f"                 {reason}" for reason in reasons_outside]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
-from dse.pricing import constraints
+from dse.pricing import constraints, memory_remedies
 from dse.pricing.caveats import folded_ranks, why_unpriced
 from dse.pricing.coordinates import columns_of
 from dse.pricing.point_arrays import Points
@@ -67,6 +67,8 @@ def describe(
         terms=StepTerms(
             forward_s=_scalar(step.forward_s),
             backward_s=_scalar(step.backward_s),
+            slowed_s=_scalar(step.slowed_s),
+            waiting_s=_scalar(step.waiting_s),
             exposed_s=_scalar(step.exposed_s),
             optimizer_s=_scalar(step.optimizer_s),
             stalled_s=_scalar(step.stalled_s),
@@ -92,12 +94,16 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         approach=approach_terms(points),
         why_unpriced=why_unpriced(problem, values),
         folded_ranks=folded_ranks(points),
+        memory_short=memory_remedies.shortage(problem, values),
         not_searched=tuple(
             name
             for name, value in values.items()
             if value is not None and not problem.study.has(name, value)
         ),
         constraints={name: bool(mask.all()) for name, mask in checks},
+        intervals={
+            field.name: getattr(point.interval, field.name, None) for field in fields(Interval)
+        },
     )
 
 
@@ -192,7 +198,9 @@ def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval 
     speedup, step_s = (
         (float(ends[name].low[0]), float(ends[name].high[0])) for name in ("speedup", "step")
     )
-    return Interval(speedup=speedup, step_s=step_s)
+    samples = float(np.ravel(best["throughput"])[0] * known["step"][0])
+    rate = (samples / step_s[1], samples / step_s[0])
+    return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate)
 
 
 def _scalar(value: Array) -> float | None:

@@ -10,6 +10,7 @@ from dse.catalog import Citation, Fact
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing import caveats
 from dse.pricing.aggregations import PricedAggregation, serving
+from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
 from dse.report.document import TransportRow
@@ -123,6 +124,8 @@ def sources(problem: Problem) -> list[Citation]:
         add(f"transport {name}", catalog.transport(name).facts)
     for item, facts in approaches.sources(problem):
         add(item, facts)
+    for name in mentioned(problem, "stack") or [USUAL_STACK]:
+        add(f"memory, stack {name}", catalog.footprints()[name].facts)
     prices = problem.prices
     add(
         "prices",

@@ -113,7 +113,7 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
     senses = document.objectives.minimized
     objectives = [document.objectives.named(sense) for sense in senses]
     header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated",
-              "evidence"]  # fmt: skip
+              "evidence", "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
     rows: list[list[object]] = []
     for point in document.front:
         prices = [words.cost(document, point, sense) for sense in senses]
@@ -126,6 +126,8 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
                 point.throughput_samples_per_s,
                 "true" if point.extrapolated else "false",
                 point.evidence,
+                *(point.interval.speedup if point.interval else ("", "")),
+                *(point.interval.step_s if point.interval else ("", "")),
             ]
         )
     return header, rows

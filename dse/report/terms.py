@@ -29,6 +29,10 @@ class Term:
 TERMS = (
     Term("forward_s", "Forward", "the forward pass", "#9dbde3", ""),
     Term("backward_s", "Backward", "the backward pass", "#4f86c6", ""),
+    Term("slowed_s", "Slowed by communication", "what communication slows down",
+         "#7a6fb0", ""),
+    Term("waiting_s", "Waiting for the slowest", "waiting for the slowest accelerator", "#c9b458",
+         "."),
     Term("exposed_s", "Communication not hidden", "communication that nothing hides", "#e0873a",
          "/"),
     Term("optimizer_s", "Optimizer", "the optimizer", "#a9b4c0", ""),

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dse.errors import NoFeasiblePoint
-from dse.pricing import constraints
+from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
@@ -247,24 +247,30 @@ def _nothing_feasible(
     failed = Counter(
         name for name, mask in constraints.demands(evaluation, problem.study) if not mask.all()
     )
-    missed = [_missed(evaluation, problem.study, name) for name in constraints.counted_once(failed)]
+    short = memory_remedies.shortage(problem, values)
+    missed = [
+        _missed(evaluation, problem.study, name, short) for name in constraints.counted_once(failed)
+    ]
     shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
+    most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
+    if rejected.get(constraints.FITS) == tally.points:
+        most = f"{problem.workload.name} fits on no accelerator of the space"
     return NoFeasiblePoint(
-        f"{problem.study.path}: none of {tally.points:,} points meets every constraint; "
-        f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}; "
+        f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
         f"nearest is {shown}, which {' and '.join(missed)}"
     )
 
 
-def _missed(evaluation: Evaluation, study: Study, demand: str) -> str:
-    """What a point does that misses a demand: what it reaches instead, and what may help."""
+def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> str:
+    """What a point does that misses a demand: what it reaches instead, and what may help.
+
+    short: how much memory it lacks.
+    """
+    if demand == constraints.FITS:
+        return f"does not fit into memory: {short}"
     constraint = next((c for c in study.constraints if c.text == demand), None)
-    if constraint is None:
+    if constraint is None or constraint.expression is None:
         return f"is rejected because {constraints.unmet(demand)}"
-    if constraint.expression is None:
-        lacking = _quantity("memory_slack", -_value(evaluation, "memory_slack"))
-        helps = "try a smaller batch_per_gpu, and accumulation for the rest"
-        return f"misses {demand}: {lacking} too little per GPU; {helps}"
     names = sorted(constraint.expression.names)
     reached = [_quantity(name, _value(evaluation, name)) for name in names]
     said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]

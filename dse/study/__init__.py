@@ -8,6 +8,7 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, PAI
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.definition import (
+    IGNORED,
     Axis,
     Baseline,
     Condition,
@@ -27,6 +28,7 @@ from dse.study.reader import read_study
 
 __all__ = [
     "AXES",
+    "IGNORED",
     "PAI",
     "QUANTITIES",
     "AggregationName",

@@ -220,6 +220,8 @@ class InlinePrices:
     general: Mapping[str, float] = field(default_factory=dict)
 
 
+IGNORED = "ignore"
+Memory: TypeAlias = Literal["checked", "ignore"]
 Recommend: TypeAlias = Literal["knee", "cheapest-within-5%", "fastest"]
 
 
@@ -229,6 +231,8 @@ class Study:
 
     ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
+    ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
+    ``memory``: whether points must fit into an accelerator's.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -253,7 +257,9 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend = "knee"
+    scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
+    memory: Memory = "checked"
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

@@ -14,9 +14,11 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
+    IGNORED,
     Axis,
     Baseline,
     Condition,
+    Constraint,
     Efficiency,
     ExecutorOptions,
     SearchOptions,
@@ -99,6 +101,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
     constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
+    if file.memory == IGNORED:
+        _check_ignored(top, constraints)
     profiles, fabrics = (
         ((), {}) if not top.has("calibration") else read_calibration(top.at("calibration"), names)
     )
@@ -124,10 +128,20 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         efficiency=Efficiency(**dict(file.efficiency)),
         prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
         recommend=file.recommend,
+        scale=file.scale,
         model=file.model,
+        memory=file.memory,
         source=source,
         content_hash=_hash(source.data),
     )
+
+
+def _check_ignored(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
+    """Raise where a study that ignores memory demands that points fit."""
+    for at, constraint in zip(_entries(top, "constraints"), constraints, strict=True):
+        if constraint.expression is None:
+            problem = f"{constraint.text} contradicts memory: {IGNORED}"
+            raise at.wrong(problem, "drop one of the two")
 
 
 def _entries(top: Cursor, key: str) -> list[Cursor]:

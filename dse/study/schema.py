@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Sampler
+from dse.study.definition import Memory, Sampler
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
@@ -192,9 +192,7 @@ class StudyFile(Section):
     baseline: BaselinePoint | None = Field(  # type: ignore[valid-type]
         None, description="the point that speedup is measured from"
     )
-    constraints: list[str] = Field(
-        default=[], description="fits_memory, or comparisons such as capital <= 2 MUSD"
-    )
+    constraints: list[str] = Field(default=[], description="comparisons such as capital <= 2 MUSD")
     objectives: Objectives = Field(description="one to maximize, one or two to minimize")
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
@@ -203,11 +201,18 @@ class StudyFile(Section):
         default=None, description="path of a price list, or prices that override the catalogue's"
     )
     efficiency: EfficiencyFile = EfficiencyFile()
+    scale: Literal["fitted", "ideal"] = Field(
+        default="fitted",
+        description="what accelerators that work together lose to one another; ideal: nothing",
+    )
     recommend: Literal["knee", "cheapest-within-5%", "fastest"] = Field(
         default="knee", description="which point of the front to recommend"
     )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
+    )
+    memory: Memory = Field(
+        default="checked", description="whether a point must fit into an accelerator's memory"
     )
 
 

@@ -85,7 +85,8 @@ def test_a_study_and_predict_are_equally_sure_of_every_kind(
     name = name if name in priced.AGGREGATIONS else kind
     problem = priced.problem_of(tmp_path, STUDY.format(name=name), profile)
     evidence = problem.aggregation(priced.AGGREGATIONS[name]).evidence
-    share = catalog.transport(profile.transport if not serving else kind[3:]).link_efficiency
+    over = catalog.transport(profile.transport if not serving else kind[3:])
+    share = over.across.link_efficiency
     compared = 0
     layouts = product(RANKS[1:], (1,), SERVERS) if serving else product(RANKS, LOCAL, (1,))
     for (n, g, servers), size, speed in product(layouts, SIZES, SPEEDS):

@@ -10,7 +10,7 @@ from dse.catalog import accelerator, names
 
 def test_values_are_si() -> None:
     card = accelerator("h100-sxm")
-    assert card.memory_bytes == 80e9
+    assert card.memory_bytes == 81559 * 2**20
     assert card.memory_bytes_per_s == pytest.approx(3.35e12)
     assert card.intra_node_bytes_per_s == pytest.approx(450e9)
     assert card.power_w == 700

@@ -19,9 +19,11 @@ from dse.catalog import (
     computing,
     default_prices,
     fabric,
+    footprints,
     models_dir,
     names,
     node,
+    scale_terms,
     sources,
     transport,
     workload,
@@ -55,6 +57,8 @@ def facts() -> Iterator[tuple[str, str, Fact]]:
             yield kind, name, fact
     for fact in default_prices().facts:
         yield "prices", "list-prices", fact
+    for fact in scale_terms().facts:
+        yield "scale", "scale", fact
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,7 @@ def test_every_source_is_dated_and_used() -> None:
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
     used |= {law.source for law in computing().laws.values()}
+    used |= {fact.source for stack in footprints().values() for fact in stack.facts}
     for key, source in sources().items():
         assert source.title
         assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.accessed), key

@@ -45,8 +45,11 @@ def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("explain", "study.yaml", "--set", "batch_per_gpu=1024", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "constraints      the accelerator has too little memory; " in done.stdout
+    assert "constraints      the accelerator has too little memory (" in done.stdout
     assert "global_batch <= 2048 is not met" in done.stdout
+    short = re.search(r"^does not fit     (.*)$", done.stdout, re.MULTILINE)
+    assert short
+    assert "too little per GPU; what fits: batch_per_gpu " in short[1]
 
 
 def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:

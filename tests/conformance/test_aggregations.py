@@ -41,10 +41,12 @@ from dse.model.aggregation.measured_library import (
     LibraryCost,
     MeasuredLibrary,
 )
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.arrays import Array
 from dse.model.compute import Layers, roofline_device
 from dse.model.links import Link, StepCost
+from dse.model.memory import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
 from dse.pricing.aggregations import Factory
@@ -149,6 +151,7 @@ CASES = [
         for row in ALGORITHMS.values()
         for where, software in SOFTWARE.items()
     ),
+    *(made(name, "nccl") for name in NCCL_ALGORITHMS),
     made("ring", "nccl", library_profiles.between_nodes()),
     *(by_library(family) for family in FAMILIES),
     by_library("nccl", nvls=True),
@@ -361,7 +364,7 @@ def test_choices_are_of_its_algorithms_and_of_every_message(
     for scale in (1e-5, 1e-3, 1.0, 1e3):
         gradients = scaled(scale)
         choices = case.model.choices(gradients, cluster(*layout))
-        if isinstance(case.model, Composed | LibraryRules | ByLayout):
+        if isinstance(case.model, Composed | NcclAllreduce | LibraryRules | ByLayout):
             assert sum(choice.messages for choice in choices) == len(gradients.buckets)
             ends = [(choice.least_bytes, choice.most_bytes) for choice in choices]
             assert min(least for least, _ in ends) == gradients.message_bytes.min()
@@ -436,7 +439,7 @@ NETWORK = Layers(
     params=np.array(LAYERS),
     forward_flops=np.array([5e8, 2e9, 1e8, 4e8, 2e6]),
     traffic_elems=np.array([8e5, 4e5, 2e5, 1e5, 1e3]),
-    activation_elems=1.5e6,
+    kept=Kept(1.5e6),
     input_bytes=150528.0,
 )
 DEVICE = roofline_device(1e13, 8e11, 16e9, 1e10, 0.7, 0.7)

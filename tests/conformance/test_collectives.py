@@ -189,6 +189,14 @@ def test_a_tree_on_full_nodes_crosses_once_per_doubling_of_nodes() -> None:
     assert ALGORITHMS["reduce-broadcast"](5, 2, 5.0, network) == pytest.approx(2 * (1 + 2 * 15))
 
 
+def test_a_double_tree_crosses_once_between_two_nodes_and_twice_between_more() -> None:
+    """Inside the nodes all is free, and so many bytes that filling the pipeline takes no time."""
+    free = StepCost(0.0, (0.0,))
+    network = Network(free, free, NO_WIRE, Link(0.0, 1.0))
+    found = ALGORITHMS["tree"](np.array([2, 16, 3, 32]), np.array([1, 8, 1, 8]), 1.0, network)
+    assert found == pytest.approx(np.array([1, 1, 2, 2]), rel=2e-3)
+
+
 def test_parameter_server_saturates_where_the_servers_do() -> None:
     """2 max(m/B, M m/(P B)): flat while P >= M, then linear in the workers."""
     wire, m = 1e9, 1e8

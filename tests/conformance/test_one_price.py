@@ -95,7 +95,7 @@ def check(problem: Problem, seed: int) -> None:
 
 def known_over(aggregation: str) -> bool:
     """Whether rules tell what the library takes, where it chooses."""
-    rules = {"auto": ("mpi", "mpi-gdr", "nccl"), "auto-openmpi": ("mpi", "mpi-gdr"),
+    rules = {"auto": ("mpi", "mpi-gdr", "nccl", "nccl-tcp"), "auto-openmpi": ("mpi", "mpi-gdr"),
              "auto-mpich": ("mpi", "mpi-gdr")}  # fmt: skip
     return not aggregation.startswith("auto") or any(
         aggregation == f"{name}-{transport}" for name, over in rules.items() for transport in over

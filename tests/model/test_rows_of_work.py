@@ -137,7 +137,7 @@ def test_arrays_hold_the_same_numbers_as_single_points() -> None:
 
 def test_another_family_stores_its_scores() -> None:
     encoder = Layers(*(vars(LAYERS)[name] for name in (
-        "params", "forward_flops", "traffic_elems", "activation_elems", "input_bytes", "work",
+        "params", "forward_flops", "traffic_elems", "kept", "input_bytes", "work",
     )), family="encoder")  # fmt: skip
     fp16 = PRECISIONS["fp16"]
     chip = device(True)

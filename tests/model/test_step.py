@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model import memory, money
+from dse.model import money
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
-from dse.model.compute import Layers, roofline_device
+from dse.model.compute import Layers, roofline_device, server_update_s
 from dse.model.links import Link, StepCost
+from dse.model.memory import Kept
 from dse.model.precision import GRADIENT_BYTES, OPTIMIZER_STATE_BYTES, PRECISIONS, trained_in
 from dse.model.step import OverlappedStep, StepTime
 from tests.model.works import Given
@@ -21,14 +22,15 @@ LAYERS = Layers(
     params=np.array([1e4, 2e6, 0.0, 4e6, 1e6]),
     forward_flops=np.array([5e8, 2e9, 0.0, 4e8, 2e6]),
     traffic_elems=np.array([8e5, 4e5, 2e5, 1e5, 1e3]),
-    activation_elems=1.5e6,
+    kept=Kept(1.5e6),
     input_bytes=150528.0,
 )
 
 
 def scalar_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
-    bucket: float, precision: str, state: float, overlapped: bool, passes: int,
+    bucket: float, precision: str, state: float, overlapped: bool, passes: int, waiting: float,
+    slowdown: float,
 ) -> float:  # fmt: skip
     """The whole step for a flat ring on staged transport, with loops."""
     p = PRECISIONS[precision]
@@ -85,14 +87,17 @@ def scalar_step(
     before = 0.0
     for _ in range(passes - 1):
         before += forward + backward + 2 * LAYERS.params.sum() * p.stored_gradient_bytes / rate
+    before += (before + forward + backward) * waiting
     if not overlapped:
         return before + forward + backward + total + update + loading
-    return max(loading, before + forward + max(backward, end) + update)
+    slower = backward + slowdown * min(backward, total)
+    return max(loading, before + forward + max(slower, end) + update)
 
 
 def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
+    waiting: float = 0.0, slowdown: float = 0.0,
 ) -> StepTime:  # fmt: skip
     device = roofline_device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
@@ -101,7 +106,8 @@ def model_step(
     return OverlappedStep().step_time(
         Given(
             LAYERS, PRECISIONS[precision], device, batch, state, cluster, ring,
-            "bucketed" if overlapped else "none", bucket, passes,
+            "bucketed" if overlapped else "none", bucket, passes, waiting=waiting,
+            slowdown=slowdown,
         )
     )  # fmt: skip
 
@@ -119,17 +125,21 @@ def model_step(
     state=st.sampled_from(sorted(OPTIMIZER_STATE_BYTES.values())),
     overlapped=st.booleans(),
     passes=st.integers(1, 20),
+    waiting=st.floats(0, 1),
+    slowdown=st.floats(0, 2),
 )
 def test_step_matches_the_scalar_reference(
     batch: int, peak: float, bandwidth: float, host: float, gpus: int, link: float, bucket: float,
-    precision: str, state: float, overlapped: bool, passes: int,
+    precision: str, state: float, overlapped: bool, passes: int, waiting: float, slowdown: float,
 ) -> None:  # fmt: skip
     given_values = (
         batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped, passes,
+        waiting, slowdown,
     )  # fmt: skip
     found = model_step(*given_values)
     assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
     terms = found.compute_s + found.exposed_s + found.optimizer_s + found.stalled_s
+    terms = terms + found.slowed_s + found.waiting_s
     assert float(terms) == pytest.approx(float(found.step_s), rel=1e-9)
 
 
@@ -156,19 +166,6 @@ def test_accumulated_passes_communicate_once(overlapped: bool) -> None:
     adding = 2 * LAYERS.total_params * 4 / (8e11 * 0.8)
     expected = passes * float(alone[0].compute_s) + (passes - 1) * adding
     np.testing.assert_allclose(found.compute_s, expected, rtol=1e-12)
-
-
-def test_memory_is_weights_gradients_state_and_activations() -> None:
-    params = LAYERS.total_params
-    fp32 = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp32"], 8.0)
-    assert float(fp32) == pytest.approx(params * 16 + 10 * 1.5e6 * 4 + memory.WORKSPACE_BYTES)
-    mixed = memory.needed_bytes(LAYERS, 10, PRECISIONS["fp16"], 8.0)
-    assert float(mixed) == pytest.approx(params * 18 + 10 * 1.5e6 * 2 + memory.WORKSPACE_BYTES)
-    half = memory.needed_bytes(LAYERS, 10, trained_in("fp16", "fp16"), 8.0)
-    assert float(mixed - half) == pytest.approx(params * 2)
-    device = roofline_device(1e13, 1e12, 16e9, 1e10, 0.7, 0.7)
-    slack = memory.slack_bytes(LAYERS, device, np.array([1, 10_000]), PRECISIONS["fp32"], 8.0)
-    assert slack[0] > 0 > slack[1]
 
 
 @pytest.mark.parametrize("gradient", GRADIENT_BYTES)
@@ -243,3 +240,12 @@ def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
     assert float(two.capital_usd) == 600_000 + 16 * (200 + 100)  # ports and cables, no cards
     with_server = money.cost(16, 8, 8, 1.0, whole)
     assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 200 + 100
+
+
+def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:
+    fp32, fp16 = PRECISIONS["fp32"], PRECISIONS["fp16"]
+    params = LAYERS.total_params
+    one = server_update_s(LAYERS, fp32, 4.0, 1, 50e9)
+    assert float(one) == pytest.approx(params * (4 + 8 + 8) / 50e9)
+    several = server_update_s(LAYERS, fp16, 4.0, np.array([1, 4]), 50e9)
+    assert several.tolist() == pytest.approx([float(one), float(one) / 4])

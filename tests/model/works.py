@@ -46,7 +46,10 @@ class Given:
     overlap: str = "bucketed"
     bucket_bytes: float = BUCKET_BYTES
     accumulation: ArrayLike = 1.0
-    link_efficiency: float = 1.0
+    inside_efficiency: float = 1.0
+    across_efficiency: float = 1.0
+    waiting: ArrayLike = 0.0
+    slowdown: ArrayLike = 0.0
 
     @property
     def passes(self) -> Compute:

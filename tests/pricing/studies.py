@@ -102,6 +102,7 @@ space:
 when:
   - {{axis: ps_servers, values: [1, 4, 64], if: {{aggregation: [{SERVING}]}}}}
   - {{axis: ps_placement, values: [colocated], if: {{aggregation: [{SERVING}]}}}}
+scale: ideal
 objectives: {{maximize: speedup, minimize: capital}}
 """
 APPROACHES = """\

@@ -147,3 +147,21 @@ def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:
     unseen = "fusion_buffer and fusion_cycle and ps_servers"
     paid = "; dedicated servers still cost money"
     assert f"In model pai {unseen} do not change the step{paid}." in told
+
+
+def test_accelerators_that_share_a_card_which_machines_are_sold_with_several_of_are_named(
+    tmp_path: Path,
+) -> None:
+    text = (
+        studies.SMALL.replace("gpus_per_node: [1, 4]", "gpus_per_node: [1, 8]")
+        .replace("v100-sxm2-16gb]", "v100-sxm2-16gb, a100-sxm4-80gb]")
+        .replace("gpus_per_node: 4", "gpus_per_node: 1")
+    )
+    said = [line for line in caveats(load(studies.written(tmp_path, text))) if "card" in line]
+    assert len(said) == 1
+    for words in ("8 a100-sxm4-80gb", "8 v100-sxm2-16gb", "one network card", "DGX-1 with V100"):
+        assert words in said[0]
+    for other in ("gpus_per_node: [1, 4]\n  nics_per_node: [1, 8]", "gpus_per_node: [1, 2]"):
+        changed = text.replace("gpus_per_node: [1, 8]", other)
+        found = caveats(load(studies.written(tmp_path, changed)))
+        assert not any("card" in line for line in found)

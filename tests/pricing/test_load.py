@@ -109,7 +109,7 @@ def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
     assert problem.workload.name == "mine"
     assert problem.layers.total_params == pytest.approx(1e8)
     assert problem.layers.forward_flops.sum() == pytest.approx(1e10)
-    assert problem.layers.activation_elems == 25e6
+    assert problem.layers.kept.elems == 25e6
     assert problem.baseline_samples_per_s > 0
 
 

@@ -51,6 +51,8 @@ def point(config: dict[str, str], ties: int = 0) -> dict[str, Any]:
     terms = {
         "forward_s": forward,
         "backward_s": 2 * forward,
+        "slowed_s": 0.0,
+        "waiting_s": 0.0,
         "exposed_s": exposed,
         "optimizer_s": 1e-3,
         "stalled_s": 2e-3 if gpus > 8 else 0.0,

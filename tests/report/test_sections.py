@@ -7,6 +7,7 @@ import re
 import pytest
 
 from dse.catalog.facts import PRICE_RULE
+from dse.pricing.constraints import unmet
 from dse.report import markdown, page, sections
 from tests.report.documents import document, read, written
 
@@ -44,7 +45,7 @@ def test_rejections_are_sorted_and_relative_to_the_space() -> None:
     rows = sections.rejected(run)
     assert [why for why, _, _ in rows] == [
         "capital <= 1.2 MUSD is not met",
-        "the accelerator has too little memory",
+        unmet("fits_memory"),
         "the last node is only partly filled",
     ]
     assert rows[0][2] == pytest.approx(rows[0][1] / run.counts.points)

@@ -92,7 +92,8 @@ def test_other_reports_keep_theirs() -> None:
     """Also one of a version that knew no closed model."""
     found = documents.document()
     assert [term.title for term in terms.terms(found)] == [
-        "Forward", "Backward", "Communication not hidden", "Optimizer", "Waiting for input",
+        "Forward", "Backward", "Slowed by communication", "Waiting for the slowest",
+        "Communication not hidden", "Optimizer", "Waiting for input",
     ]  # fmt: skip
     for point in (found.baseline, *found.front):
         assert terms.seconds(point) == vars(point.terms)

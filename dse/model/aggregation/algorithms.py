@@ -35,6 +35,16 @@ def node_count(ranks: ArrayLike, ranks_per_node: ArrayLike) -> Array:
     return np.asarray(np.ceil(np.asarray(ranks, dtype=np.float64) / ranks_per_node))
 
 
+def ring_crossings(ranks: ArrayLike, nodes: ArrayLike) -> Array:
+    """How many of a ring's 2(n-1) steps cross from node to node on the path of a message.
+
+    A share goes round twice, but for two steps, and passes every one of N borders each time: 2N;
+    all steps where every node has one rank; none in one node.
+    """
+    steps = 2 * (np.asarray(ranks, dtype=np.float64) - 1)
+    return np.where(np.asarray(nodes) > 1, np.minimum(2 * np.asarray(nodes), steps), 0.0)
+
+
 def ring(
     ranks: ArrayLike, ranks_per_node: ArrayLike, message_bytes: ArrayLike, network: Network
 ) -> Array:
@@ -118,18 +128,21 @@ def tree(
 
     ``2 (L + K - 1) f(m/K)`` with L levels: a chain of g-1 inside a node, lg N between N nodes
     (Sanders, Speck & Träff, Parallel Computing 35, 2009; levels as in NCCL's src/graph/tuning.cc).
-    Each of the two trees carries half of the bytes, so a rank reduces m bytes in all.
+    Each of the two trees carries half of the bytes, so a rank reduces m bytes in all. Of two nodes
+    one is the root of the first tree and a leaf of the second: half a chunk goes each way at once,
+    and the message crosses once, not twice as between more.
     """
     n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
     nodes = node_count(n, g)
     chain = np.minimum(n, g) - 1
     levels = ceil_log2(nodes)
+    sent = np.where(nodes == 2, 0.5, 1.0)
     best: Array | None = None
     for log_chunks in range(_MAX_LOG_CHUNKS + 1):
         chunks = 2.0**log_chunks
         chunk = m / chunks
         inside = np.where(chain > 0, network.within(chunk), 0.0)
-        between = np.where(levels > 0, network.across(chunk), 0.0)
+        between = np.where(levels > 0, network.across(chunk * sent), 0.0)
         reduce_s = chunk * network.gamma_s_per_byte
         fill = chain * inside + levels * between + (chain + levels) * (reduce_s / 2)
         drain = (chunks - 1) * (np.maximum(inside, between) + reduce_s / 2)

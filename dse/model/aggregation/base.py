@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import overlap
+from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.compute import LayerTimes
 from dse.model.links import NO_WIRE, Link
+from dse.model.scale import FEW_NODES, link_share
 
 # What decides the links and the layout of a cluster; a price of communication may depend on it.
 HARDWARE_AXES = frozenset(
@@ -34,7 +36,8 @@ class Layout(Protocol):
     colocated: parameter servers, and whether they live on the workers' nodes. fusion_buffer_bytes,
     fusion_cycle_s: NaN where the study leaves them to the approach. generation: NCCL's, a position
     in :data:`.nccl_tuner.GENERATIONS`, or UNKNOWN_GENERATION. own_links: whether the accelerators
-    of a node meet over links of their own, else over PCIe.
+    of a node meet over links of their own, else over PCIe. sharing: see
+    :class:`~dse.model.scale.Scale`.
     """
 
     @property
@@ -65,6 +68,8 @@ class Layout(Protocol):
     def generation(self) -> NDArray[np.int64]: ...
     @property
     def own_links(self) -> Mask: ...
+    @property
+    def sharing(self) -> ArrayLike: ...
 
 
 @dataclass(frozen=True)
@@ -86,12 +91,18 @@ class Cluster:
         default_factory=lambda: np.full((), UNKNOWN_GENERATION, dtype=np.int64)
     )
     own_links: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
+    sharing: ArrayLike = 0.0
 
     @property
     def rank(self) -> int:
         """Number of axes of the largest array."""
         links = (self.inside.bytes_per_s, self.across.bytes_per_s)
         return max(map(np.ndim, (self.gpus, self.gpus_per_node, self.servers, *links)))
+
+
+def link_share_of(layout: Layout, few_nodes: float = FEW_NODES) -> Array:
+    """What each node of a layout has of the bandwidth between ``few_nodes``, in (0, 1]."""
+    return link_share(node_count(layout.gpus, layout.gpus_per_node), few_nodes, layout.sharing)
 
 
 @dataclass(frozen=True)
@@ -172,7 +183,8 @@ class Aggregation(Protocol):
     the rules that choose its algorithm, None where none do. algorithms: names of all algorithms
     that it may take, of :data:`.algorithms.ALGORITHMS`; empty where they are not known.
     tensor_passes: how often pricing follows the tensors of a step one by one, for an estimate of
-    the time that takes.
+    the time that takes. updates_on_servers: whether servers update the weights, and what that takes
+    is not in its price already.
     """
 
     @property
@@ -183,6 +195,8 @@ class Aggregation(Protocol):
     def algorithms(self) -> tuple[str, ...]: ...
     @property
     def tensor_passes(self) -> int: ...
+    @property
+    def updates_on_servers(self) -> bool: ...
 
     def summed(self, gradients: Gradients, layer_done_s: LayerTimes, layout: Layout) -> Summed:
         """When all is summed, and how long that keeps the links busy.
@@ -216,6 +230,7 @@ class Bucketed(ABC):
 
     authority: ClassVar[Authority | None] = None
     tensor_passes: ClassVar[int] = 0
+    updates_on_servers: ClassVar[bool] = False
     leading_axes: int = 0
 
     @property

@@ -29,6 +29,11 @@ class ByLayout(Bucketed):
         return max(part.leading_axes for part in self.parts)
 
     @property
+    def updates_on_servers(self) -> bool:  # type: ignore[override]
+        """As the parts do, which are all of a kind."""
+        return all(part.updates_on_servers for part in self.parts)
+
+    @property
     def axes(self) -> frozenset[str]:
         """Those of all parts."""
         return frozenset().union(*(part.axes for part in self.parts))

@@ -7,9 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dse.model.aggregation.algorithms import Algorithm
-from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
+from dse.model.aggregation.base import (
+    HARDWARE_AXES,
+    Bucketed,
+    Gradients,
+    Layout,
+    all_finite,
+    link_share_of,
+)
 from dse.model.arrays import Array
 from dse.model.links import NO_WIRE, Exchange, Link, Network
+from dse.model.scale import FEW_NODES
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,8 @@ class Software:
     reduce one byte. reaches_device: messages start in accelerator memory; else the gradients are
     copied to the host and back. multirail: one flow uses all network cards of a node. link_share:
     of a link's speed as the layout has it what this cost was measured against. crossing: bytes on
-    the wire of an exchange; None for the message's own.
+    the wire of an exchange; None for the message's own. few_nodes: up to so many nodes a link is as
+    fast as it was measured.
     """
 
     within: Exchange
@@ -30,14 +39,16 @@ class Software:
     multirail: bool = False
     link_share: float = 1.0
     crossing: Exchange | None = None
+    few_nodes: float = FEW_NODES
 
     def network(self, layout: Layout) -> Network:
         """Both tiers of the layout. Ranks of a node that meet in host memory cross no wire."""
+        link = layout.across.bytes_per_s / self.link_share
         return Network(
             self.within,
             self.across,
             layout.inside if self.reaches_device else NO_WIRE,
-            Link(layout.across.latency_s, layout.across.bytes_per_s / self.link_share),
+            Link(layout.across.latency_s, link * link_share_of(layout, self.few_nodes)),
             layout.rails,
             self.multirail,
             self.gamma_s_per_byte,

@@ -41,10 +41,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dse.model.aggregation.algorithms import node_count
-from dse.model.aggregation.base import HARDWARE_AXES, Bucketed, Gradients, Layout, all_finite
+from dse.model.aggregation.algorithms import node_count, ring_crossings
+from dse.model.aggregation.base import (
+    HARDWARE_AXES,
+    Bucketed,
+    Gradients,
+    Layout,
+    all_finite,
+    link_share_of,
+)
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.interpolation import monotone_cubic
+from dse.model.scale import FEW_NODES
 
 NVLS_FROM_RANKS = 5
 NVLS_FACTOR = 1.2
@@ -77,7 +85,7 @@ class Composition:
             return inside, levels + 0 * m
         ring = one | (m >= self.ring_from_bytes)
         around = 2 * (n - 1)
-        between = np.where(one, 0.0, np.minimum(2 * nodes, around))
+        between = ring_crossings(n, nodes)
         inside = np.where(ring, around - between, 2 * (local - 1))
         return inside, np.where(ring, between, 2 * levels)
 
@@ -202,13 +210,14 @@ class MeasuredLibrary(Bucketed):
 
     link_bytes_per_s: of a node to others where it was measured; None where that is not known, and
     every network then counts as that one. link_efficiency: of a link's speed what the transport
-    reaches.
+    reaches. few_nodes: most nodes measured, up to which a link is as fast as there.
     """
 
     cost: LibraryCost
     link_bytes_per_s: float | None
     link_efficiency: float
     reaches_device: bool
+    few_nodes: float = FEW_NODES
 
     @property
     def axes(self) -> frozenset[str]:
@@ -229,7 +238,8 @@ class MeasuredLibrary(Bucketed):
         """What was measured; NaN on a layout that has no price."""
         del gradients
         n, g = layout.gpus, layout.gpus_per_node
-        seconds = self.cost(n, g, message_bytes, self.slower(layout))
+        slower = self.slower(layout) / link_share_of(layout, self.few_nodes)
+        seconds = self.cost(n, g, message_bytes, slower)
         host = np.inf if self.reaches_device else layout.host_bytes_per_s
         staged = 2 * np.asarray(message_bytes) / host
         whole = np.where(np.asarray(n) > 1, seconds + staged, 0.0)

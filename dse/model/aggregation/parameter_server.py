@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,6 +217,7 @@ class ParameterServer(Bucketed):
     the order of creation; the servers of an approach are (:mod:`dse.model.tensor_servers`).
     """
 
+    updates_on_servers: ClassVar[bool] = True
     software: Software
     measured: MeasuredServers | None = None
     leading_axes: int = field(default=0, kw_only=True)

@@ -21,12 +21,13 @@ from dse.model.aggregation.base import (
     MessageChoice,
     Summed,
     all_finite,
+    link_share_of,
 )
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.compute import Compute, LayerTimes
 from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
 from dse.model.fusion import SLOWED, Fusion, fused
-from dse.model.links import FREE, NO_WIRE, Network, StepCost
+from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
 from dse.model.tensor_servers import Servers, push_pull_s
 
 # Of a library's that takes the faster of two.
@@ -100,6 +101,11 @@ class Tensorwise:
         return self.phases * len(SLOWED) if self.fuses else 1
 
     @property
+    def updates_on_servers(self) -> bool:
+        """What an approach reaches of a link was fitted on whole steps, updates included."""
+        return False
+
+    @property
     def fuses(self) -> bool:
         """Whether tensors wait for one another in a buffer."""
         return self.buffer_bytes is not None
@@ -115,8 +121,10 @@ class Tensorwise:
         within = FREE if self.serving and not self.reaches_device else self.message
         summing = self.summing(layout)
         inside = layout.inside if self.reaches_device else NO_WIRE
+        link = layout.across
+        shared = Link(link.latency_s, link.bytes_per_s * link_share_of(layout))
         network = with_terms(
-            Network(within, self.message, inside, layout.across, layout.rails, self.multirail),
+            Network(within, self.message, inside, shared, layout.rails, self.multirail),
             self.queries,
             summing,
         )

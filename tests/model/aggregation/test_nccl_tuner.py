@@ -17,6 +17,10 @@ from dse.model.aggregation.nccl_tuner import (
     LL_MOST,
     NETWORK_S,
     NVLINK_S,
+    NVLS_EFFICIENCY,
+    NVLS_NETWORK_S,
+    NVLS_S,
+    NVLS_TREE_CHANNEL,
     PCI_S,
     PLAIN_TREE,
     PROTOCOLS,
@@ -73,6 +77,8 @@ def tuned_s(
         if protocol == "Simple" and nodes > 1 and m / (channels * n) >= 64:
             latency *= 1.9 if gpu in ("pascal", "volta") else 1.4
         return latency * US + m / (speed * n / max(steps, 1))
+    if nodes == 2 and local > 1:  # a tree sends once between two nodes
+        bus = min(speeds[0], 2 * speeds[1])
     speed = min(0.92 * bus, channels * TREE[row][column] * GB)
     if protocol == "LL":
         speed = min(speed / 3.8, ll)
@@ -89,6 +95,20 @@ def tuned_s(
     return latency * US + m / (speed / 2)
 
 
+def nvls_s(n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: Any) -> float:
+    """NVLS, where a switch adds for five GPUs of a node or more; else infinite."""
+    nodes = -(-n // g)
+    if gpu not in ("hopper", "blackwell") or not nvlink or min(n, g) < 5:
+        return inf
+    channels = max(2, int(np.ceil(speeds[0] / (OWN_LINK[gpu] * GB))))
+    speed = 2 * speeds[0] * {"hopper": 0.85, "blackwell": 0.74}[gpu] * (channels - 1) / channels
+    if nodes > 1:
+        each = {"hopper": (57.7, 45.5), "blackwell": (96.0, 80.0)}[gpu][nodes > 2]
+        speed = min(speed, speeds[1] * (2 if nodes == 2 else 1), channels * each * GB)
+    levels = power_below(nodes).bit_length() - 1
+    return (25.0 + 2 * levels * 20.9) * US + m / (speed * n / (2 * (n - 1)))
+
+
 LAYOUTS = [(1, 1), (2, 1), (3, 1), (2, 8), (3, 8), (8, 8), (8, 4), (12, 8), (16, 8), (24, 8),
            (96, 8), (1024, 8), (7, 3), (4096, 1)]  # fmt: skip
 MACHINES = [(gpu, nvlink, speeds) for gpu, nvlink, speeds in product(
@@ -101,10 +121,11 @@ def test_nccl_takes_what_its_own_model_finds_least(gpu: str, nvlink: bool, speed
     rules = tuner(gpu, nvlink, speeds)
     n, g = (np.array(column)[:, None] for column in zip(*LAYOUTS, strict=True))
     chosen = rules(n, g, np.array(TUNED_SIZES))
-    seconds = [rules.seconds(at, n, g, np.array(TUNED_SIZES)) for at in range(6)]
+    seconds = [rules.seconds(at, n, g, np.array(TUNED_SIZES)) for at in range(7)]
     for (row, (ranks, local)), (column, m) in product(enumerate(LAYOUTS), enumerate(TUNED_SIZES)):
         slow = [tuned_s(how, protocol, ranks, local, m, gpu, nvlink, speeds)
                 for how in ("tree", "ring") for protocol in PROTOCOLS]  # fmt: skip
+        slow.append(nvls_s(ranks, local, m, gpu, nvlink, speeds))
         mine = [float(np.broadcast_to(each, chosen.shape)[row, column]) for each in seconds]
         assert mine == pytest.approx(slow, rel=1e-12)
         assert mine[chosen[row, column]] == min(mine)
@@ -130,11 +151,21 @@ def test_a_tree_of_one_gpu_a_node_has_the_bandwidth_of_the_plain_pattern() -> No
 
 def test_few_nodes_go_to_the_ring_early_and_many_stay_with_the_tree() -> None:
     rules = tuner("ampere", True, (234e9, 50e9))
-    small, large = names(rules, 8, np.array([64.0, PB]), 4)
+    small, large = names(rules, 12, np.array([64.0, PB]), 4)
     assert (small, large) == ("tree with LL", "ring with Simple")
-    assert names(rules, 8, 4 * MIB, 4).item().startswith("ring")
+    assert names(rules, 12, 4 * MIB, 4).item().startswith("ring")
     assert names(rules, 4096, 4 * MIB, 8).item().startswith("tree")
     assert names(tuner("pascal", True, (60e9, 12e9)), 8, 1 * MIB, 8).item() != "ring with LL128"
+
+
+def test_between_two_nodes_a_tree_carries_large_messages_too() -> None:
+    """It sends each byte once between them; a ring almost twice."""
+    rules = tuner("ampere", True, (234e9, 45e9))
+    assert names(rules, 16, PB, 8) == "tree with Simple"
+    assert names(rules, 24, PB, 8) == "ring with Simple"
+    at = [known.name for known in rules.algorithms].index("tree with Simple")
+    two, three = (float(rules.seconds(at, 8 * nodes, 8, PB)) for nodes in (2, 3))
+    assert two / three == pytest.approx(0.92 * 45 / (3 * 23.6), rel=1e-3)  # three channels
 
 
 def test_the_tables_are_those_of_the_reference() -> None:
@@ -160,3 +191,9 @@ def test_the_tables_are_those_of_the_reference() -> None:
     assert theirs["factors"]["tree_pattern_TREE"] == PLAIN_TREE
     corrections = [theirs["treeCorrectionFactor"][name] for name in PROTOCOLS]
     assert pytest.approx(np.array(corrections)) == TREE_CORRECTION
+    step = theirs["hwLatencies"]["NVLINK"]["NVLS"][2], theirs["hwLatencies"]["NET"]["NVLSTree"][2]
+    assert step == pytest.approx((NVLS_S / US, NVLS_NETWORK_S / US))
+    efficiency = [theirs["nvlsEfficiency"][name] for name in ("hopper", "blackwell")]
+    assert NVLS_EFFICIENCY[2:] == pytest.approx(efficiency)
+    channels = [theirs["perChMaxNVLSTreeBws"][name][1:] for name in ("hopper", "blackwell")]
+    assert NVLS_TREE_CHANNEL[2:, 1:] / GB == pytest.approx(np.array(channels))

@@ -52,9 +52,8 @@ def test_a_step_pays_for_the_fullest_server(
     for column, servers in enumerate((1, 2, 5)):
         skew = shard_imbalance(GRADIENTS.layer_elements, servers)
         for row, gpus in enumerate((2, 32)):
-            alone = parameter_server(
-                gpus, 4, message, SOFTWARE.network(layout), servers, colocated, skew, measured
-            )
+            network = SOFTWARE.network(replace(layout, gpus=np.array(float(gpus))))
+            alone = parameter_server(gpus, 4, message, network, servers, colocated, skew, measured)
             assert found[row, column] == alone
     assert model.imbalance(GRADIENTS, layout).tolist() == [[1.0, 9 / 8, 9 / 16 * 5]]
 

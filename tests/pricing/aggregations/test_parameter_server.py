@@ -21,7 +21,7 @@ from tests.calibration import server_profiles, synthetic
 from tests.pricing import priced, studies
 from tests.pricing.priced import at, comm_s
 
-STUDY = studies.MEASURED_SERVERS
+STUDY = f"{studies.MEASURED_SERVERS}scale: ideal\n"
 LATENCY_S = 2 * catalog.fabric("10gbe").latency_s["tcp"]  # of a push and of a pull
 
 

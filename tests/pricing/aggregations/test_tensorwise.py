@@ -89,7 +89,7 @@ def test_throughput_is_that_of_the_paper_s_benchmark(
 
 
 def test_nothing_overlaps_where_nothing_may(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, studies.APPROACHES))
+    problem = load(studies.written(tmp_path, f"{studies.APPROACHES}scale: ideal\n"))
     for name in ("grpc", "baidu-mpi", "horovod-mpi"):
         values = at(problem, aggregation=name, gpus=8, ps_servers=3, fusion_buffer=2.0**20,
                     fusion_cycle=1e-3)  # fmt: skip
@@ -138,7 +138,7 @@ def test_fewer_queries_and_faster_sums_make_no_step_slower(tmp_path: Path, name:
     text = studies.APPROACHES.replace("horovod-mpi,", f"{name},").replace(
         "horovod-mpi}}", f"{name}}}}}"
     )
-    problem = load(studies.written(tmp_path, text))
+    problem = load(studies.written(tmp_path, f"{text}scale: ideal\n"))
     facts = catalog.approach(name)
     dear = replace(facts, queries=40.0, query_s=1e-6)
     fewer = [
@@ -216,7 +216,7 @@ def test_a_measured_transport_of_the_same_name_is_another(tmp_path: Path) -> Non
     assert theirs.summing.approach is None
     assert ours.summing.approach is not None
     for points in (theirs, ours):
-        share = points.summing.transport.link_efficiency
+        share = points.summing.transport.across.link_efficiency
         assert points.across.bytes_per_s == pytest.approx(1.25e9 * share)
 
 

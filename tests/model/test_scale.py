@@ -1,11 +1,11 @@
-"""dse.model.waiting"""
+"""dse.model.scale"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dse.model.waiting import largest_of, waiting_factor
+from dse.model.scale import largest_of, waiting_factor
 
 
 def test_the_largest_of_few_is_known_exactly() -> None:

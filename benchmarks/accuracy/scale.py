@@ -1,0 +1,105 @@
+"""What is lost from one count of accelerators to a larger one, whole systems left out.
+
+Of every series the largest count is predicted from the smallest: by ideal scale, and by terms that
+were fitted to all other systems (:mod:`benchmarks.scale_terms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.accuracy.board import Floats, Line
+from benchmarks.scale_terms import (
+    LARGEST_SHARING,
+    MLPERF,
+    NOISE,
+    QUANTILE,
+    Judged,
+    Series,
+    Shared,
+    fit,
+    inside,
+    read_networks,
+    read_series,
+    sharing_width,
+    without_each_system,
+)
+from dse.model.scale import IDEAL
+
+TARGET = (0.04, 0.10)
+NETWORK_TARGET = (0.35, 0.35)
+
+
+def lines() -> list[Line]:
+    """Lines of training by kind of run, and of allreduce."""
+    networks = read_networks()
+    judged = without_each_system(read_series(), networks)
+    alike = [replace(one, series=one.series.alike) for one in judged]
+    found = []
+    for name, kept in (
+        ("one node", [one for one in alike if not _several(one) and not _mlperf(one)]),
+        ("several nodes", [one for one in alike if _several(one) and not _mlperf(one)]),
+        ("MLPerf, one node", [one for one in alike if not _several(one) and _mlperf(one)]),
+        ("MLPerf, several nodes", [one for one in alike if _several(one) and _mlperf(one)]),
+        ("MLPerf, several nodes, smaller batch per accelerator",
+         [one for one in judged if _several(one) and _mlperf(one) and _smaller(one.series)]),
+    ):  # fmt: skip
+        counted = [one for one in kept if len(one.series.counts) > 1]
+        about = f"scale: training, smallest -> largest count, system left out, {name}"
+        ideal = [_last(one.series.predicted(IDEAL)) for one in counted]
+        fitted = [_last(one.series.predicted(one.terms.scale(one.series.varying)))
+                  for one in counted]  # fmt: skip
+        measured = np.array([one.series.measured[-1] for one in counted])
+        held = np.array([inside(one.series, one.terms)[-1] for one in counted])
+        found += [
+            Line(about, "dse", np.array(fitted) / measured, held, TARGET),
+            Line(about, "dse, scale: ideal", np.array(ideal) / measured),
+        ]
+    return [*found, *_networks(judged, networks)]
+
+
+def _networks(judged: Sequence[Judged], networks: Sequence[Shared]) -> list[Line]:
+    """Bandwidth of an allreduce on all further numbers of nodes, from that on the fewest."""
+    series = [one.series for one in judged]
+    found = []
+    for system in sorted({of.system for of in networks}):
+        others = [of for of in networks if of.system != system]
+        terms = fit(series, others, judged[0].terms)
+        wide = sharing_width(terms, others)
+        mine = [of for of in networks if of.system == system]
+        seconds = np.concatenate([of.lost + terms.sharing * of.doublings for of in mine])
+        edge = QUANTILE * NOISE * np.sqrt(2)
+        low, high = (
+            min(terms.sharing * np.exp(sign * QUANTILE * wide), LARGEST_SHARING) for sign in (-1, 1)
+        )
+        held = np.concatenate([
+            (of.lost >= -high * of.doublings - edge) & (of.lost <= -low * of.doublings + edge)
+            for of in mine
+        ])  # fmt: skip
+        name = f"scale: large allreduce, 2 -> more nodes, network left out, {system}"
+        ideal = np.concatenate([of.lost for of in mine])
+        found += [
+            Line(name, "dse", np.exp(seconds), held, NETWORK_TARGET),
+            Line(name, "dse, scale: ideal", np.exp(ideal)),
+        ]
+    return found
+
+
+def _several(one: Judged) -> bool:
+    return one.series.counts[-1].nodes > 1
+
+
+def _mlperf(one: Judged) -> bool:
+    return one.series.source.startswith(MLPERF)
+
+
+def _smaller(series: Series) -> bool:
+    """Whether the largest count has a smaller batch than terms are fitted to."""
+    return series.alike.counts[-1] is not series.counts[-1]
+
+
+def _last(rates: Floats) -> float:
+    return float(rates[-1])

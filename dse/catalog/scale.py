@@ -1,0 +1,60 @@
+"""What accelerators that work together lose to one another, as fitted to published runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import models_dir
+
+FILE = "scale.yaml"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A parameter that differs from system to system: log-normal.
+
+    value: its median. draws: standard deviation of its logarithm.
+    """
+
+    value: float
+    draws: float
+
+
+@dataclass(frozen=True)
+class ScaleTerms:
+    """Parameters of :class:`dse.model.scale.Scale`.
+
+    varying_spread: in place of ``spread`` for workloads whose samples vary in length. title: what
+    they were fitted to.
+    """
+
+    title: str
+    spread: Spread
+    varying_spread: Spread
+    slowdown: Spread
+    sharing: Spread
+    facts: tuple[Fact, ...]
+
+
+def scale_terms() -> ScaleTerms:
+    """Those of the catalogue."""
+    return read_scale_terms(models_dir() / FILE)
+
+
+@cache
+def read_scale_terms(path: Path) -> ScaleTerms:
+    """The parameters in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    entry.text("name")
+    title = entry.text("title")
+    found = {}
+    for name in ("spread", "varying_spread", "slowdown", "sharing"):
+        own = entry.section(name)
+        found[name] = Spread(own.known("value", "count"), own.known("draws", "count"))
+        own.finish()
+    entry.finish()
+    return ScaleTerms(title=title, **found, facts=tuple(entry.facts))

@@ -1,0 +1,253 @@
+"""NCCL's allreduce where nobody measured it: a ring and a tree, by protocol, and a composed one.
+
+The constants are those of NCCL's tuner (:mod:`.nccl_tuner`); the links are those of the layout. A
+message takes the protocol, of LL, LL128 and Simple, by which it is there first::
+
+    ring   base + (2(n-1) - 2N) l_in + 2N l_out + 2(n-1)/n m / B
+    tree   base + 2(g-1) l_in + 2 L l_out + F(c) + (m - c) max(2/B_in, w/B_out)
+    NVLS   l_in + 2 L l_out + F(c) + (m - c) max(v/B_in, w/B_out)
+
+N nodes of g ranks, n = N g, L = ceil(lg N). Latency is that along the path of one share, so only
+2N of a ring's steps pay for the network. l_out is NCCL's plus the network's own latency, for Simple
+twice, since it waits until data that GPUDirect wrote are flushed. B of a protocol, on the slower
+tier, is what the links carry less the protocol's flags.
+
+A tree's ranks hand on chunks of one step of NCCL's buffer; a smaller message is one chunk on every
+channel. So c = min(m, channels x step) bytes are under way before anything is pipelined, and F(c) =
+2 (g-1) c/B_in + 2 L c/B_out is the time until the first of them are back, or their own time on the
+wire if that is longer. w is what a node sends in a double binary tree: the message once between two
+nodes, twice between more, being inside one tree and a leaf of the other (Sanders, Speck & Träff,
+Parallel Computing 35, 2009). In one node the tree is a chain. Steps of the buffer, and that every
+channel runs twice: src/include/device.h, src/enqueue.cc and src/graph/connect.cc of NVIDIA/nccl.
+
+NVLS is the tree where a switch adds inside the nodes, and part of the tree here, as what is there
+first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as measured (see
+:mod:`.measured_library`), and F(c) = v c/B_in + 2 L c/B_out.
+
+What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; that LL128 is off on
+some networks; and small messages' fewer channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from dse.model.aggregation.algorithms import node_count, ring_crossings
+from dse.model.aggregation.base import (
+    HARDWARE_AXES,
+    Bucketed,
+    Gradients,
+    Layout,
+    all_finite,
+    link_share_of,
+)
+from dse.model.aggregation.measured_library import NVLS_FACTOR
+from dse.model.aggregation.nccl_tuner import (
+    BASE_S,
+    NVLS_NETWORK_S,
+    NVLS_S,
+    PLAIN_TREE,
+    PROTOCOLS,
+    RING,
+    SIMPLE,
+    TREE,
+    Nccl,
+    network_hop_s,
+    tuner_of,
+)
+from dse.model.arrays import Array, ArrayLike, ceil_log2
+
+# Bytes of one of the eight steps of a channel's buffer, without flags: LL, LL128, Simple.
+STEP_BYTES = (32 * 2.0**10, 576e3, 512 * 2.0**10)
+DUPLICATED = 2.0  # channels run for every one that the tuner's search finds
+MOST_CHANNELS = 32.0
+FLUSHES = 2.0  # times that Simple waits for the network in one hop
+
+
+class Places(NamedTuple):
+    """Ranks n, nodes N of up to g of them (``local``), and bytes of the message, m; arrays."""
+
+    ranks: Array
+    nodes: Array
+    local: Array
+    message_bytes: Array
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What carries the messages. tuner: NCCL's view of it. wire_s: latency of the network."""
+
+    tuner: Nccl
+    wire_s: ArrayLike
+
+    def shared(self, flows: Array) -> Machine:
+        """As one of several communicators sees it that share the network cards of a node."""
+        tuner = self.tuner
+        between = np.asarray(tuner.between_bytes_per_s) / flows
+        own = Nccl(tuner.generation, tuner.nvlink, tuner.inside_bytes_per_s, between)
+        return Machine(own, self.wire_s)
+
+    def channels(self, places: Places) -> Array:
+        """That run at once."""
+        found = self.tuner.channels(self.tuner.bus_bytes_per_s(places.nodes, places.local))
+        return np.asarray(np.minimum(DUPLICATED * found, MOST_CHANNELS))
+
+    def across_s(self, algorithm: int, protocol: int, local: Array) -> Array:
+        """Latency from a node to the next."""
+        waits = FLUSHES if protocol == SIMPLE else 1.0
+        return np.asarray(network_hop_s(algorithm, protocol, local) + waits * self.wire_s)
+
+
+Seconds: TypeAlias = Callable[[Places, Machine], Array]
+
+
+def ring(places: Places, machine: Machine) -> Array:
+    """Seconds of NCCL's ring; see above."""
+    n, nodes, local, m = places
+    tuner, steps = machine.tuner, 2 * (n - 1)
+    bus = tuner.bus_bytes_per_s(nodes, local)
+    channels = machine.channels(places)
+    crossings = ring_crossings(n, nodes)
+    found = []
+    for protocol in range(len(PROTOCOLS)):
+        inside = (steps - crossings) * tuner.hop_s(RING, protocol, nodes)
+        across = crossings * machine.across_s(RING, protocol, local)
+        latency = BASE_S[RING, protocol] + inside + across
+        rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
+        seconds = latency + m * (steps / n / rate)
+        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+    return _least(found)
+
+
+def tree(places: Places, machine: Machine) -> Array:
+    """Seconds of NCCL's double binary tree; see above."""
+    _, nodes, local, m = places
+    tuner, levels = machine.tuner, ceil_log2(nodes)
+    channels = machine.channels(places)
+    sent = np.where(nodes == 2, 1.0, 2.0)
+    pattern = np.where(local <= 1, PLAIN_TREE, 1.0)
+    found = []
+    for protocol, step in enumerate(STEP_BYTES):
+        hops_s = (local - 1) * tuner.hop_s(TREE, protocol, nodes)
+        across_s = levels * machine.across_s(TREE, protocol, local)
+        latency = BASE_S[TREE, protocol] + 2 * (hops_s + across_s)
+        inside, across = (
+            1 / tuner.rate_bytes_per_s(TREE, protocol, nodes, np.asarray(link), channels)
+            for link in (tuner.inside_bytes_per_s, tuner.between_bytes_per_s)
+        )
+        inside, across = np.where(local > 1, inside, 0.0), np.where(nodes > 1, across / pattern, 0)
+        slowest = np.maximum(2 * inside, sent * across)
+        first = np.maximum(2 * ((local - 1) * inside + levels * across), slowest)
+        stored = np.minimum(m, channels * step)
+        seconds = latency + stored * first + (m - stored) * slowest
+        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+    return np.asarray(np.minimum(_least(found), nvls(places, machine)))
+
+
+def nvls(places: Places, machine: Machine) -> Array:
+    """Seconds of NVLS, between nodes of NVLSTree; infinite where no switch adds. See above."""
+    _, nodes, local, m = places
+    tuner, levels = machine.tuner, ceil_log2(nodes)
+    wire_s = NVLS_NETWORK_S + FLUSHES * np.asarray(machine.wire_s)
+    latency = NVLS_S + 2 * np.where(levels > 0, levels * wire_s, 0.0)
+    inside = NVLS_FACTOR * (local + 1) / local / np.asarray(tuner.inside_bytes_per_s)
+    across = np.where(nodes > 1, 1 / np.asarray(tuner.between_bytes_per_s), 0.0)
+    slowest = np.maximum(inside, np.where(nodes == 2, 1.0, 2.0) * across)
+    first = np.maximum(inside + 2 * levels * across, slowest)
+    stored = np.minimum(m, machine.channels(places) * STEP_BYTES[SIMPLE])
+    seconds = latency + stored * first + (m - stored) * slowest
+    return np.where(tuner.adds(local), seconds, np.inf)
+
+
+def hierarchical(places: Places, machine: Machine) -> Array:
+    """Seconds of an allreduce that a framework composes of three of NCCL's operations.
+
+    A reduce-scatter inside each node, an allreduce of every m/g among the ranks of the same place
+    on all nodes, which share the network cards, and an all-gather inside, one after the other
+    (Horovod's hierarchical allreduce has these phases, with MPI between the nodes)::
+
+        2 (base + (g-1) l_in + (g-1)/g m / B_in) + min(ring, tree)(N ranks on N nodes, m/g)
+    """
+    _, nodes, local, m = places
+    zero = 0.0 * nodes
+    inside = 2 * _half_ring(Places(local, zero + 1, local, m), machine)
+    part = Places(nodes, nodes, zero + 1, m / local)
+    between = machine.shared(local)
+    across = np.minimum(ring(part, between), tree(part, between))
+    return np.where(local > 1, inside, 0.0) + np.where(nodes > 1, across, 0.0)
+
+
+def _half_ring(places: Places, machine: Machine) -> Array:
+    """A reduce-scatter or an all-gather: half of a ring's steps and bytes, from one base."""
+    n, nodes, local, m = places
+    tuner = machine.tuner
+    bus, channels = tuner.bus_bytes_per_s(nodes, local), machine.channels(places)
+    found = []
+    for protocol in range(len(PROTOCOLS)):
+        latency = BASE_S[RING, protocol] + (n - 1) * tuner.hop_s(RING, protocol, nodes)
+        rate = tuner.rate_bytes_per_s(RING, protocol, nodes, bus, channels)
+        seconds = latency + m * ((n - 1) / n / rate)
+        found.append(np.where(tuner.allowed(protocol, local), seconds, np.inf))
+    return _least(found)
+
+
+# By the names of :data:`.algorithms.ALGORITHMS`. Those COMPOSED are no algorithm of NCCL's own.
+COMPOSED = frozenset({"hierarchical"})
+NCCL_ALGORITHMS: Mapping[str, Seconds] = MappingProxyType(
+    {"ring": ring, "tree": tree, "hierarchical": hierarchical}
+)
+
+
+@dataclass(frozen=True)
+class NcclAllreduce(Bucketed):
+    """A ring or a tree of NCCL's, or what is composed of NCCL's operations, not measured.
+
+    algorithm: of NCCL_ALGORITHMS. copy_s_per_byte: of what copies beside each network card, where
+    the network does not reach the GPUs' memory; the slower of both counts.
+    """
+
+    algorithm: str
+    copy_s_per_byte: float = 0.0
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The hardware, and what fuses the gradients."""
+        return HARDWARE_AXES | {"bucket"}
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Its own."""
+        return (self.algorithm,)
+
+    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
+        """Seconds of the algorithm; one accelerator sends nothing."""
+        del gradients
+        n = np.asarray(layout.gpus, dtype=np.float64)
+        g = np.asarray(layout.gpus_per_node, dtype=np.float64)
+        places = Places(n, node_count(n, g), np.minimum(n, g), message_bytes)
+        seconds = NCCL_ALGORITHMS[self.algorithm](places, self._machine(layout))
+        return np.where(n > 1, seconds, 0.0)
+
+    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
+        """Whether both links have a finite price per byte, and the network a latency."""
+        machine = self._machine(layout)
+        rates = machine.tuner.inside_bytes_per_s, machine.tuner.between_bytes_per_s
+        most = float(gradients.message_bytes.max(initial=0.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            prices = [most / np.asarray(rate) for rate in rates]
+        return all_finite(machine.wire_s, *prices)
+
+    def _machine(self, layout: Layout) -> Machine:
+        tuner = tuner_of(layout, self.copy_s_per_byte)
+        between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
+        return Machine(replace(tuner, between_bytes_per_s=between), layout.across.latency_s)
+
+
+def _least(found: list[Array]) -> Array:
+    ll, ll128, simple = found
+    return np.asarray(np.minimum(np.minimum(ll, ll128), simple))

@@ -1,0 +1,84 @@
+"""What accelerators that work together lose besides the wire.
+
+The slowest of all ends a synchronous step, a collective takes units and memory bandwidth from the
+passes that run beside it, and a network between many nodes gives each less than one between few::
+
+    waiting = spread E[largest of n]    of the passes
+    slowed  = slowdown min(communication, backward pass)
+    link(N) = link (few / max(N, few))^sharing
+
+:class:`Scale` holds the parameters; 0 is ideal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import Array, ArrayLike
+
+_AT = np.linspace(-9.0, 9.0, 3601)  # standard deviations; beyond, nothing is left
+_BELOW = np.array([0.5 * math.erfc(-x / math.sqrt(2.0)) for x in _AT])
+
+
+FEW_NODES = 2.0  # the smallest network, and so the one that its nominal speed is taken to hold for
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The parameters of the terms, >= 0; arrays broadcast with the points.
+
+    spread: standard deviation of one accelerator's step over its mean, where steps are normal and
+    independent; what differs for good between accelerators counts as much. slowdown: seconds by
+    which a second of communication lengthens the backward pass it runs beside. sharing: by which
+    power of the number of nodes the bandwidth of each falls.
+    """
+
+    spread: ArrayLike = 0.0
+    slowdown: ArrayLike = 0.0
+    sharing: ArrayLike = 0.0
+
+
+IDEAL = Scale()
+
+
+def link_share(nodes: ArrayLike, few_nodes: ArrayLike, sharing: ArrayLike) -> Array:
+    """What each of N nodes has of the bandwidth that each of few has: ``(few / N)^sharing``.
+
+    1 up to ``few_nodes``. Arguments broadcast.
+    """
+    return np.asarray((np.maximum(nodes, few_nodes) / few_nodes) ** -np.asarray(sharing))
+
+
+def slowed_s(comm_s: ArrayLike, backward_s: ArrayLike, slowdown: ArrayLike) -> Array:
+    """Seconds by which the backward pass is longer for the communication beside it.
+
+    At most all of it runs beside communication: ``slowdown min(T_comm, T_backward)``. Rises with
+    ``comm_s``. Arguments broadcast.
+    """
+    return np.asarray(np.minimum(comm_s, backward_s) * slowdown)
+
+
+def largest_of(count: ArrayLike) -> Array:
+    """Expected largest of ``count`` standard normal draws (any shape, values >= 1).
+
+    ``E = b - int_-b^b F^n dx``, F(-b) = 0 and F(b) = 1, by the trapezoidal rule; to 1e-5 up to a
+    million draws.
+    """
+    n = np.asarray(count, dtype=np.float64)
+    distinct, which = np.unique(n, return_inverse=True)
+    largest = np.array([_AT[-1] - np.trapezoid(_BELOW**value, _AT) for value in distinct])
+    return np.asarray(largest[which].reshape(n.shape))
+
+
+def waiting_factor(count: ArrayLike, together: ArrayLike, spread: ArrayLike) -> Array:
+    """By what factor the passes of ``count`` workers take longer than those of one alone.
+
+    ``1 + together [n > 1] + spread E[largest of n]``. together: what working together costs at all;
+    spread: standard deviation of one worker's step over its mean, where steps are normal and
+    independent. Arguments broadcast.
+    """
+    several = np.asarray(count) > 1
+    return np.asarray(1.0 + np.where(several, together + spread * largest_of(count), 0.0))

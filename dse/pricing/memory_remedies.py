@@ -1,0 +1,72 @@
+"""What makes a point fit into an accelerator's memory: found by trying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+
+from dse.model.precision import OPTIMIZER_STATE_BYTES
+from dse.pricing.problem import Problem
+from dse.study import Value
+
+HALF_PRECISIONS = ("bf16", "fp16")
+
+
+def shortage(problem: Problem, values: Mapping[str, Value | None]) -> str:
+    """How much memory a point lacks and which single changes let it fit, in a clause; '' where
+    nothing is lacking, or where that is not known."""
+    lacking = -_slack_bytes(problem, values)
+    if not lacking > 0:
+        return ""
+    found = [*_smaller_batches(problem, values), *_other_choices(problem, values)]
+    helps = f"what fits: {', or '.join(found)}" if found else _no_single_change(problem, values)
+    return f"{_size(lacking)} too little per GPU; {helps}"
+
+
+def _smaller_batches(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
+    """The largest power of two of samples that fits."""
+    batch = float(values.get("batch_per_gpu") or 1)  # type: ignore[arg-type]
+    size = 2.0 ** np.ceil(np.log2(max(batch, 1.0)))
+    while size > 1:
+        size /= 2
+        if _slack_bytes(problem, {**values, "batch_per_gpu": size}) >= 0:
+            yield f"batch_per_gpu {size:.0f} (accumulation keeps the global batch)"
+            return
+
+
+def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
+    """The first of the optimizers with less state, the 16-bit precisions and the study's machines
+    with which the point fits."""
+    points = problem.points_at(values)
+    own = OPTIMIZER_STATE_BYTES[str(values.get("optimizer") or "momentum")]
+    by_state = sorted(OPTIMIZER_STATE_BYTES.items(), key=lambda one: -one[1])
+    known = points.machines[0].accelerator.peak_flops_per_s
+    wide = points.precision.activation_bytes > 2
+    tried: dict[str, list[Value]] = {
+        "optimizer": [name for name, state in by_state if state < own],
+        "precision": [name for name in HALF_PRECISIONS if wide and name in known],
+        points.machine_axis: [*problem.study.values(points.machine_axis)],
+    }
+    for axis, choices in tried.items():
+        fits = (one for one in choices if _slack_bytes(problem, {**values, axis: one}) >= 0)
+        yield from (f"{axis} {one}" for one in islice(fits, 1))
+
+
+def _no_single_change(problem: Problem, values: Mapping[str, Value | None]) -> str:
+    points = problem.points_at({**values, "batch_per_gpu": 1})
+    needed = float(np.ravel(points.device.memory_bytes - points.memory_slack_bytes)[0])
+    return (
+        f"one sample needs {_size(needed)}: it takes an accelerator with more memory, an "
+        "optimizer with less state, or a network split over several accelerators, which is not "
+        "modelled"
+    )
+
+
+def _slack_bytes(problem: Problem, values: Mapping[str, Value | None]) -> float:
+    return float(np.ravel(problem.points_at(values).memory_slack_bytes)[0])
+
+
+def _size(size_bytes: float) -> str:
+    return f"{float(f'{size_bytes / 2**30:.3g}'):,.12g} GiB"

@@ -1,0 +1,40 @@
+"""The scoreboard of NCCL without a profile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.accuracy.catalogue_nccl import CLASSES, SYSTEMS, Row, rows, table
+from benchmarks.accuracy.public_logs import TABLE
+from dse.calibration.importers.logs import import_logs
+
+
+def test_every_measurement_of_nccl_is_of_one_system_and_in_one_class() -> None:
+    samples = [s for s in import_logs([TABLE]).samples if s.transport == "nccl" and s.bytes]
+    assert samples
+    for sample in samples:
+        assert sum(system.holds(sample) for system in SYSTEMS) == 1
+    found = rows()
+    assert [row.title for row in found] == [system.title for system in SYSTEMS]
+    judged = sum(part.size for row in found for part in row.found.values())
+    assert judged == len(samples)
+    assert all(np.all(part > 0) for row in found for part in row.found.values())
+
+
+def test_large_messages_are_right_within_a_third_on_most_systems() -> None:
+    """What the table says; the catalogue may become better, not worse, unnoticed."""
+    large = CLASSES[-1].title
+    medians = [float(np.median(row.found[large])) for row in rows()]
+    assert sum(1 / 1.35 <= median <= 1.35 for median in medians) >= 11
+
+
+def test_the_table_counts_what_is_within_the_factor_wanted() -> None:
+    small, *_, large = (size.title for size in CLASSES)
+    lines = table([
+        Row("a", {small: np.array([0.5, 1.0, 3.0]), large: np.array([1.2, 1.4])}),
+        Row("b", {small: np.array([1.0]), large: np.array([0.9])}),
+        *(Row("c", {size.title: np.array([1.0])}) for size in CLASSES[1:-1]),
+    ]).splitlines()  # fmt: skip
+    assert lines[2] == "| a | 1.00 (0.50-3.00), 67% within |  |  | 1.30 (1.20-1.40), 50% within |"
+    assert lines[3] == "| b | 1.00 (1.00-1.00), 100% within |  |  | 0.90 (0.90-0.90), 100% within |"
+    assert lines[-1].startswith("| all | median factor 1.41, 75% within; the median of 2 of 2 ")

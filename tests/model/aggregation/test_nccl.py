@@ -1,0 +1,252 @@
+"""dse.model.aggregation.nccl against its formulas written out one number at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, inf, log2
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.model.aggregation.base import Cluster
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
+from dse.model.aggregation.nccl_tuner import GENERATIONS, PROTOCOLS
+from dse.model.links import Link
+from tests.model.aggregation.test_nccl_tuner import (
+    BASE,
+    HARDWARE,
+    LL_ROWS,
+    MACHINE,
+    OWN_LINK,
+    RING_LL128,
+    TREE,
+    TREE_LL128,
+)
+from tests.model.works import gradients_of
+
+US, GB, PB = 1e-6, 1e9, 1e15
+STEP = {"LL": 32 * 1024, "LL128": 576_000, "Simple": 512 * 1024}
+GRADIENTS = gradients_of([1e6])
+
+
+class Spot:
+    """One layout, by plain numbers: GPUs that reach (inside, between) bytes/s."""
+
+    def __init__(
+        self, n: int, g: int, gpu: str, nvlink: bool, speeds: tuple[float, float], wire_s: float
+    ) -> None:
+        self.n, self.nodes, self.local = n, ceil(n / g), min(n, g)
+        self.gpu, self.nvlink, self.wire_s = gpu, nvlink, wire_s
+        self.inside, self.between = speeds
+        self.row, self.column = MACHINE[gpu], min(self.nodes, 3) - 1
+        self.link = (OWN_LINK[gpu] if nvlink else 12.0) * GB
+
+    @property
+    def bus(self) -> float:
+        if self.nodes == 1:
+            return self.inside
+        return self.between if self.local == 1 else min(self.inside, self.between)
+
+    @property
+    def channels(self) -> int:
+        return min(2 * max(2, ceil(self.bus / self.link)), 32)
+
+    def may(self, protocol: str) -> bool:
+        return protocol != "LL128" or (self.gpu != "pascal" and (self.nvlink or self.local == 1))
+
+    def hop_s(self, how: str, protocol: str) -> float:
+        at = PROTOCOLS.index(protocol)
+        own = HARDWARE["NVLINK" if self.nvlink else "PCI"][how][at]
+        if how == "ring" and self.nodes > 1:
+            own = max(own, 3.0 if protocol == "Simple" else 1.0)
+        return own * US
+
+    def across_s(self, how: str, protocol: str) -> float:
+        own = HARDWARE["NET"]["tree" if self.local == 1 else how][PROTOCOLS.index(protocol)]
+        return own * US + self.wire_s * (2 if protocol == "Simple" else 1)
+
+    def rate(self, how: str, protocol: str, bus: float) -> float:
+        ll = LL_ROWS[self.row if self.nodes == 1 else 0][self.column] * GB
+        if how == "ring":
+            return {"LL": min(bus / 2, ll), "Simple": bus,
+                    "LL128": min(0.92 * bus, self.channels * RING_LL128[self.row] * GB),
+                    }[protocol]  # fmt: skip
+        wide = min(0.92 * bus, self.channels * TREE[self.row][self.column] * GB)
+        share = 7 / 9 if self.nodes == 1 else 120 / 128
+        cap = self.channels * TREE_LL128[self.row][self.column] * GB
+        return {"LL": min(wide / 3.8, ll), "LL128": min(wide * share, cap), "Simple": wide}[
+            protocol
+        ]
+
+
+def ring_s(spot: Spot, m: float) -> float:
+    """Hop by hop: a share goes twice round all nodes, less the last two hops."""
+    steps = 2 * (spot.n - 1)
+    crossings = 0 if spot.nodes == 1 else min(2 * spot.nodes, steps)
+    best = inf
+    for protocol in filter(spot.may, PROTOCOLS):
+        total = BASE["ring"][PROTOCOLS.index(protocol)] * US
+        for step in range(steps):
+            crosses = step < crossings
+            total += spot.across_s("ring", protocol) if crosses else spot.hop_s("ring", protocol)
+            total += m / spot.n / spot.rate("ring", protocol, spot.bus)
+        best = min(best, total)
+    return best
+
+
+def tree_s(spot: Spot, m: float) -> float:
+    levels = 0 if spot.nodes == 1 else ceil(log2(spot.nodes))
+    sent = 1 if spot.nodes == 2 else 2
+    best = inf
+    for protocol in filter(spot.may, PROTOCOLS):
+        inside = across = 0.0
+        if spot.local > 1:
+            inside = 1 / spot.rate("tree", protocol, spot.inside)
+        if spot.nodes > 1:
+            pattern = 0.85 if spot.local == 1 else 1.0
+            across = 1 / spot.rate("tree", protocol, spot.between) / pattern
+        chunk = min(m, spot.channels * STEP[protocol])
+        slowest = max(2 * inside, sent * across)
+        first = 2 * chunk * ((spot.local - 1) * inside + levels * across)
+        total = BASE["tree"][PROTOCOLS.index(protocol)] * US
+        total += 2 * (spot.local - 1) * spot.hop_s("tree", protocol)
+        total += 2 * levels * (spot.across_s("tree", protocol) if levels else 0.0)
+        best = min(best, total + max(first, chunk * slowest) + (m - chunk) * slowest)
+    return min(best, nvls_s(spot, m))
+
+
+def nvls_s(spot: Spot, m: float) -> float:
+    if spot.gpu not in ("hopper", "blackwell") or not spot.nvlink or spot.local < 5:
+        return inf
+    levels = 0 if spot.nodes == 1 else ceil(log2(spot.nodes))
+    inside = 1.2 * (spot.local + 1) / spot.local / spot.inside
+    across = 1 / spot.between if levels else 0.0
+    chunk = min(m, spot.channels * STEP["Simple"])
+    slowest = max(inside, (1 if spot.nodes == 2 else 2) * across)
+    first = max(inside + 2 * levels * across, slowest)
+    latency = 25 * US + 2 * levels * (20.9 * US + 2 * spot.wire_s)
+    return latency + chunk * first + (m - chunk) * slowest
+
+
+def hierarchical_s(spot: Spot, m: float) -> float:
+    total = 0.0
+    if spot.local > 1:
+        node = Spot(spot.local, spot.local, spot.gpu, spot.nvlink, (spot.inside, 1.0), 0.0)
+        total += 2 * min(
+            BASE["ring"][PROTOCOLS.index(protocol)] * US
+            + (spot.local - 1) * (node.hop_s("ring", protocol)
+                                  + m / spot.local / node.rate("ring", protocol, spot.inside))
+            for protocol in filter(node.may, PROTOCOLS)
+        )  # fmt: skip
+    if spot.nodes > 1:
+        speeds = (spot.inside, spot.between / spot.local)
+        rail = Spot(spot.nodes, 1, spot.gpu, spot.nvlink, speeds, spot.wire_s)
+        total += min(ring_s(rail, m / spot.local), tree_s(rail, m / spot.local))
+    return total
+
+
+SCALAR = {"ring": ring_s, "tree": tree_s, "hierarchical": hierarchical_s}
+
+
+def layout(
+    n: Any, g: Any, gpu: str, nvlink: bool, speeds: tuple[Any, Any], wire_s: Any, rails: float = 1.0
+) -> Cluster:
+    return Cluster(
+        np.asarray(n, dtype=np.float64), np.asarray(g, dtype=np.float64), Link(0.0, speeds[0]),
+        Link(wire_s, np.asarray(speeds[1]) / rails), rails,
+        generation=np.full((), GENERATIONS.index(gpu)), own_links=np.full((), nvlink),
+    )  # fmt: skip
+
+
+def message_s(name: str, m: Any, there: Cluster, copy_s_per_byte: float = 0.0) -> Any:
+    return NcclAllreduce(name, copy_s_per_byte).message_s(np.asarray(m), GRADIENTS, there)
+
+
+SIZES = st.sampled_from([0.0, 1.0, 4096.0, 65536.0, 2.0**20, 2.0**25, PB]) | st.floats(1, 1e12)
+SPEEDS = st.tuples(st.floats(1e9, 1e12), st.floats(1e8, 1e12))
+
+
+@given(
+    n=st.integers(1, 40) | st.sampled_from([64, 1000]), g=st.integers(1, 12), m=SIZES,
+    gpu=st.sampled_from(GENERATIONS), nvlink=st.booleans(), speeds=SPEEDS,
+    wire_s=st.sampled_from([0.0, 2e-6, 75e-6]), rails=st.sampled_from([1.0, 4.0]),
+)  # fmt: skip
+@pytest.mark.parametrize("name", SCALAR)
+def test_every_algorithm_is_its_scalar_formula(
+    name: str, n: int, g: int, m: float, gpu: str, nvlink: bool, speeds: tuple[float, float],
+    wire_s: float, rails: float,
+) -> None:  # fmt: skip
+    found = float(message_s(name, m, layout(n, g, gpu, nvlink, speeds, wire_s, rails)))
+    slow = SCALAR[name](Spot(n, g, gpu, nvlink, speeds, wire_s), m) if n > 1 else 0.0
+    assert found == pytest.approx(slow, rel=1e-9)
+
+
+def test_every_algorithm_has_a_scalar_formula() -> None:
+    assert set(SCALAR) == set(NCCL_ALGORITHMS)
+
+
+A100 = layout(16, 8, "ampere", True, (234e9, 45e9), 1e-6)
+
+
+def test_only_twice_the_nodes_of_a_rings_steps_pay_for_the_network() -> None:
+    """28 hops inside and 4 across two nodes of 16 GPUs: not 30 across, as message after message."""
+    slower = replace(A100, across=Link(11e-6, 45e9))
+    more = float(message_s("ring", 1.0, slower) - message_s("ring", 1.0, A100))
+    assert more == pytest.approx(4 * 10e-6)
+    assert float(message_s("ring", 1.0, A100)) < 60e-6
+
+
+def test_a_tree_carries_a_message_once_between_two_nodes_and_twice_between_more() -> None:
+    fast = replace(A100, inside=Link(0.0, 1e14))
+    two, four = (
+        float(message_s("tree", PB, replace(fast, gpus=np.array(n)))) for n in (16.0, 32.0)
+    )
+    assert four / two == pytest.approx(2.0, rel=1e-6)
+    assert two == pytest.approx(PB / (0.92 * 45e9), rel=1e-6)
+
+
+def test_a_tree_is_not_pipelined_below_a_chunk_on_every_channel() -> None:
+    """Up and then down between two GPUs; more than four channels' chunks do both at once."""
+    pair = layout(2, 1, "pascal", True, (np.nan, 10e9), 0.0)
+    s_per_byte = 1 / (0.92 * 0.85 * 10e9)
+    for size, passes in ((1e6, 2), (1e9, 1)):
+        less, more = (float(message_s("tree", m, pair)) for m in (size, size + 1e6))
+        assert more - less == pytest.approx(passes * 1e6 * s_per_byte, rel=1e-6)
+
+
+def test_eight_h100_add_in_their_switch() -> None:
+    """Bus bandwidth beyond what a link carries: 473 GB/s were measured, 366 of them by a ring."""
+    node = layout(8, 8, "hopper", True, (366e9, 1.0), 0.0)
+    ring, tree = (2 * 7 / 8 * PB / float(message_s(name, PB, node)) for name in ("ring", "tree"))
+    assert ring == pytest.approx(366e9, rel=1e-3)
+    assert tree == pytest.approx(473e9, rel=0.01)
+    four = layout(4, 4, "hopper", True, (366e9, 1.0), 0.0)
+    assert message_s("tree", PB, four) > message_s("ring", PB, four)
+
+
+def test_what_a_framework_composes_pays_for_three_operations() -> None:
+    """A byte among 16 GPUs: more than NCCL's tree, which is one operation."""
+    composed, tree = (float(message_s(name, 1.0, A100)) for name in ("hierarchical", "tree"))
+    assert composed > tree
+    one_node = replace(A100, gpus=np.array(8.0))
+    again, ring = (float(message_s(name, 1.0, one_node)) for name in ("hierarchical", "ring"))
+    assert again == pytest.approx(ring + 6.6e-6)  # one more base latency
+
+
+def test_a_copy_beside_the_card_bounds_the_network_alone() -> None:
+    half = replace(A100, across=Link(1e-6, 22.5e9))
+    for sizes in (1.0, 1e6, PB):
+        assert message_s("ring", sizes, A100, 1 / 22.5e9) == message_s("ring", sizes, half)
+        assert message_s("ring", sizes, half, 1 / 45e9) == message_s("ring", sizes, half)
+    one = replace(A100, gpus=np.array(8.0))
+    assert message_s("ring", PB, one, 1 / 1e9) == message_s("ring", PB, one)
+
+
+@pytest.mark.parametrize("name", NCCL_ALGORITHMS)
+def test_a_node_of_one_gpu_needs_no_link_inside(name: str) -> None:
+    there = layout(8, 1, "ampere", True, (np.nan, 10e9), 1e-6)
+    assert np.isfinite(message_s(name, 1e6, there))
+    assert not NcclAllreduce(name).bounded(GRADIENTS, there)

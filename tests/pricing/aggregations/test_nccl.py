@@ -1,0 +1,83 @@
+"""Studies of NCCL that no profile has measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.catalog import Tier
+from dse.model.aggregation.composed import Composed
+from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
+from dse.pricing.aggregations import Factory
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report.assumptions import assumptions
+from dse.study import AggregationName
+from tests.pricing import priced, studies
+
+STUDY = """\
+study: of-nccl
+workload: resnet50
+space:
+  accelerator: [a100-sxm4-80gb]
+  gpus: [2, 16, 64]
+  gpus_per_node: [1, 8]
+  inter_node: [100gbe, ib-hdr]
+  batch_per_gpu: [32]
+  aggregation: [ring-nccl, tree-nccl, hierarchical-nccl, auto-nccl, ring-nccl-tcp, ring-gloo]
+baseline: {gpus: 16, gpus_per_node: 8, inter_node: 100gbe, aggregation: ring-nccl}
+objectives: {maximize: throughput, minimize: power}
+"""
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+    return load(studies.written(tmp_path_factory.mktemp("nccl"), STUDY))
+
+
+@pytest.mark.parametrize("transport", ["nccl", "nccl-tcp"])
+@pytest.mark.parametrize("algorithm", NCCL_ALGORITHMS)
+def test_algorithms_of_nccl_cost_what_they_do_in_nccl(algorithm: str, transport: str) -> None:
+    model = Factory({})(AggregationName(algorithm, transport)).model
+    copied = catalog.transport(transport).across.s_per_byte
+    assert model == NcclAllreduce(algorithm, copied)
+    assert (copied > 0) == (transport == "nccl-tcp")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "transport"),
+    [("halving-doubling", "nccl"), ("ring", "gloo"), ("tree", "mpi-gdr")],
+)
+def test_all_others_are_sums_of_messages(algorithm: str, transport: str) -> None:
+    assert isinstance(Factory({})(AggregationName(algorithm, transport)).model, Composed)
+
+
+def test_a_card_and_nvlink_have_efficiencies_of_their_own(problem: Problem) -> None:
+    points = problem.points_at(priced.point(problem))
+    tiers = points.summing.transport.within, points.summing.transport.across
+    assert all(isinstance(tier, Tier) for tier in tiers)
+    assert (points.inside_efficiency, points.across_efficiency) == (0.78, 0.9)
+    assert np.ravel(points.inside.bytes_per_s) == pytest.approx([300e9 * 0.78])
+    assert np.ravel(points.across.bytes_per_s) == pytest.approx([12.5e9 * 0.9])
+
+
+def test_sockets_are_several_times_slower_than_rdma(problem: Problem) -> None:
+    rdma, tcp = (
+        priced.comm_s(problem, aggregation=f"ring-{over}", gpus=64) for over in ("nccl", "nccl-tcp")
+    )
+    assert 3 < tcp / rdma < 6
+
+
+def test_the_report_says_that_hierarchical_is_not_of_nccl(problem: Problem) -> None:
+    said = [line for line in assumptions(problem) if "not something NCCL does by itself" in line]
+    assert len(said) == 1
+    assert said[0].startswith("hierarchical-nccl is not")
+
+
+def test_without_it_nothing_is_said_of_it(tmp_path: Path) -> None:
+    text = STUDY.replace("hierarchical-nccl", "hierarchical-mpi")
+    said = " ".join(assumptions(load(studies.written(tmp_path, text))))
+    assert "by itself" not in said
