@@ -77,13 +77,12 @@ class Layers:
         return Work(products, known.attention, known.moved)
 
     def part(self, layers: Positions) -> Layers:
-        """Some of the layers, in ascending order, as a network of their own."""
+        """Some of the layers, in ascending order, to time them; ``kept`` stays that of all."""
         return replace(
             self,
             params=self.params[layers],
             forward_flops=self.forward_flops[layers],
             traffic_elems=self.traffic_elems[layers],
-            activation_elems=float("nan"),
             work=self.rows.part(layers),
         )
 
