@@ -86,17 +86,19 @@ class ComputeSpeed:
     """One piece of work on one device, timed and verified.
 
     kind: 'matmul', 'sustained' (a matrix product again and again, for as long as there was time) or
-    'training-step'. name: matmul, small-cnn or transformer-block. precision: fp32, tf32, bf16 or
-    fp16. shape: of a matmul (m, k, n); of a training step its input, the batch
-    first. flops: multiplications and additions: 2 m k n of a matmul; of a training step those of
-    its matrix products and convolutions, forward and backward, as torch counts them. threads: of
-    the CPU. error: relative to float64, in the Frobenius norm for a matmul, of the first loss for
-    a training step. peak_flops_per_s: of the device at this precision, where known.
+    'training-step' of a network of ours, or 'block', forward and backward pass of some layers of a
+    workload. name: matmul, small-cnn, transformer-block, or the workload. precision: fp32, tf32,
+    bf16 or fp16. layers: of a block, by name. shape: of a matmul (m, k, n); of a training step its
+    input, the batch first. flops: multiplications and additions: 2 m k n of a matmul; of others
+    those of matrix products and convolutions, forward and backward, as torch counts them. threads:
+    of the CPU. error: relative to float64, in the Frobenius norm for a matmul, of the first loss
+    for a training step; 0 for a block, whose gradients must be finite. peak_flops_per_s: of the
+    device at this precision, where known.
     """
 
     __pydantic_config__: ClassVar[Any] = STRICT
 
-    kind: Literal["matmul", "sustained", "training-step"]
+    kind: Literal["matmul", "sustained", "training-step", "block"]
     name: str
     library: str
     version: str
@@ -113,6 +115,7 @@ class ComputeSpeed:
     median_error_s: NonNegative
     error: NonNegative
     peak_flops_per_s: Seconds | None = None
+    layers: tuple[str, ...] = ()
 
     @property
     def flop_per_s(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # Words by which a link's name tells its kind; a link of another kind was not measured.
 LINK_KINDS = {
@@ -24,6 +25,13 @@ def same_device(measured: str, accelerator: str) -> bool:
     model, *_ = _words(accelerator)
     boards = {_board(measured), _board(accelerator)}
     return model in _words(measured) and (len(boards) == 1 or boards == {"", "sxm"})
+
+
+def nearest_device(measured: str, accelerators: Iterable[str]) -> str | None:
+    """The accelerator that a log's device is, by most words in common; None if it is none."""
+    words = set(_words(measured))
+    same = [name for name in accelerators if same_device(measured, name)]
+    return max(same, key=lambda name: len(words & set(_words(name))), default=None)
 
 
 def same_kind(measured: str, link: str) -> bool:

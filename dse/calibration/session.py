@@ -30,6 +30,7 @@ def whereabouts(
     address: str | None = None,
     servers: Sequence[int] | None = None,
     device: str | None = None,
+    workload: str | None = None,
 ) -> Where:
     """What the user says of it, read and checked; ArgumentError where that cannot be right.
 
@@ -45,6 +46,7 @@ def whereabouts(
         "--address": address,
         "--servers": servers,
         "--device": device,
+        "--workload": workload,
     }
     runner.check_options((name for name, value in said.items() if value is not None), launcher)
     if device not in (None, "cpu", "cuda"):
@@ -55,7 +57,7 @@ def whereabouts(
     hosts = read_hosts(hostfile, ranks_per_node, interface) if hostfile else None
     name, speed = arguments.link_name(link), arguments.link_speed(link_bandwidth)
     counts = None if servers is None else tuple(servers)
-    return Where(mpi, hosts, name, speed, address, counts, device)
+    return Where(mpi, hosts, name, speed, address, counts, device, workload)
 
 
 def calibrate_here(

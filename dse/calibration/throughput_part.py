@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dse.calibration.experiment import STRICT, Count
+from dse import catalog
+from dse.calibration.experiment import STRICT, Count, Experiment
+from dse.calibration.files import rounded
+from dse.calibration.hardware_names import nearest_device
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1)]
 NODE = 8  # accelerators of a node, where nobody says
+BLOCK_STACK = "plain"  # of blocks that dse times: ordinary framework code
 
 
 @dataclass(frozen=True)
@@ -49,3 +54,22 @@ class Throughput:
     def what(self) -> str:
         """What was timed, in words."""
         return f"a block of {self.workload}" if self.layers else self.workload
+
+
+def block_rates(experiments: Sequence[Experiment]) -> tuple[Throughput, ...]:
+    """The rates of blocks of workloads that were timed."""
+    known = catalog.names("accelerators")
+    return tuple(
+        Throughput(
+            workload=speed.name,
+            accelerator=nearest_device(speed.device, known) or speed.device,
+            precision=speed.precision,  # type: ignore[arg-type]
+            stack=BLOCK_STACK,
+            batch_per_gpu=float(speed.batch),
+            samples_per_s=rounded(speed.batch / speed.median_s),
+            layers=speed.layers,
+        )
+        for experiment in experiments
+        for speed in experiment.compute
+        if speed.kind == "block"
+    )

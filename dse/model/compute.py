@@ -77,7 +77,7 @@ class Layers:
         return Work(products, known.attention, known.moved)
 
     def part(self, layers: Positions) -> Layers:
-        """Some of the layers, in ascending order, as a network of their own."""
+        """Some of the layers, in ascending order, to time them; ``kept`` stays that of all."""
         return replace(
             self,
             params=self.params[layers],

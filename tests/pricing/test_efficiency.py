@@ -123,7 +123,7 @@ space:
   precision: [bf16]
   aggregation: [ring-nccl]
   inter_node: [100gbe]
-objectives: {{maximize: throughput}}
+objectives: {{maximize: throughput, minimize: power}}
 """
 
 

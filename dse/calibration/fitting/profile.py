@@ -28,6 +28,7 @@ from dse.calibration.fitting.step_cost import StepFit, fit_step, relative_error,
 from dse.calibration.library_part import AUTO
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServersFit
+from dse.calibration.throughput_part import block_rates
 from dse.errors import MeasurementError
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array
@@ -71,6 +72,7 @@ def fit_experiments(
     ]
     samples = [s for s in every if s.collective == ALLREDUCE and s.verified and s.servers == 0]
     ps, compute = server_parts(experiments), compute_parts(experiments)
+    blocks = block_rates(experiments)
     if not (samples or ps or compute):
         found = ", ".join(sorted({s.collective for s in every if s.verified})) or "nothing verified"
         fitted = "allreduce, parameter servers or matrix products"
@@ -81,9 +83,12 @@ def fit_experiments(
     servers = [s for s in every if s.servers and s.verified]
     noted = check_agreement(samples, where, published) + check_agreement(servers, where, False)
     if samples:
-        profile = replace(_profile(experiments, samples, name, digest), ps=ps, compute=compute)
+        profile = replace(
+            _profile(experiments, samples, name, digest), ps=ps, compute=compute, throughput=blocks
+        )
     else:
-        profile = bare_profile(experiments, _about(experiments, name, digest), ps, compute)
+        about = _about(experiments, name, digest)
+        profile = replace(bare_profile(experiments, about, ps, compute), throughput=blocks)
     return replace(profile, assumed=(*profile.assumed, *noted))
 
 

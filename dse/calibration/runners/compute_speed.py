@@ -18,43 +18,52 @@ from dse.calibration.runners.plan import MIN_REPETITIONS
 from dse.calibration.runners.processes import run_processes, worker_command
 from dse.calibration.runners.records import experiment
 from dse.calibration.runners.request import Request
+from dse.calibration.runners.workload_block import block_of
 from dse.errors import MeasurementError
 
 WORKER = "dse.calibration.runners.compute_worker"
 GRACE_S = 60.0  # to import torch and to build the networks, before the worker is taken for hung
-KINDS = ("matmul", "sustained", "training-step")
+KINDS = ("matmul", "sustained", "training-step", "block")
 LOCAL_SHARE = 0.1  # of the budget, on top of it, for reductions and copies
 
 
 def run(request: Request) -> Experiment:
     """The runner 'compute': matrix products and training steps on one device."""
-    return measure_speed(request.budget_s, request.name, request.where.device or "cpu")
+    where = request.where
+    return measure_speed(request.budget_s, request.name, where.device or "cpu", where.workload)
 
 
-def measure_speed(budget_s: float, name: str, device: str = "cpu") -> Experiment:
+def measure_speed(
+    budget_s: float, name: str, device: str = "cpu", workload: str | None = None
+) -> Experiment:
     """Matrix products and training steps on ``device`` (cpu or cuda) in about ``budget_s`` seconds,
     and how fast one thread sums and copies.
 
-    Half of that time, but at most 30 s in each precision, goes to one large product again and
-    again. Runs in a process of its own, on all its cores; importing torch comes on top of the
-    budget. What does not fit the budget is left out, the largest first. Without torch: matrix
-    products by numpy, on the CPU. Raises MeasurementError; the process is gone whatever happens.
+    workload: of which a block is timed as well, see :mod:`.workload_block`; needs torch. Half of
+    that time, but at most 30 s in each precision, goes to one large product again and again, a
+    fifth to the block. Runs in a process of its own, on all its cores; importing torch comes on top
+    of the budget. What does not fit the budget is left out, the largest first. Without torch:
+    matrix products by numpy, on the CPU. Raises MeasurementError; the process is gone whatever
+    happens.
     """
+    block = None if workload is None else block_of(workload)
     began, busy = time.monotonic(), busy_core_seconds()
-    records = _records(budget_s, device)
+    records = _records(budget_s, device, block)
     speeds = speeds_of(records)
     if not speeds:
         raise MeasurementError("nothing was measured; give a larger --budget")
     return experiment(name, this_machine(), budget_s, began, busy, records, (), (), speeds)
 
 
-def _records(budget_s: float, device: str) -> list[dict[str, Any]]:
+def _records(budget_s: float, device: str, block: dict[str, Any] | None) -> list[dict[str, Any]]:
     """What the worker printed."""
     if device not in ("cpu", "cuda"):
         raise MeasurementError(f"unknown device '{device}'; use cpu or cuda")
     if not 0 < budget_s < math.inf:
         raise MeasurementError("the budget must be positive; write for example 20 s")
-    return _run({"device": device, "seconds": budget_s, "local_seconds": LOCAL_SHARE * budget_s})
+    local_s = LOCAL_SHARE * budget_s
+    task = {"device": device, "seconds": budget_s, "local_seconds": local_s, "block": block}
+    return _run(task)
 
 
 def measure_local(budget_s: float) -> list[dict[str, Any]]:
@@ -67,7 +76,12 @@ def speeds_of(records: Sequence[dict[str, Any]]) -> list[ComputeSpeed]:
     start = next(record for record in records if record["kind"] == "start")
     about = {key: start[key] for key in ("library", "version", "device", "threads")}
     found = [record for record in records if record["kind"] in KINDS]
-    return [ComputeSpeed(**{**about, **row, "shape": tuple(row["shape"])}) for row in found]
+    return [
+        ComputeSpeed(
+            **{**about, **row, "shape": tuple(row["shape"]), "layers": tuple(row.get("layers", ()))}
+        )
+        for row in found
+    ]
 
 
 def _run(task: dict[str, Any]) -> list[dict[str, Any]]:

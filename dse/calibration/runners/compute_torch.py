@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -21,8 +21,10 @@ from dse.calibration.runners.compute_work import (
     matmul_error,
     wrong_if,
 )
+from dse.calibration.runners.workload_block import ConvolutionShape, TransformerShape, usual_batch
 
 GPU_SHAPES = (*SHAPES, (8192, 8192, 8192))
+DROPOUT = 0.1
 BATCHES = (4, 16, 64)
 GPU_BATCHES = (*BATCHES, 256, 1024)
 WIDTH, HEADS, TOKENS = 128, 4, 64  # of the transformer block
@@ -35,8 +37,10 @@ TYPES = {
 }
 
 
-def torch_works(device_name: str) -> tuple[dict[str, Any], list[Work]]:
-    """All pieces of work to time on ``device_name``."""
+def torch_works(
+    device_name: str, block: dict[str, Any] | None = None
+) -> tuple[dict[str, Any], list[Work]]:
+    """All pieces of work to time on ``device_name``; block: see :mod:`.workload_block`."""
     cuda = device_name == "cuda"
     if cuda and not torch.cuda.is_available():
         raise RuntimeError("there is no GPU that torch can use")
@@ -54,6 +58,8 @@ def torch_works(device_name: str) -> tuple[dict[str, Any], list[Work]]:
         for batch in GPU_BATCHES if cuda else BATCHES:
             works.append(_training_step("small-cnn", batch, precision, device))
             works.append(_training_step("transformer-block", batch, precision, device))
+        if block is not None:
+            works.append(workload_block(block, usual_batch(block, device_name), precision, device))
     return start, works
 
 
@@ -179,6 +185,121 @@ def _training_step(name: str, batch: int, precision: str, device: torch.device) 
         "shape": [batch, *shape],
         "batch": batch,
         "flops": batch * sample_flops(name),
+    }
+    return Work(about, prepare)
+
+
+class WorkloadTransformer(nn.Module):  # type: ignore[misc]  # torch may be absent
+    """A block of a workload's own sizes, see :class:`.workload_block.TransformerShape`."""
+
+    def __init__(self, shape: TransformerShape) -> None:
+        super().__init__()
+        self.shape, bias = shape, shape.bias
+        width = shape.heads * shape.head_size
+        self.queries = nn.Linear(shape.hidden, width, bias)
+        self.keys = nn.Linear(shape.hidden, shape.kv, bias)
+        self.values = nn.Linear(shape.hidden, shape.kv, bias)
+        self.out = nn.Linear(width, shape.hidden, bias)
+        self.before, self.between = nn.LayerNorm(shape.hidden), nn.LayerNorm(shape.hidden)
+        self.up = nn.Linear(shape.hidden, shape.ffn, bias)
+        self.gate = nn.Linear(shape.hidden, shape.ffn, bias) if shape.gated else None
+        self.down = nn.Linear(shape.ffn, shape.hidden, bias)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """tokens: (batch, tokens, hidden), and so is the result."""
+        normal = self.before(tokens)
+        query, key, value = (
+            layer(normal).unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+            for layer in (self.queries, self.keys, self.values)
+        )
+        shared = query.shape[1] // key.shape[1]  # heads that share keys and values
+        key, value = (each.repeat_interleave(shared, dim=1) for each in (key, value))
+        mixed = self._attention(query, key, value).transpose(1, 2).flatten(2)
+        tokens = tokens + nn.functional.dropout(self.out(mixed), DROPOUT)
+        normal = self.between(tokens)
+        inner = nn.functional.gelu(self.up(normal))
+        inner = inner if self.gate is None else inner * self.gate(normal)
+        return tokens + nn.functional.dropout(self.down(inner), DROPOUT)
+
+    def _attention(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+    ) -> torch.Tensor:
+        if self.shape.fused:
+            causal = self.shape.causal
+            return nn.functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(self.shape.head_size)
+        if self.shape.causal:
+            ones = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device)
+            scores = scores.masked_fill(ones.triu(1), -math.inf)
+        return nn.functional.dropout(torch.softmax(scores, dim=-1), DROPOUT) @ value
+
+
+Passes = tuple[nn.ModuleList, list[torch.Tensor]]  # networks, each with an input of its own
+
+
+def _transformer(shape: dict[str, Any], batch: int, device: torch.device) -> Passes:
+    """One block."""
+    found = TransformerShape(**shape)
+    inputs = torch.randn(batch, found.tokens, found.hidden, device=device)
+    return nn.ModuleList([WorkloadTransformer(found)]), [inputs]
+
+
+def _convolutions(shapes: list[dict[str, Any]], batch: int, device: torch.device) -> Passes:
+    """Convolutions, each on an image of its own."""
+    layers, inputs = nn.ModuleList(), []
+    for shape in (ConvolutionShape(**each) for each in shapes):
+        layers.append(nn.Conv2d(
+            shape.inputs, shape.outputs, shape.kernel, shape.stride, shape.kernel // 2,
+            groups=shape.groups, bias=False,
+        ))  # fmt: skip
+        size = (batch, shape.inputs, shape.pixels, shape.pixels)
+        inputs.append(torch.randn(size, device=device))
+    return layers, inputs
+
+
+BLOCKS: Mapping[str, Callable[[Any, int, torch.device], Passes]] = {
+    "transformer": _transformer,
+    "convolutions": _convolutions,
+}
+
+
+def workload_block(block: dict[str, Any], batch: int, precision: str, device: torch.device) -> Work:
+    """Forward and backward pass of a block of a workload; gradients of its inputs too."""
+
+    def prepare() -> Ready:
+        torch.manual_seed(0)
+        build, shape = next((BLOCKS[name], block[name]) for name in BLOCKS if name in block)
+        layers, inputs = build(shape, batch, device)
+        layers = layers.to(device)
+        inputs = [each.requires_grad_() for each in inputs]
+
+        def run() -> None:
+            layers.zero_grad()
+            for layer, each in zip(layers, inputs, strict=True):
+                each.grad = None
+                with computing_in(precision, device):
+                    done = layer(each)
+                done.backward(torch.ones_like(done))
+            _finished(device)
+
+        def check() -> None:
+            if not all(torch.isfinite(each.grad).all() for each in inputs if each.grad is not None):
+                raise timing.WrongSum(
+                    f"wrong result: gradients of {block['workload']}, {precision}"
+                )
+
+        run()
+        check()
+        return Ready(run, 0.0, check)
+
+    about = {
+        "kind": "block",
+        "name": block["workload"],
+        "precision": precision,
+        "shape": [batch],
+        "batch": batch,
+        "flops": round(batch * block["sample_flops"]),
+        "layers": block["layers"],
     }
     return Work(about, prepare)
 

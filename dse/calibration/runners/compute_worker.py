@@ -24,6 +24,8 @@ from dse.calibration.runners.compute_work import SHAPES, Ready, Work, matmul_abo
 MAX_BATCH = 20
 SUSTAINED_SHARE, SUSTAINED_S = 0.5, 30.0  # of all the time; at most, in each precision
 MOMENT_S = 0.1
+BLOCK_SHARE = 0.2  # of all the time
+BLOCK_SLOWER = 3.0  # than a large product of as many operations: assumed, to see what fits
 LEAST_RUNS = 8  # of a product, to run it for long
 LOCAL_SIZES = (2**12, 2**16, 2**20, 2**22, 2**24)
 LOCAL_BATCH = 20
@@ -154,6 +156,30 @@ def time_local(seconds: float) -> list[dict[str, Any]]:
     return records
 
 
+def _timed(works: Sequence[Work], seconds: float, least: int) -> list[dict[str, Any]]:
+    """Records of short bursts, of blocks, and of products that run for long."""
+    blocks = [work for work in works if work.about["kind"] == "block"]
+    others = [work for work in works if work.about["kind"] != "block"]
+    lasting = sustained_seconds(others, seconds)
+    precisions = len({work.about["precision"] for work in others})
+    for_blocks = BLOCK_SHARE * seconds if blocks else 0.0
+    burst = time_all(others, seconds - precisions * lasting - for_blocks, least)
+    fitting = [work for work in blocks if _fits(work, burst, for_blocks, least)]
+    timed = time_all(fitting, for_blocks, least) if fitting else []
+    return [*burst, *timed, *time_sustained(others, burst, lasting)]
+
+
+def _fits(block: Work, burst: Sequence[dict[str, Any]], seconds: float, least: int) -> bool:
+    """Whether a block can be repeated often enough, by the fastest product of its precision."""
+    rates = [
+        float(row["flops"] / row["median_s"])
+        for row in burst
+        if row["kind"] == "matmul" and row["precision"] == block.about["precision"]
+    ]
+    fastest = max(rates, default=0.0)
+    return float(block.about["flops"]) * BLOCK_SLOWER * least <= seconds * fastest
+
+
 def _measure(task: dict[str, Any]) -> int:
     """Time everything; the exit status, after a line on standard error if something was wrong."""
     try:
@@ -165,17 +191,13 @@ def _measure(task: dict[str, Any]) -> int:
         if importlib.util.find_spec("torch"):
             from dse.calibration.runners.compute_torch import torch_works
 
-            start, works = torch_works(task["device"])
+            start, works = torch_works(task["device"], task.get("block"))
         elif task["device"] == "cpu":
             start, works = numpy_works()
         else:
             raise RuntimeError("measuring a GPU needs torch; run: pip install torch")
         timing.emit({"kind": "start", **start})
-        lasting = sustained_seconds(works, task["seconds"])
-        precisions = len({work.about["precision"] for work in works})
-        short = task["seconds"] - precisions * lasting
-        burst = time_all(works, short, task["min_repetitions"])
-        for record in (*burst, *time_sustained(works, burst, lasting)):
+        for record in _timed(works, task["seconds"], task["min_repetitions"]):
             timing.emit(record)
     except timing.WrongSum as wrong:
         print(wrong, file=sys.stderr, flush=True)

@@ -110,7 +110,8 @@ RUNNERS: tuple[Runner, ...] = (
         ".mpi_ps:run", ("mpi",),
     ),
     Runner(
-        "compute", "compute speed by matrix products and training steps", COMPUTE, ("--device",),
+        "compute", "compute speed by matrix products and training steps", COMPUTE,
+        ("--device", "--workload"),
         ".compute_speed:run",
     ),
 )  # fmt: skip

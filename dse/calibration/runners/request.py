@@ -18,7 +18,8 @@ class Where:
     mpi: see find_launcher; None: whichever is there. hosts: None is this machine alone. link,
     link_bytes_per_s: the network between the hosts, by name and in one direction per host.
     address: of a Ray cluster; None starts Ray here. servers: numbers of parameter servers; None
-    leaves them to the runner. device: what is to compute, cpu or cuda; None is cpu.
+    leaves them to the runner. device: what is to compute, cpu or cuda; None is cpu. workload: of
+    which a block is to be timed, by its name or path; None is none.
     """
 
     mpi: str | None = None
@@ -28,6 +29,7 @@ class Where:
     address: str | None = None
     servers: tuple[int, ...] | None = None
     device: str | None = None
+    workload: str | None = None
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -41,6 +43,7 @@ class Where:
             "--address": self.address,
             "--servers": self.servers,
             "--device": self.device,
+            "--workload": self.workload,
         }
         return tuple(option for option, value in said.items() if value is not None)
 

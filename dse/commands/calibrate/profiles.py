@@ -38,3 +38,6 @@ def print_other_parts(profile: Profile) -> None:
     for speed in profile.compute:
         print(f"  {speed.device} {speed.precision}: {speed.flop_per_s / 1e9:,.1f} GFLOP/s in large "
               "matrix products")  # fmt: skip
+    for rate in profile.throughput:
+        print(f"  {rate.what}, {rate.precision}, on {rate.accelerator}: "
+              f"{rate.samples_per_s:,.4g} samples/s")  # fmt: skip

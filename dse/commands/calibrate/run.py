@@ -62,6 +62,12 @@ def run(
         ),
     ] = None,
     device: Annotated[str | None, typer.Option(help="Device to measure: cpu or cuda.")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            help="Workload of which a block is timed, by its name or the path of its file."
+        ),
+    ] = None,
 ) -> None:
     """Measure allreduce, parameter servers or compute speed, and fit a profile.
 
@@ -81,7 +87,7 @@ def run(
             found, launcher, mpi=mpi, hostfile=hostfile, ranks_per_node=ranks_per_node,
             interface=interface, link=link, link_bandwidth=link_bandwidth, address=address,
             servers=None if servers is None else arguments.counts(servers, "--servers"),
-            device=device,
+            device=device, workload=workload,
         )  # fmt: skip
         request = Request(budget, name, _counts(ranks), None, _run_progress, where)
     except DseError:
@@ -103,7 +109,7 @@ def run(
         alike = isinstance(error, ArgumentError)  # see above
         raise SystemExit(0 if alike else getattr(error, "exit_status", INTERRUPTED)) from None
     if written:
-        _say_calibrated(*written)
+        _say_calibrated(*written, workload)
 
 
 def _say_begun(runner: Runner, request: Request, out: Path, me: Started | None) -> None:
@@ -136,7 +142,7 @@ def _run_progress(done: int, total: int, text: str) -> None:
     print(f"  {done}/{total} {text}", flush=True)
 
 
-def _say_calibrated(measured: Path, profile: Path) -> None:
+def _say_calibrated(measured: Path, profile: Path, workload: str | None) -> None:
     from dse.calibration import read_profile
 
     found = read_profile(profile)
@@ -144,6 +150,8 @@ def _say_calibrated(measured: Path, profile: Path) -> None:
         print(f"  {algorithm}: median error {found.error(algorithm):.0%} on rank counts "
               "left out of the fit")  # fmt: skip
     print_other_parts(found)
+    if workload is not None and not found.throughput:
+        print(f"  no block of {workload} was timed: install torch, or give a larger --budget")
     if found.background_cores > BUSY_CORES:
         print(f"  this machine was busy: other processes used {found.background_cores:.1f} of its "
               f"{found.cores} cores; measure again when nothing else runs")  # fmt: skip
