@@ -14,6 +14,7 @@ from dse.calibration.evidence import Grade, Unmeasured
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Fit
 from dse.calibration.spread import NORMAL_90, PER_OCTAVE, held_out_spread
+from dse.model.scale import IDEAL
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report.design_point import Point
@@ -131,6 +132,7 @@ def test_intervals_come_from_the_profiles_own_spread(
 ) -> None:
 
     priced.compute_exactly(monkeypatch)
+    chosen = replace(chosen, scale=IDEAL, scale_spread=IDEAL)
 
     part = library_profiles.part()
     inside = float(part.log_spread(np.array(8.0), np.array(4.0), np.array(0.0), 2.0**20))
@@ -216,7 +218,7 @@ def test_intervals_hold_the_point_and_widen_with_doubt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-def test_what_nobody_measured_has_no_error_that_is_known(served: Problem, everywhere: bool) -> None:
+def test_what_nobody_measured_errs_as_its_like_does(served: Problem, everywhere: bool) -> None:
     evidence = Unmeasured("nobody did", everywhere)
     one, many = (served.points_at(priced.point(served, gpus=n)) for n in (1, 8))
     assert evidence.profile is None
@@ -224,7 +226,10 @@ def test_what_nobody_measured_has_no_error_that_is_known(served: Problem, everyw
     assert evidence.parts_measured == (False,)
     for points in (one, many):
         assert not evidence.measured(points.gradients, points)
-        assert float(evidence.log_spread(points.gradients, points)) == 0.0
+        assert np.all(evidence.log_spread(points.gradients, points) == 0.0)
+    known = Unmeasured("nobody did", everywhere, spread=0.4)
+    assert np.all(known.log_spread(one.gradients, one) == 0.0), "sums nothing"
+    assert np.all(known.log_spread(many.gradients, many) == 0.4)
     assert evidence.why_outside(many.gradients, many) == [evidence.why]
     assert np.all(evidence.grade(many.gradients, many) == Grade.CATALOGUE)
     alone = Grade.CATALOGUE if everywhere else Grade.INSIDE  # where there is nothing to sum
@@ -436,7 +441,7 @@ def test_rules_are_as_sure_as_what_they_choose_at_a_point(tmp_path: Path) -> Non
 @pytest.mark.parametrize("gpus", [2, 4, 16])
 def test_a_study_and_predict_are_equally_sure(tmp_path: Path, gpus: int) -> None:
     """One formula: the same profile, layout and messages give the same width."""
-    problem = between(tmp_path)
+    problem = replace(between(tmp_path), scale=IDEAL, scale_spread=IDEAL)
     values = {**SEVERAL, "gpus": gpus}
     points = problem.points_at(priced.point(problem, **values))
     sizes, ten_gbe = points.gradients.message_bytes, 1.25e9
