@@ -34,6 +34,7 @@ VALUES = {
     "--address": "host:6379",
     "--servers": "1,2",
     "--device": "cpu",
+    "--workload": "bert-base-s128",
 }
 ASKED: list[Request] = []
 
