@@ -88,6 +88,7 @@ def calibrate(
     address: str | None = None,
     servers: Sequence[int] | None = None,
     device: str | None = None,
+    workload: str | None = None,
 ) -> Profile:
     """Measure with real ranks, fit a profile, write and return it.
 
@@ -109,6 +110,7 @@ def calibrate(
         hostfile=None if hostfile is None else Path(hostfile),
         ranks_per_node=ranks_per_node, interface=interface, link=link,
         link_bandwidth=link_bandwidth, address=address, servers=servers, device=device,
+        workload=workload,
     )  # fmt: skip
     found = calibrate_here(Path(out), budget_s, ranks, name, where=where, runner=runner)
     return read_profile(found[1])

@@ -34,6 +34,7 @@ VALUES = {
     "--address": "host:6379",
     "--servers": "1,2",
     "--device": "cpu",
+    "--workload": "bert-base-s128",
 }
 ASKED: list[Request] = []
 
@@ -129,6 +130,7 @@ def test_python_is_refused_the_same_options(runner: Runner, tmp_path: Path) -> N
         ("address", Where(address="host:6379")),
         ("servers", Where(servers=(1, 2))),
         ("device", Where(device="cpu")),
+        ("workload", Where(workload="bert-base-s128")),
     ],
 )
 def test_what_a_runner_does_not_take_is_refused_also_of_a_where(
