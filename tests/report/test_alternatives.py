@@ -80,6 +80,7 @@ def test_what_meets_every_demand_comes_before_what_is_faster(tmp_path: Path) -> 
 
 def test_a_demand_that_no_setting_meets_is_named(tmp_path: Path) -> None:
     text = studies.SMALL.replace("fits_memory,", 'fits_memory, "ps_servers <= 1",')
+    text += "recommend: fastest\n"
     problem = load(studies.written(tmp_path, text.replace("values: [1, 2]", "values: [3, 2]")))
     found = made(searched(problem))
     (row,) = [row for row in found.other_aggregations if row.config["aggregation"] == "ps-grpc"]

@@ -74,7 +74,7 @@ def test_a_poor_calibration_has_wide_intervals_that_end_somewhere(
     assert 0 < low < high < np.inf
     known = replace(problem, profiles={"mpi": profile})
     narrow, wide = (width(p, gpus=4, aggregation="ring-mpi") for p in (known, found))
-    assert (wide > narrow) is (error > 0.1)
+    assert wide > narrow
     outcome = run(found, "exhaustive", None, None, lambda *_: None, 0, 0)
     told = assembly.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("poor.yaml")})
     assert text(told)

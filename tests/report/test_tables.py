@@ -13,14 +13,17 @@ from tests.report.documents import AXES, COSTS, THREE, document, read, read_poin
 def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     run = document("speedup", cost)
     header, rows = tables.front_rows(run)
-    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated", "evidence"]
+    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
+               "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
     assert header == [*AXES, *results]
     assert len(rows) == len(run.front)
     for row, item in zip(rows, run.front, strict=True):
         assert row[: len(AXES)] == [item.config[axis] for axis in AXES]
         assert row[len(AXES)] == item.speedup
-        assert row[-2] == ("true" if item.extrapolated else "false")
-        assert row[-1] == item.evidence
+        assert row[-6] == ("true" if item.extrapolated else "false")
+        assert row[-5] == item.evidence
+        ends = (*item.interval.speedup, *item.interval.step_s) if item.interval else ("",) * 4
+        assert tuple(row[-4:]) == ends
         assert None not in row
 
 
