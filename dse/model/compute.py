@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.model.arrays import Array, ArrayLike
 from dse.model.memory import Kept
 from dse.model.precision import Precision
-from dse.model.products import ProductLaw, constant_law, product_s
+from dse.model.products import ProductLaw, constant_law, direct, product_s
 from dse.model.stack import Stack
 from dse.model.work import Attention, Moved, Positions, Products, Work, equivalent_products, joined
 
@@ -294,7 +294,8 @@ class _Passes:
         """Forward ``(m, k) x (k, n)``; backward ``(m, n) x (n, k)`` and ``(k, m) x (m, n)``.
 
         Steps of a recurrence run one after another, but for the gradient of their weights, which is
-        one product over all. Equal rows are computed once.
+        one product over all. A depthwise convolution has one output a group and is no product: its
+        kernels are direct ones. Equal rows are computed once.
         """
         numbers = np.stack([
             rows.m, rows.n, rows.k, rows.groups, rows.steps, rows.input_elems, rows.output_elems,
@@ -303,19 +304,27 @@ class _Passes:
         unique, which = np.unique(numbers, axis=1, return_inverse=True)
         m, n, k, groups, steps, inputs, outputs, is_convolution = map(self._rows, unique)
         law, size = self.device.law, self.precision.operand_bytes
-        convolution = is_convolution > 0
+        depthwise = (is_convolution > 0) & (n == 1) & (groups > 1)
+        convolution = (is_convolution > 0) & ~depthwise
+        directly = direct(law) if depthwise.any() else law
+
+        def seconds(m: Array, n: Array, k: Array, moved: Array, split: ArrayLike) -> Array:
+            tiled = product_s(m, n, k, groups, moved, law, split)
+            if directly is law:
+                return tiled
+            return np.where(depthwise, product_s(m, n, k, groups, moved, directly, False), tiled)
+
         samples = m * self.batch
         moved = ((inputs + outputs) * self.batch + groups * k * n) * size
         # 3x3 with stride 1: as many inputs as outputs of each channel.
         small = convolution & (k % 9 == 0) & (np.abs(9 * inputs / (m * k * groups) - 1) < 0.2)
         slower = np.where(convolution, np.asarray(law.convolution), 1.0)
         slower = slower / np.where(small, np.asarray(law.winograd), 1.0)
-        recurrent = steps > 1
-        forward = steps * product_s(samples, n, k, groups, moved, law, recurrent)
-        inward = steps * product_s(samples, k, n, groups, moved, law, True)
+        forward = steps * seconds(samples, n, k, moved, steps > 1)
+        inward = steps * seconds(samples, k, n, moved, True)
         every = samples * steps
         moved = ((inputs + outputs) * self.batch * steps + groups * k * n) * size
-        weights = product_s(k, n, every, groups, moved, law, True)
+        weights = seconds(k, n, every, moved, True)
         at = rows.layer
         self._add(at, (slower * forward)[which], (slower * (inward + weights))[which])
         self.launches = self.launches + (2 * rows.steps + 1).sum()

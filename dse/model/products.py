@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,6 +65,15 @@ def constant_law(
 ) -> ProductLaw:
     """Every product at the same share of the peak: Williams et al., Roofline, CACM 52, 2009."""
     return ProductLaw(flops_per_s, bytes_per_s, efficiency, memory_efficiency=memory, tiles=WHOLE)
+
+
+def direct(law: ProductLaw) -> ProductLaw:
+    """The law of kernels without tiles, such as those of depthwise convolutions.
+
+    One output a group would leave all but one column of a tile empty, so no library runs them as
+    matrix products. Their FLOPs are so few that bytes nearly always decide.
+    """
+    return replace(law, extra_k=0.0, tiles=WHOLE)
 
 
 def product_s(

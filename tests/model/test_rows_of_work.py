@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dse.model import compute
 from dse.model.compute import Device, Layers
+from dse.model.memory import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.products import ProductLaw, product_s
 from dse.model.stack import FUSED, Stack
@@ -173,6 +174,31 @@ def test_a_factor_below_one_beats_no_peak() -> None:
     twice = compute.forward_backward(LAYERS, device(True, 2.0), batch, fp16, FUSED)
     once = compute.forward_backward(LAYERS, device(True), batch, fp16, FUSED)
     assert float(twice.backward_s) == pytest.approx(2 * float(once.backward_s))
+
+
+def test_a_depthwise_convolution_takes_what_its_bytes_take() -> None:
+    """Each output reads one channel: as a matrix product it would fill a column of 64."""
+    batch, pixels, channels, weights = 32, 56.0 * 56, 128.0, 9.0
+    one, elems = np.ones(1), np.array([pixels * channels])
+    products = Products(
+        np.array([0]), pixels * one, one, weights * one, channels * one, one, elems, elems,
+        np.array([True]),
+    )  # fmt: skip
+    none = np.zeros(0)
+    no_row = np.zeros(0, dtype=np.intp)
+    work = Work(
+        products,
+        Attention(no_row, none, none, none, none, none),
+        Moved(no_row, none, none, none),
+    )
+    flops = products.forward_flops
+    layers = Layers(channels * weights * one, flops, elems, Kept(1e6), 1e3, work, "convolutional")
+    chip, bf16 = device(fused=False), PRECISIONS["bf16"]
+    found = compute.forward_backward(layers, chip, batch, bf16, FUSED)
+    moved = (2 * pixels * channels * batch + channels * weights) * bf16.operand_bytes
+    seconds = 3e-6 + moved / float(chip.law.reached_bytes_per_s)
+    assert float(found.forward_s) == pytest.approx(seconds)
+    assert float(found.backward_s) == pytest.approx(2 * seconds)
 
 
 def test_layers_without_rows_are_one_product_each() -> None:
