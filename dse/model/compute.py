@@ -297,11 +297,7 @@ class _Passes:
         one product over all. A depthwise convolution has one output a group and is no product: its
         kernels are direct ones. Equal rows are computed once.
         """
-        numbers = np.stack([
-            rows.m, rows.n, rows.k, rows.groups, rows.steps, rows.input_elems, rows.output_elems,
-            rows.convolution,
-        ])  # fmt: skip
-        unique, which = np.unique(numbers, axis=1, return_inverse=True)
+        unique, which = rows.distinct
         m, n, k, groups, steps, inputs, outputs, is_convolution = map(self._rows, unique)
         law, size = self.device.law, self.precision.operand_bytes
         depthwise = (is_convolution > 0) & (n == 1) & (groups > 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -33,6 +34,17 @@ class Products:
     input_elems: Array
     output_elems: Array
     convolution: NDArray[np.bool_]
+
+    @cached_property
+    def distinct(self) -> tuple[Array, Positions]:
+        """All numbers but layer of the rows that differ, (8, distinct), and which of these each row
+        is, (rows,)."""
+        numbers = np.stack([
+            self.m, self.n, self.k, self.groups, self.steps, self.input_elems, self.output_elems,
+            self.convolution,
+        ])  # fmt: skip
+        unique, which = np.unique(numbers, axis=1, return_inverse=True)
+        return unique, which
 
     @property
     def forward_flops(self) -> Array:

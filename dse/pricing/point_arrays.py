@@ -407,7 +407,7 @@ class PointArrays(ABC):
     @cached_property
     def _computing(self) -> tuple[compute.Compute, Array, Array]:
         """Both passes, the input, the weight update."""
-        where = self.key(COMPUTE_AXES)
+        where = self.key(COMPUTE_AXES) or self._one_cell
         key = where and ("passes", self.problem.draws, self.precision, self.stack, self.rank, where)
         layers = self.problem.layers
 
@@ -434,6 +434,12 @@ class PointArrays(ABC):
             return passes, compute.input_s(layers, device, self.batch), update
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    @property
+    def _one_cell(self) -> tuple[Any, ...] | None:
+        """What all points compute, where that is the same: their values on its axes."""
+        found = [(n, c.values) for n, c in self.coordinates.items() if n in COMPUTE_AXES]
+        return tuple(sorted(found)) if all(len(values) == 1 for _, values in found) else None
 
     def _grid(
         self, axes: frozenset[str]

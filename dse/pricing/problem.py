@@ -32,7 +32,7 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
-_REMEMBERED = 64  # partial results kept, at most
+_REMEMBERED = 1024  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
 # Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
 # is 96 MB, and a step holds several.
