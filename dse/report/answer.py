@@ -164,7 +164,7 @@ def _how_sure(document: RunDocument) -> str:
     if bounds is None or name == "no communication":
         return f"No confidence interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
-    text = f"{CONFIDENCE}: {ends} (from the calibration and the computing model's error)."
+    text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
     if base.interval and point.interval:
         mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
         text += f" A step takes {mine}, the baseline's {theirs};"
