@@ -82,10 +82,10 @@ def _rows() -> Iterator[tuple[str, ...]]:
         yield tuple(cells)
 
 
-def study(case: Case, model: str) -> str:
-    """A study of that one point, as a file has it."""
+def study(case: Case, model: str, more: str = "") -> str:
+    """A study of that one point, as a file has it; more: further lines of it."""
     served = case.architecture == PS_WORKER
-    return _STUDY.format(
+    return more + _STUDY.format(
         case=case,
         model=model,
         per_node=1 if served else case.gpus,
@@ -94,11 +94,11 @@ def study(case: Case, model: str) -> str:
     )
 
 
-def breakdown_s(case: Case, model: str) -> dict[str, float]:
-    """Seconds of one step by what takes them; they sum to the last, the step."""
+def breakdown_s(case: Case, model: str, more: str = "") -> dict[str, float]:
+    """Seconds of one step by what takes them; they sum to the last, the step. more: see study."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{case.workload}.yaml")
-        path.write_text(study(case, model), encoding="utf-8")
+        path.write_text(study(case, model, more), encoding="utf-8")
         found = dse.load_study(path).price([{}])
     step, compute, exposed = (float(found[f"{key}_s"][0]) for key in ("step", "compute", "exposed"))
     rest = step - compute - exposed

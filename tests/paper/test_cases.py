@@ -25,6 +25,7 @@ JOBS = {
 }  # fmt: skip
 RING = 3.5  # of the parameters: what a ring of 8 sends and receives, as the paper counts AllReduce
 OUT_AND_BACK = 2.0
+SHARES = "efficiency: {compute: 0.7, memory: 0.7}\n"
 IDS = [case.workload for case in CASES]
 
 
@@ -58,8 +59,10 @@ def test_all_of_its_numbers_are_marked_as_recalled(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_both_models_price_it(case: Case) -> None:
-    """Computing on a V100 by both; the closed model hides nothing, a ring on NVLink nearly all."""
+    """At the closed model's shares of the peaks dse's own computes for as long on a V100; the
+    closed model hides nothing, a ring on NVLink nearly all."""
     closed, own = (breakdown_s(case, model) for model in MODELS)
+    same_shares = breakdown_s(case, "calibrated", SHARES)
     _, job = JOBS[case.workload]
     gpu = catalog.accelerator("v100-sxm2-16gb")
     assert gpu.memory_bytes_per_s is not None
@@ -67,8 +70,9 @@ def test_both_models_price_it(case: Case) -> None:
     params = catalog.workload(case.workload).params
     update = 20 * params / (peaks[1] * 0.7)
     computing = job["flops"] / (peaks[0] * 0.7) + job["memory_bytes"] / (peaks[1] * 0.7) - update
-    for terms in (closed, own):
+    for terms in (closed, same_shares):
         assert terms["computing"] == pytest.approx(computing, rel=1e-4)
+    for terms in (closed, own, same_shares):
         assert sum(terms.values()) == pytest.approx(2 * terms["step"])
     out_and_back = 8 * params / 0.7
     if case.architecture == ONE_WORKER_ONE_GPU:

@@ -119,7 +119,7 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
         "inline, as fast as the link it was fitted on"
     )
     told = caveats(load(studies.written(tmp_path, studies.APPROACHES)))
-    fitted = "horovod-nccl uses 62.6% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
+    fitted = "horovod-nccl uses 62.8% of a link's bandwidth: fitted on ib-edr, assumed on 10gbe."
     assert fitted in told
     rdma = next(line for line in told if "RDMA" in line)
     assert rdma.startswith("grpc-gdr, baidu-mpi, horovod-mpi, horovod-nccl: priced with RDMA")
