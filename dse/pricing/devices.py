@@ -18,7 +18,7 @@ from dse.pricing.hardware import Machine, column, number
 
 USUAL_STACK = "vendor"  # where a study has no such axis
 # Precisions with a fused attention kernel, which runs in 16 bits.
-FUSED = ("fp16", "bf16", "fp8")
+FUSED_ATTENTION = ("fp16", "bf16", "fp8")
 
 
 def by_law(
@@ -117,7 +117,7 @@ def _memory_speed(machines: Sequence[Machine]) -> Array:
 
 def _attention_peaks(machines: Sequence[Machine], precision: str) -> ArrayLike:
     """FLOP/s of the format in which fused attention runs; NaN where there is none."""
-    if precision not in FUSED:
+    if precision not in FUSED_ATTENTION:
         return float("nan")
     half = "fp16" if precision == "fp16" else "bf16"
     return _peaks(machines, half)
