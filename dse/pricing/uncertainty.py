@@ -1,9 +1,11 @@
 """The interval of a step: how far off its computing and its communication may be, draw by draw.
 
 Every draw prices the whole step, of the point and of the baseline, so that what both have in common
-cancels in the speedup. Computing errs by one factor an accelerator (:func:`compute_factors`),
-communication by the bootstrap draws of fitted costs and one factor an aggregation
-(:class:`Drawn`), as wide as its evidence says (:mod:`dse.calibration.spread`).
+cancels in the speedup. Computing errs as :func:`.anchors.drawn_errors` says, or, where a study
+gives shares of the peaks, by one factor an accelerator (:func:`compute_factors`); communication by
+the bootstrap draws of fitted costs and one factor an aggregation (:class:`Drawn`), as wide as its
+evidence says (:mod:`dse.calibration.spread`); what accelerators lose to one another by the spread
+from system to system (:func:`drawn_scale`, :func:`drawn_sharing`).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.calibration.evidence import Evidence, Grade, Surroundings
-from dse.calibration.spread import NORMAL_MEDIAN
+from dse.calibration.spread import held_out_spread
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import (
     Aggregation,
@@ -34,15 +36,15 @@ from dse.model.scale import FEW_NODES, Scale
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 SURE = ("speedup", "step")  # the quantities that have one
-# Median error of the roofline on accelerators and networks it was not fitted to (nothing in it is
-# fitted): `make accuracy`, 14 rows of 2017. Carried into every interval.
-COMPUTE_ERROR_MEDIAN = 0.32
+# Of a step at 70 % of both peaks: median error and the 90th percentile on 303 published rates that
+# nothing in it is fitted to (`make accuracy`, "dse at 70 % of both peaks").
+SHARES_SPREAD = held_out_spread(0.25, 0.83)
 
 
 def compute_factors(
     accelerators: Sequence[str], precision: str, log_spreads: Sequence[float], draws: int
 ) -> Array:
-    """Factors of the roofline's error, (draws, accelerators).
+    """Factors by which a step at given shares of the peaks errs, (draws, accelerators).
 
     Log-normal; log_spreads: of measured efficiencies, which add their own interval. Points on the
     same accelerator at the same precision err together, so that the error cancels in their ratio;
@@ -52,7 +54,7 @@ def compute_factors(
         np.random.default_rng(crc32(f"{name} {precision}".encode())).standard_normal(draws)
         for name in accelerators
     ], axis=-1)  # fmt: skip
-    width = np.hypot(COMPUTE_ERROR_MEDIAN / NORMAL_MEDIAN, np.asarray(log_spreads))
+    width = np.hypot(SHARES_SPREAD, np.asarray(log_spreads))
     return np.asarray(np.exp(width * normal))
 
 
