@@ -70,9 +70,9 @@ def _of_scale(problem: Problem) -> str:
     )
     return (
         f"A step waits for the slowest accelerator (steps vary by {100 * spread:.2g} %"
-        f"{', as samples differ in length' * varying}), the backward pass takes "
-        f"{100 * slowdown:.2g} % of the communication beside it longer, and twice as many "
-        f"nodes have {100 * (1 - 2**-sharing):.2g} % less bandwidth each: medians of "
+        f"{', as samples differ in length' * varying}), a second of communication beside the "
+        f"backward pass lengthens it by {slowdown:.2g} s, and with twice as many nodes each has "
+        f"{100 * (1 - 2**-sharing):.2g} % less bandwidth: medians of "
         f"{catalog.scale_terms().title}. scale: ideal leaves this out."
     )
 
