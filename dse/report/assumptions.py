@@ -69,11 +69,11 @@ def _of_scale(problem: Problem) -> str:
         float(value) for value in (scale.spread, scale.slowdown, scale.sharing)
     )
     return (
-        f"A step waits for the slowest accelerator (steps vary by {100 * spread:.2g} %"
-        f"{', as samples differ in length' * varying}), a second of communication beside the "
-        f"backward pass lengthens it by {slowdown:.2g} s, and with twice as many nodes each has "
-        f"{100 * (1 - 2**-sharing):.2g} % less bandwidth: medians of "
-        f"{catalog.scale_terms().title}. scale: ideal leaves this out."
+        f"A step waits for the slowest accelerator: steps vary by {100 * spread:.2g} %"
+        f"{', as samples differ in length' * varying}. A second of communication lengthens the "
+        f"backward pass beside it by {slowdown:.2g} s. With twice as many nodes each has "
+        f"{100 * (1 - 2**-sharing):.2g} % less bandwidth. These are medians of "
+        f"{catalog.scale_terms().title}; scale: ideal leaves them out."
     )
 
 
