@@ -33,6 +33,7 @@ MEASURED_ELEMENT_BYTES = 4  # calibration sums float32
 # Messages of fewer bytes are bound by what is done per element, not per byte. Assumed.
 SMALL_BYTES = 64 * 1024.0
 NEAR_OCTAVES = 1.0  # doublings beyond the measured range that still count as near
+SAME_KIND = 8.0  # of a likeness, from which on a profile is worth more than the catalogue
 
 
 class Grade(IntEnum):
@@ -109,8 +110,11 @@ class Evidence(Protocol):
         ...
 
     def likeness(self, layout: Surroundings) -> Array:
-        """How much the hardware of a point is like that measured: larger where more is the same,
-        first the accelerator, then the link between nodes, then one node or several."""
+        """How much the hardware of a point is like that measured: larger where more is the same.
+
+        SAME_KIND or more where nothing is of another kind: the accelerator, one node or several,
+        the link between several. Then by the accelerator, that link, and the number of nodes.
+        """
         ...
 
     def grade(self, gradients: Gradients, layout: Surroundings) -> NDArray[np.int64]:
@@ -237,7 +241,7 @@ class OfAlgorithm(Checked):
         """See :class:`Evidence`."""
         nodes = node_count(layout.gpus, layout.gpus_per_node)
         device = np.asarray(not self.reaches_device) | layout.has_device(self.profile.device)
-        return _likeness(device, nodes <= 1, nodes <= self.profile.max_nodes)
+        return _likeness(device, nodes <= 1, nodes <= self.profile.max_nodes, nodes <= 1)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Elements, sizes, nodes, ranks with a core each, and the algorithm itself."""
@@ -268,7 +272,8 @@ class BetweenNodes(Checked):
         reaches = self.software.reaches_device
         device = np.asarray(not reaches) | layout.has_device(self.profile.device)
         same = self._speed(layout).passed
-        return _likeness(device, ~several | (same & layout.has_link(self.profile.link)), several)
+        of_kind = layout.has_link(self.profile.link)
+        return _likeness(device, ~several | (same & of_kind), several, of_kind)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Several nodes, elements, sizes, ranks, ranks per node, and a link as fast."""
@@ -312,7 +317,10 @@ class OfLibraryChoice(Checked):
         anchors = self.profile.auto.anchors
         alone = any(anchor.nodes <= 1 for anchor in anchors)
         apart = any(anchor.nodes > 1 for anchor in anchors)
-        return _likeness(device, self._link(layout).passed, np.where(several, apart, alone))
+        return _likeness(
+            device, self._link(layout).passed, np.where(several, apart, alone),
+            ~several | layout.has_link(self.profile.link),
+        )  # fmt: skip
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Nodes, full ones, ranks, ranks per node; elements, sizes, links and device."""
@@ -404,8 +412,8 @@ class OfServers(Checked):
 
     def likeness(self, layout: Surroundings) -> Array:
         """See :class:`Evidence`."""
-        same = self._speed(layout).passed
-        return _likeness(np.asarray(True), same & layout.has_link(self.fit.link), same)
+        of_kind, same = layout.has_link(self.fit.link), self._speed(layout).passed
+        return _likeness(np.asarray(True), same & of_kind, np.asarray(True), of_kind)
 
     def checks(self, gradients: Gradients, layout: Surroundings) -> Iterator[Check]:
         """Several nodes, elements, sizes, workers, servers, machines and link.
@@ -591,9 +599,11 @@ def by_nodes(alone: Evidence, apart: Evidence) -> ByLayoutEvidence:
     return ByLayoutEvidence((alone, apart), lambda layout: _several(layout).astype(np.intp))
 
 
-def _likeness(device: Mask, link: Mask, tier: Mask) -> Array:
-    """4 for the same accelerator, 2 for the same link between nodes, 1 for as many nodes."""
-    return np.asarray(4.0 * device + 2.0 * link + 1.0 * tier)
+def _likeness(device: Mask, link: Mask, tier: Mask, of_kind: Mask) -> Array:
+    """4 for the same accelerator, 2 for the same link between nodes, 1 for one node or several as
+    measured; SAME_KIND more for accelerator, nodes and the kind of that link together."""
+    same = device & tier & of_kind
+    return np.asarray(SAME_KIND * same + 4.0 * device + 2.0 * link + 1.0 * tier)
 
 
 def _distance(checks: Iterable[Check]) -> tuple[Array, Mask]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import (
+    SAME_KIND,
     ByLayoutEvidence,
     Evidence,
     OfLibraryChoice,
@@ -45,7 +46,7 @@ from dse.model.aggregation.nccl import COMPOSED, NCCL_ALGORITHMS, NcclAllreduce
 from dse.model.aggregation.nccl_tuner import NcclRules
 from dse.model.aggregation.parameter_server import ParameterServer
 from dse.model.aggregation.tensorwise import FASTER, Tensorwise
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.scale import FEW_NODES
@@ -171,8 +172,9 @@ class Factory:
             return self._kept(model, algorithm, transport), evidence
         candidates = self.candidates(algorithm, transport.name)
         parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
-        if not parts or all(self._fabrics(profile) for profile in candidates):
-            parts.append(self._elsewhere(algorithm, transport, alone=not parts))
+        elsewhere = self._elsewhere(algorithm, transport, "on hardware of this kind" * bool(parts))
+        if not parts or not isinstance(_innermost(elsewhere[0]), Unknown):
+            parts.append(elsewhere)
         if len(parts) == 1:
             model, evidence = parts[0]
         else:
@@ -201,19 +203,19 @@ class Factory:
         return model, OfRules(model, {name: part[1] for name, part in parts.items()})
 
     def _elsewhere(
-        self, algorithm: str, transport: Transport, alone: bool
+        self, algorithm: str, transport: Transport, where: str
     ) -> tuple[Bucketed, Evidence]:
-        """On the networks that no profile is for: by a library's rules, or the catalogue alone.
-
-        alone: whether that is everywhere.
-        """
-        general = [profile for profile in self.profiles.values() if not self._fabrics(profile)]
-        library = ruling(algorithm, transport.name, general)
+        """Where no profile applies, in words: by a library's rules, or the catalogue alone."""
+        library = ruling(algorithm, transport.name, [
+            profile for profile in self.profiles.values()
+            if not self._fabrics(profile) and profile.auto is None
+        ])  # fmt: skip
         if library is not None:
             return self._by_rules(library, transport)
-        evidence = Unmeasured(unmeasured(algorithm, transport.name), spread=transport.log_spread)
+        why = f"{unmeasured(algorithm, transport.name)} {where}".rstrip()
+        evidence = Unmeasured(why, spread=transport.log_spread)
         if _by_library(algorithm):
-            return Unknown(AggregationName(algorithm, transport.name), alone), evidence
+            return Unknown(AggregationName(algorithm, transport.name)), evidence
         own = LIBRARY_PRICES.get(library_of(transport), {}).get(algorithm)
         model = (
             own(transport)
@@ -350,12 +352,14 @@ class Factory:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which of several profiles prices a point: a function of its layout.
+    """Which of several profiles, or the catalogue, prices a point: a function of its layout.
 
-    Of those that have a price there, the one whose hardware is most like the point's (see
+    Of the profiles that have a price there, the one whose hardware is most like the point's (see
     :meth:`~dse.calibration.evidence.Evidence.likeness`), of equals the first of the study. fabrics:
-    of each profile the networks that it is for alone, empty for any; the catalogue, if it comes
-    last, prices what no profile is for.
+    of each profile the networks that it is for alone, empty for any. The catalogue, if it comes
+    last, prices what no profile is for, and what is of another kind than all that was measured: its
+    costs are facts of the very hardware, and so is its error. A profile that the study names for a
+    network applies there whatever it measured.
     """
 
     models: tuple[Bucketed, ...]
@@ -366,18 +370,19 @@ class Choice:
         """Position of the profile, for every point."""
         scores: list[Array] = []
         for model, evidence, fabrics in zip(self.models, self.evidence, self.fabrics, strict=False):
-            score = np.where(model.priced(layout), evidence.likeness(layout), _UNPRICED)
+            like = evidence.likeness(layout)
+            applies = like >= SAME_KIND
             if fabrics:
-                on = np.asarray(False)
+                applies = np.asarray(False)
                 for fabric in fabrics:
-                    on = on | layout.on_fabric(fabric)
-                score = np.where(on, score, _NOT_FOR)
-            scores.append(score)
+                    applies = applies | layout.on_fabric(fabric)
+            score = np.where(applies, like, _NOT_FOR if fabrics else like + _OF_ANOTHER_KIND)
+            scores.append(np.where(model.priced(layout), score, np.minimum(score, _UNPRICED)))
         scores += [np.asarray(_CATALOGUE)] * (len(self.models) - len(scores))
         return np.asarray(np.argmax(np.stack(np.broadcast_arrays(*scores)), axis=0))
 
 
-_UNPRICED, _CATALOGUE, _NOT_FOR = -1.0, -2.0, -3.0
+_CATALOGUE, _OF_ANOTHER_KIND, _UNPRICED, _NOT_FOR = -1.0, -20.0, -30.0, -40.0
 
 
 def _named(algorithm: str, software: Software, leading_axes: int = 0) -> Bucketed:
@@ -514,13 +519,9 @@ class Remembered(Bucketed):
 
 @dataclass(frozen=True)
 class Unknown(Bucketed):
-    """What nobody can price: the choice of a library of which neither rules nor runs are known.
-
-    alone: whether that holds everywhere, so that there is nothing to price; else points have none.
-    """
+    """What nobody can price: the choice of a library of which neither rules nor runs are known."""
 
     name: AggregationName
-    alone: bool = True
 
     @property
     def axes(self) -> frozenset[str]:
@@ -528,18 +529,12 @@ class Unknown(Bucketed):
         return frozenset()
 
     def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """NaN; raises OutsideCalibration where there is nothing to price."""
-        if not self.alone:
-            return np.full((1,) * max(message_bytes.ndim, layout.rank), np.nan)
-        del gradients
+        """Raises OutsideCalibration."""
+        del message_bytes, gradients, layout
         raise OutsideCalibration(
             f"{self.name}: neither rules nor a profile say what the library chooses there; "
             "name an algorithm such as ring, or fit a log of it"
         )
-
-    def priced(self, layout: Layout) -> Mask:
-        """Nowhere."""
-        return np.zeros((1,) * layout.rank, dtype=bool)
 
     def bounded(self, gradients: Gradients, layout: Layout) -> bool:
         """Never."""

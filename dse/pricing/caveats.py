@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 import numpy as np
 
 from dse import catalog
 from dse.calibration import Profile
-from dse.calibration.evidence import ByLayoutEvidence
+from dse.calibration.evidence import ByLayoutEvidence, Grade
 from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
@@ -30,15 +29,17 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 
 
 def caveats(problem: Problem) -> list[str]:
-    """What the answer must be read with: layouts without a price, networks that look alike."""
+    """What the answer must be read with: profiles that price nothing, networks that look alike."""
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem),
                 *_shared_cards(problem)]  # fmt: skip
     found = [*_unused(problem), *_other_fabrics(problem)]
-    for name, profiles in choices_as_measured(problem):
-        found += unpriced_layouts(problem, name, profiles)
-        found += [unknown_speed(name, profile) for profile in taken(problem, name)
-                  if _networks_alike(problem, profile)]  # fmt: skip
+    for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
+        found += [
+            unknown_speed(name, profile)
+            for profile in taken(problem, name)
+            if name.algorithm == AUTO and profile.auto and _networks_alike(problem, profile)
+        ]
     return found + _hosts(problem) + _tables(problem) + _shared_cards(problem)
 
 
@@ -160,8 +161,8 @@ def _unused(problem: Problem) -> list[str]:
         why = "it measured none of the study's aggregations"
         if id(profile) in fitting:
             why = (
-                "for every point another profile of the study fits better, or as well and is "
-                "listed before it"
+                "every point is of another kind than it measured, or another profile of the study "
+                "fits as well and is listed before it, or better"
             )
         found.append(f"Profile {name} prices nothing here: {why}.")
     return found
@@ -176,14 +177,26 @@ def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
     evidence = problem.aggregation(name).evidence
     if not isinstance(evidence, ByLayoutEvidence) or problem.points is None:
         return evidence.profiles
-    layouts = [_thinned(problem, slab) for slab in problem.space.slabs
-               if slab.fixed["aggregation"] == name]  # fmt: skip
-    baseline = problem.points_at(problem.study.baseline.values)
-    if baseline.summing.name == name and np.all(baseline.gpus > 1):
-        layouts.append(baseline)
-    found = {id(profile) for layout in layouts for part in evidence.taken(layout)
+    found = {id(profile) for points in _sampled(problem, name) for part in evidence.taken(points)
              for profile in part.profiles}  # fmt: skip
     return tuple(profile for profile in evidence.profiles if id(profile) in found)
+
+
+def catalogue_taken(problem: Problem, name: AggregationName) -> bool:
+    """Whether the catalogue prices some point of the study, looked for where :func:`taken` does."""
+    if problem.points is None:
+        return not all(problem.aggregation(name).evidence.parts_measured)
+    return any(np.any(points.grade() == Grade.CATALOGUE) for points in _sampled(problem, name))
+
+
+def _sampled(problem: Problem, name: AggregationName) -> list[Points]:
+    """The baseline, if this is its aggregation, and a thinned grid of the study's hardware."""
+    points = [_thinned(problem, slab) for slab in problem.space.slabs
+              if slab.fixed["aggregation"] == name]  # fmt: skip
+    baseline = problem.points_at(problem.study.baseline.values)
+    if baseline.summing.name == name and np.all(baseline.gpus > 1):
+        points.append(baseline)
+    return points
 
 
 def _thinned(problem: Problem, slab: Slab) -> Points:
@@ -209,33 +222,6 @@ def unknown_speed(name: str, profile: Profile) -> str:
     )
 
 
-def unpriced_layouts(problem: Problem, name: str, profiles: Sequence[Profile]) -> list[str]:
-    """The layouts of the study that no profile can price, and why; nothing where one can."""
-    costs = [profile.auto.cost() for profile in profiles if profile.auto is not None]
-    layouts = [
-        (local, ranks)
-        for local in problem.ranks_per_node
-        for ranks in problem.study.numbers("gpus", 1.0)
-        if not any(cost.priced(ranks, local) for cost in costs)
-    ]
-    found = []
-    for between in (True, False):
-        mine = [(g, n) for g, n in layouts if bool(node_count(n, g) > 1) is between]
-        if mine:
-            found.append(f"{_no_price(name, profiles, between)}; rejected: {_layouts(mine)}.")
-    return found
-
-
-def why_unpriced(problem: Problem, values: Mapping[str, Value | None]) -> str:
-    """Why the aggregation of a point has no price, in a clause; '' where that is not why."""
-    points = problem.points_at(values)
-    profiles = points.summing.evidence.profiles
-    if not profiles or np.all(points.priced):
-        return ""
-    between = bool(np.all(node_count(points.gpus, points.gpus_per_node) > 1))
-    return _no_price(points.summing.name, profiles, between)
-
-
 def folded_ranks(points: Points) -> int:
     """How many ranks of a point are beyond a power of two where that lengthens a message."""
     model = points.aggregation
@@ -246,23 +232,6 @@ def folded_ranks(points: Points) -> int:
     ):
         return 0
     return int(beyond_power_of_two(float(np.ravel(points.gpus)[0])))
-
-
-def _no_price(name: str, profiles: Sequence[Profile], between: bool) -> str:
-    tier = "between nodes" if between else "inside one node"
-    where = "inside one node only" if between else "on several nodes only"
-    names = ", ".join(profile.name for profile in profiles)
-    who = f"profile {names} was" if len(profiles) == 1 else f"profiles {names} were"
-    return f"{name} has no price {tier}, since {who} measured {where}"
-
-
-def choices_as_measured(problem: Problem) -> Iterator[tuple[AggregationName, tuple[Profile, ...]]]:
-    """What of the study the library chooses as profiles measured it, and these."""
-    for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
-        if name.algorithm == AUTO:
-            profiles = problem.aggregation(name).evidence.profiles
-            if profiles and all(profile.auto is not None for profile in profiles):
-                yield name, profiles
 
 
 def _other_fabrics(problem: Problem) -> list[str]:
@@ -321,15 +290,6 @@ def _networks_alike(problem: Problem, profile: Profile) -> bool:
     several = _several_nodes(problem)
     compared = len(problem.study.values("inter_node")) > 1
     return several and compared and profile.link_bytes_per_s is None and profile.max_nodes > 1
-
-
-def _layouts(layouts: Sequence[tuple[float, float]]) -> str:
-    """'gpus 16, 32 at gpus_per_node 8'."""
-    parts = []
-    for local, group in groupby(layouts, key=lambda layout: layout[0]):
-        counts = [f"{ranks:,.0f}" for _, ranks in group]
-        parts.append(f"gpus {_listed(counts)} at gpus_per_node {local:g}")
-    return _listed(parts, "; ")
 
 
 def _listed(words: Sequence[str], mark: str = ", ") -> str:

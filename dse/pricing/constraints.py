@@ -15,14 +15,12 @@ from dse.study.expressions import Expression
 WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
 KNOWN = "facts known"
-PRICED = "layout priced by its profile"
 HOSTED = "colocated servers within workers"
 FITS = "fits_memory"
 _UNMET = {
     WHOLE_NODES: "the last node is only partly filled",
     COMPUTABLE: "the accelerator does not have this precision",
     KNOWN: "a price or a speed is unknown",
-    PRICED: "no profile prices this layout",
     HOSTED: "there are more colocated servers than workers",
     FITS: "the accelerator has too little memory (a smaller batch with accumulation, an optimizer "
     "with less state, 16-bit precision or a larger accelerator helps)",
@@ -74,7 +72,6 @@ def built_in(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]
     yield WHOLE_NODES, evaluation.whole_nodes()
     yield COMPUTABLE, evaluation.computable()
     yield KNOWN, evaluation.known(objective.name for objective in study.objectives)
-    yield PRICED, evaluation.priced
     yield HOSTED, evaluation.hosted
     if _memory_counts(evaluation, study):
         yield FITS, np.asarray(evaluation["memory_slack"] >= 0)

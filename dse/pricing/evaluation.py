@@ -23,9 +23,8 @@ FROM_STEP = frozenset({"speedup", "throughput", "step"})
 class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
-    Arrays broadcast to the points' shape and are no larger than the axes they depend on. priced:
-    the profile that prices the aggregation knows what it costs on as many nodes. hosted: every
-    colocated server has a worker of its own. graded: computes :attr:`grade`.
+    Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
+    every colocated server has a worker of its own. graded: computes :attr:`grade`.
     """
 
     step: StepTime
@@ -38,7 +37,6 @@ class Evaluation(Mapping[str, Array]):
     servers: Array
     bucket_bytes: ArrayLike
     memory_slack_bytes: Array
-    priced: Mask
     hosted: Mask
     target_samples: float
     baseline_samples_per_s: float
@@ -76,13 +74,10 @@ class Evaluation(Mapping[str, Array]):
         return np.asarray(np.isfinite(self.step.forward_s))
 
     def known(self, objectives: Iterable[str]) -> Mask:
-        """Nothing that the step or an objective needs is unknown (NaN, or without bound).
-
-        A layout without a price is told apart: see ``priced``.
-        """
+        """Nothing that the step or an objective needs is unknown (NaN, or without bound)."""
         around = self.step.forward_s + self.step.optimizer_s + self.step.input_s
-        mask = np.isfinite(around) & (np.isfinite(self.step.comm_s) | ~self.priced)
+        mask = np.isfinite(around) & np.isfinite(self.step.comm_s)
         for name in objectives:
             if name not in FROM_STEP:  # those follow from the step and the baseline
-                mask = mask & (np.isfinite(self[name]) | ~self.priced)
+                mask = mask & np.isfinite(self[name])
         return np.asarray(mask)

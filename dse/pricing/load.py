@@ -17,7 +17,6 @@ from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
 from dse.pricing import constraints, hardware, memory_remedies
 from dse.pricing.aggregations import NAMES, Factory
-from dse.pricing.caveats import why_unpriced
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
@@ -253,8 +252,6 @@ def _check_baseline(problem: Problem) -> None:
         machine = values.get("node", values.get("accelerator"))
         why = f"{machine} with {values.get('precision', 'fp32')}: {constraints.unmet(missed[0])}"
         remedy = "choose one that can run"
-        if missed[0] == constraints.PRICED:
-            why = why_unpriced(problem, values) or why
         if missed[0] == constraints.FITS:
             why = f"{machine} has too little memory for it: {short}"
             remedy = f"choose one that fits, or write memory: {IGNORED}"

@@ -621,11 +621,6 @@ class PointArrays(ABC):
         return int(_first(self.servers))
 
     @property
-    def priced(self) -> Mask:
-        """Whether the aggregation has a price on the layout."""
-        return self.aggregation.priced(self)
-
-    @property
     def hosted(self) -> Mask:
         """Whether every colocated server has a worker; one node needs no server."""
         if not self.aggregation.axes & SERVER_AXES:
@@ -649,7 +644,6 @@ class PointArrays(ABC):
             servers=self.servers,
             bucket_bytes=self.bucket_bytes,
             memory_slack_bytes=self.memory_slack_bytes,
-            priced=self.priced,
             hosted=self.hosted,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,

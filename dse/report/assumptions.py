@@ -172,8 +172,6 @@ def _library_choices(problem: Problem) -> list[str]:
     for name in problem.study.named_aggregations:
         if name.algorithm != AUTO:
             continue
-        profiles = problem.aggregation(name).evidence.profiles
-        lines += caveats.unpriced_layouts(problem, name, profiles) if profiles else []
         for profile in caveats.taken(problem, name):
             speed = profile.link_bytes_per_s
             if speed is None and profile.max_nodes > 1:
@@ -195,9 +193,14 @@ def _library_rules(problem: Problem) -> list[str]:
         authority = model.authority
         if authority is None:
             continue
+        profiles = [p.name for p in caveats.taken(problem, name) if p.auto]
+        if profiles and not caveats.catalogue_taken(problem, name):
+            continue
+        where = f" on other hardware than that of {' and '.join(profiles)}" * bool(profiles)
         line = (
-            f"Which algorithm {name} runs was not measured: it is chosen by {authority.title} for "
-            f"every message ({authority.source}), and priced as that algorithm."
+            f"Which algorithm {name} runs{where} was not measured: it is chosen by "
+            f"{authority.title} for every message ({authority.source}), and priced as that "
+            "algorithm."
         )
         if authority.title == NcclRules.title:
             line += (

@@ -217,7 +217,6 @@ class Explained(Point):
 
     workload: str = ""
     approach: ApproachTerms | None = None
-    why_unpriced: str = ""
     folded_ranks: int = 0
     memory_short: str = ""
     not_searched: tuple[str, ...] = ()

@@ -36,9 +36,7 @@ def lines(point: Explained) -> list[str]:
         out.append(f"{_SERVERS:<16} {ONE_SERVER}  (the study has no such axis)")
     step_s = point.step_s
     if step_s is None:
-        out += ["", f"step             cannot be computed: {_missed(point)}"]
-        why = point.why_unpriced
-        return [*out, f"                 {why}"] if why else out
+        return [*out, "", f"step             cannot be computed: {_missed(point)}"]
     scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
     out += ["", f"step             {step_s * scale:.3f} {unit}"]
     pai = point.pai

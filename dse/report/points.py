@@ -14,7 +14,7 @@ from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, memory_remedies
-from dse.pricing.caveats import folded_ranks, why_unpriced
+from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
@@ -92,7 +92,6 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
         approach=approach_terms(points),
-        why_unpriced=why_unpriced(problem, values),
         folded_ranks=folded_ranks(points),
         memory_short=memory_remedies.shortage(problem, values),
         not_searched=tuple(
@@ -121,7 +120,7 @@ def _library_choice(points: Points) -> LibraryChoice | None:
     authority = points.aggregation.authority
     if authority is None or not points.problem.step_model.measurable:
         return None
-    algorithms = (
+    algorithms = tuple(
         MessageAlgorithm(
             name=choice.name,
             algorithm=choice.algorithm,
@@ -130,9 +129,9 @@ def _library_choice(points: Points) -> LibraryChoice | None:
         )
         for choice in points.aggregation.choices(points.gradients, points)
     )
-    return LibraryChoice(
-        rules=authority.title, source=authority.source, algorithms=tuple(algorithms)
-    )
+    if not algorithms and np.any(points.gpus > 1):
+        return None  # a profile measured what the library chose here
+    return LibraryChoice(rules=authority.title, source=authority.source, algorithms=algorithms)
 
 
 def _pai_step(points: Points) -> PaiStep | None:

@@ -48,26 +48,28 @@ def transports(problem: Problem) -> list[TransportRow]:
         server_text = (
             server_note(problem, transport) if any(serving(one.name) for one in used) else ""
         )
+        bare = any(caveats.catalogue_taken(problem, one.name) for one in used)
         named = [
             one.name.algorithm for one in used
             if not one.left_to_library and not (server_text and serving(one.name))
         ]  # fmt: skip
-        notes = [_named_note(problem, transport, named)] if named else []
+        notes = [_named_note(problem, transport, named, bare)] if named else []
         notes += [server_text] if server_text else []
         notes += [_library_note(problem, one) for one in used if one.left_to_library]
-        measured = [known for one in used for known in one.evidence.parts_measured]
+        measured = any(caveats.taken(problem, one.name) for one in used)
         rows.append(TransportRow(
-            name=transport, title=catalog.transport(transport).title, calibrated=all(measured),
-            partly=any(measured) and not all(measured), note="; ".join(notes),
+            name=transport, title=catalog.transport(transport).title,
+            calibrated=measured and not bare, partly=measured and bare, note="; ".join(notes),
         ))  # fmt: skip
     return [*rows, *approaches.transports(problem)]
 
 
-def _named_note(problem: Problem, transport: str, algorithms: Sequence[str]) -> str:
-    """Where the prices of the named algorithms come from."""
+def _named_note(problem: Problem, transport: str, algorithms: Sequence[str], partly: bool) -> str:
+    """Where the prices of the named algorithms come from; partly: some from the catalogue."""
     known = problem.factory.candidates(algorithms[0], transport)
     if known:
-        return f"software costs from {_profiles(known)}, wire from the catalogue"
+        on = " on hardware of the kind measured, else from the catalogue" * partly
+        return f"software costs from {_profiles(known)}{on}, wire from the catalogue"
     priced_by = problem.factory.candidates(AUTO, transport)
     if not priced_by:
         return "software costs from the catalogue, not measured"
@@ -84,14 +86,18 @@ def _profiles(known: Sequence[Profile]) -> str:
 
 def _library_note(problem: Problem, one: PricedAggregation) -> str:
     authority, name = one.model.authority, one.name
+    fitted = [f"{profile.source or profile.system} (profile {profile.name})"
+              for profile in caveats.taken(problem, name) if profile.auto]  # fmt: skip
+    if name.algorithm == AUTO and fitted:
+        measured = f"auto: the library's own choice, fitted on {' and on '.join(fitted)}"
+        if authority is None or not caveats.catalogue_taken(problem, name):
+            return measured
+        return f"{measured}; on other hardware chosen by {authority.title}, not measured"
     if authority is not None:
         by_rules = f"{name.algorithm}: chosen by {authority.title}, not measured"
-        return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms)}"
-    if not one.evidence.profiles:
-        return "auto: the library's own choice, not measured"
-    fitted = [f"{profile.source or profile.system} (profile {profile.name})"
-              for profile in caveats.taken(problem, name)]  # fmt: skip
-    return f"auto: the library's own choice, fitted on {' and on '.join(fitted)}"
+        partly = caveats.catalogue_taken(problem, name)
+        return f"{by_rules}; {_named_note(problem, name.transport, one.model.algorithms, partly)}"
+    return "auto: the library's own choice, not measured"
 
 
 def devices(problem: Problem) -> list[str]:

@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from dse.calibration import Profile
-from dse.errors import StudyError
-from dse.pricing import constraints
-from dse.pricing.caveats import caveats, unsupported, why_unpriced
+from dse.pricing.caveats import caveats, unsupported
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
-from dse.report import assembly, check
-from dse.report.design_point import Explained
-from dse.report.explain import lines
-from dse.report.points import describe, explained
-from dse.search.run import run
 from tests.calibration import library_profiles
 from tests.pricing import studies
 
@@ -27,40 +20,6 @@ STUDY = studies.CAVEATS
 def problem_of(folder: Path, profile: Profile, study: str = STUDY) -> Problem:
     path = library_profiles.written(folder, profile)
     return load(studies.written(folder, f"{study}calibration: [{path}]\n"))
-
-
-def test_layouts_without_a_price_are_named_with_the_reason(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, library_profiles.one_node())
-    (said,) = caveats(problem)
-    assert said == (
-        "auto-nccl has no price between nodes, since profile inside was measured inside one node "
-        "only; rejected: gpus 8, 16 at gpus_per_node 4."
-    )
-    point = {**problem.study.baseline.values, "gpus": 16}
-    assert why_unpriced(problem, point) in said
-    assert why_unpriced(problem, problem.study.baseline.values) == ""
-    assert f"note: {said}" in check.lines(problem)
-    assert check.checked(problem).caveats[0] == said
-    described = Explained(**vars(describe(problem, point)), why_unpriced=said)
-    assert said in lines(described)[-1]
-    unpriced = "\n".join(lines(explained(problem, point)))
-    assert "step             cannot be computed: no profile prices this layout" in unpriced
-
-
-def test_they_are_rejected_as_what_they_are(tmp_path: Path) -> None:
-    problem = problem_of(tmp_path, library_profiles.one_node())
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 100, 0)
-    # 2 accelerators x 2 counts x 3 networks x 2 precisions
-    assert outcome.tally.rejected[constraints.PRICED] == 24
-    assert not outcome.tally.rejected.get(constraints.KNOWN)
-    found = assembly.build(outcome, "dse run", 0, 1.0, {})
-    assert found.caveats[0] in found.assumptions
-
-
-def test_a_baseline_without_a_price_says_why(tmp_path: Path) -> None:
-    study = STUDY.replace("gpus: 4, aggr", "gpus: 8, aggr")
-    with pytest.raises(StudyError, match="auto-nccl has no price between nodes, since profile in"):
-        problem_of(tmp_path, library_profiles.one_node(), study)
 
 
 def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:

@@ -53,7 +53,6 @@ def test_a_precision_that_is_missing_is_no_unknown_speed_as_well() -> None:
 
 
 def test_a_profile_without_the_layout_is_said_so() -> None:
-    assert unmet(constraints.PRICED) == "no profile prices this layout"
     assert unmet(constraints.KNOWN) == "a price or a speed is unknown"
 
 

@@ -56,15 +56,43 @@ def comm_s(problem: Problem, **values: Any) -> float:
 
 
 def test_each_layout_has_the_half_that_was_measured_there(tmp_path: Path) -> None:
-    """One profile of a node and one of several nodes of the same machines are a whole."""
-    both = problem(tmp_path, "[aws-p5-efa, aws-p5-node]")
-    assert priced_by(both, gpus=8) == "aws-p5-node"
-    assert priced_by(both, gpus=64) == "aws-p5-efa"
-    alone = problem(tmp_path, "[aws-p5-node]")
-    assert comm_s(both, gpus=8) == comm_s(alone, gpus=8)
-    assert np.isfinite(comm_s(both, gpus=64))
-    assert np.isnan(comm_s(alone, gpus=64))
-    assert not any("no price" in line for line in caveats(both))
+    """One profile of a node and one of several nodes of the same accelerators are a whole."""
+    both = problem(tmp_path, "[polaris-ofi, a100-node]")
+    one, many = ({"gpus": gpus, "accelerator": "a100-sxm4-40gb"} for gpus in (8, 64))
+    assert priced_by(both, **one) == "a100-node"
+    assert priced_by(both, **many) == "polaris-ofi"
+    alone, bare = problem(tmp_path, "[a100-node]"), problem(tmp_path, "[]")
+    assert comm_s(both, **one) == comm_s(alone, **one)
+    assert comm_s(both, **many) != comm_s(bare, **many) == comm_s(alone, **many)
+
+
+def test_what_is_of_another_kind_than_measured_takes_the_catalogues_price(tmp_path: Path) -> None:
+    """Another accelerator, another kind of network, or several nodes where one was measured."""
+    bare = problem(tmp_path, "[]")
+    for name, here, elsewhere in (
+        ("h100-node", {"gpus": 8}, {"gpus": 8, "accelerator": "a100-sxm4-40gb"}),
+        ("polaris-ofi", {"gpus": 64, "accelerator": "a100-sxm4-40gb"}, {"gpus": 64}),
+        ("polaris-ofi", {"gpus": 16, "accelerator": "a100-sxm4-40gb", "inter_node": "200gbe"},
+         {"gpus": 8, "accelerator": "a100-sxm4-40gb"}),
+        ("h100-cluster01", {"gpus": 64}, {"gpus": 64, "accelerator": "a100-sxm4-40gb"}),
+    ):  # fmt: skip
+        measured = problem(tmp_path, f"[{name}]")
+        assert priced_by(measured, **here) == name
+        assert priced_by(measured, **elsewhere) is None
+        assert comm_s(measured, **elsewhere) == comm_s(bare, **elsewhere)
+
+
+def test_another_kind_of_network_takes_the_catalogues_price(tmp_path: Path) -> None:
+    efa = problem(tmp_path, "[aws-p5-efa]")
+    assert priced_by(efa, gpus=64) is None
+    by_name = problem(tmp_path, "{ib-hdr: aws-p5-efa}")
+    assert priced_by(by_name, gpus=64, inter_node="ib-hdr") == "aws-p5-efa"
+
+
+def test_a_profile_for_a_network_applies_there_whatever_it_measured(tmp_path: Path) -> None:
+    named = problem(tmp_path, "{ib-hdr: [polaris-ofi]}")
+    assert priced_by(named, gpus=64, inter_node="ib-hdr") == "polaris-ofi"
+    assert priced_by(named, gpus=64, inter_node="200gbe") is None
 
 
 def test_each_accelerator_has_its_own(tmp_path: Path) -> None:
@@ -80,8 +108,8 @@ def test_of_equals_the_first_counts_and_the_other_is_named(tmp_path: Path) -> No
     assert priced_by(both, gpus=8) == "h100-node"
     (line,) = [line for line in caveats(both) if "prices nothing" in line]
     assert line == (
-        "Profile h100-node-snellius prices nothing here: for every point another profile of the "
-        "study fits better, or as well and is listed before it."
+        "Profile h100-node-snellius prices nothing here: every point is of another kind than it "
+        "measured, or another profile of the study fits as well and is listed before it, or better."
     )
 
 

@@ -133,11 +133,11 @@ def test_page_and_text_show_the_same_table(small: Problem, engine: str) -> None:
         assert f"| {line} |" in text
         assert cells[2] in html
     *others, last = found.other_aggregations
-    others.append(replace(last, missed=("gpus <= 1", constraints.PRICED)))
+    others.append(replace(last, missed=("gpus <= 1", constraints.KNOWN)))
     shown = alternatives.table(replace(found, other_aggregations=tuple(others)))
     assert shown is not None
     at = [head for head, _ in shown.heads].index("Rejected because")
-    assert shown.rows[-1][1][at] == "gpus <= 1 is not met; no profile prices this layout"
+    assert shown.rows[-1][1][at] == "gpus <= 1 is not met; a price or a speed is unknown"
 
 
 def test_a_continuous_axis_keeps_its_value(tmp_path: Path) -> None:

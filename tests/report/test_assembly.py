@@ -52,8 +52,8 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
     assert {row["status"] for row in again["sources"]} <= {
         "sourced", "derived", "unverified", "unknown"
     }  # fmt: skip
-    assert {row["name"]: row["calibrated"] for row in again["transports"]} == {
-        "mpi": True, "gloo": False
+    assert {row["name"]: (row["calibrated"], row["partly"]) for row in again["transports"]} == {
+        "mpi": (False, True), "gloo": (False, False)
     }  # fmt: skip
     assert 0 < len(again["sample"]["gain"]) <= assembly.SAMPLED
     for point in again["front"]:
@@ -64,7 +64,7 @@ def test_the_document_is_json_and_says_everything(problem: Problem) -> None:
             assert high >= point["step_s"] * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("error", [0.05, 0.4, 50.0, 3300.0])
+@pytest.mark.parametrize("error", [0.3, 0.4, 50.0, 3300.0])  # the known one: 0.2
 def test_a_poor_calibration_has_wide_intervals_that_end_somewhere(
     problem: Problem, profile: Profile, error: float
 ) -> None:
@@ -73,7 +73,9 @@ def test_a_poor_calibration_has_wide_intervals_that_end_somewhere(
     low, high = at(found, gpus=4, aggregation="ring-mpi", overlap="none").interval.step_s
     assert 0 < low < high < np.inf
     known = replace(problem, profiles={"mpi": profile})
-    narrow, wide = (width(p, gpus=4, aggregation="ring-mpi") for p in (known, found))
+    narrow, wide = (
+        width(p, gpus=4, gpus_per_node=4, aggregation="ring-mpi") for p in (known, found)
+    )
     assert wide > narrow
     outcome = run(found, "exhaustive", None, None, lambda *_: None, 0, 0)
     told = assembly.build(outcome, "dse run small", 0, 1.0, {"mpi": Path("poor.yaml")})

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dse.calibration import Profile, fit_measurements
 from dse.calibration.experiment import write_experiment
-from dse.errors import StudyError
 from dse.model import overlap
 from dse.model.aggregation.measured_library import LibraryCost
 from dse.pricing.load import load
@@ -47,7 +45,7 @@ def expected_s(problem: Problem, cost: LibraryCost, ranks: int, slower: float) -
 
 
 @pytest.mark.parametrize(
-    ("inter_node", "slower"), [("200gbe", 1.0), ("ib-hdr", 1.0), ("10gbe", 20.0), ("25 Gbps", 8.0)]
+    ("inter_node", "slower"), [("200gbe", 1.0), ("10gbe", 20.0), ("25 Gbps", 8.0)]
 )
 def test_a_point_takes_what_the_profile_says_scaled_to_its_network(
     problem: Problem, inter_node: str, slower: float
@@ -71,8 +69,8 @@ def test_where_the_link_is_not_known_every_network_takes_the_same(tmp_path: Path
     problem = problem_of(tmp_path, STUDY, library_profiles.theirs(link_bytes_per_s=None))
     assert comm_s(problem, inter_node="10gbe") == comm_s(problem, inter_node="200gbe")
     assert at(problem, inter_node="200gbe").extrapolated is True
-    (line,) = [text for text in assumptions(problem) if "auto-nccl" in text]
-    assert "does not say how fast" in line
+    (line,) = [text for text in assumptions(problem) if "does not say how fast" in text]
+    assert "auto-nccl" in line
     assert "count as extrapolated" in line
 
 
@@ -93,15 +91,17 @@ def test_named_algorithms_take_the_catalogues_price_and_the_report_says_so(
 def test_two_profiles_of_a_transport_each_price_what_they_know(
     tmp_path: Path, forced: Profile, swapped: bool
 ) -> None:
+    forced = replace(forced, device="a100")
     both = [library_profiles.theirs(), forced]
     found = problem_of(tmp_path, STUDY, *(reversed(both) if swapped else both))
     assert found.factory.candidates("ring", "nccl") == (forced,)
     assert found.factory.candidates("auto", "nccl") == (library_profiles.theirs(),)
     only = problem_of(tmp_path, STUDY, library_profiles.theirs())
     assert comm_s(found, aggregation="auto-nccl") == comm_s(only, aggregation="auto-nccl")
-    assert comm_s(found, aggregation="ring-nccl") != comm_s(only, aggregation="ring-nccl")
-    assert at(found, aggregation="ring-nccl").interval
-    assert {row.name: row.calibrated for row in provenance.transports(found)}["nccl"]
+    ring = {"aggregation": "ring-nccl", "gpus": 4}
+    assert comm_s(found, **ring) != comm_s(only, **ring)
+    assert at(found, **ring).interval
+    assert {row.name: row.partly for row in provenance.transports(found)}["nccl"]
 
 
 def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
@@ -119,23 +119,27 @@ def test_of_two_that_price_the_same_the_first_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prices", "gpus", "line"),
-    [
-        (library_profiles.ONE_NODE, 8, "measured inside one node"),
-        (library_profiles.SEVERAL_NODES, 4, "measured on several nodes only"),
-    ],
-)
-def test_points_on_a_tier_that_was_not_measured_are_rejected(
-    tmp_path: Path, prices: tuple[float, ...], gpus: int, line: str
+    ("profile", "gpus"),
+    [(library_profiles.one_node("their-cluster"), 8),
+     (library_profiles.theirs(auto=library_profiles.part(library_profiles.SEVERAL_NODES)), 4)],
+)  # fmt: skip
+def test_a_tier_that_was_not_measured_takes_the_catalogues_price(
+    tmp_path: Path, profile: Profile, gpus: int
 ) -> None:
-    part = library_profiles.part(coefficients=prices)
-    base = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {12 - gpus}, gpus_per_node: 4")
-    found = problem_of(tmp_path, base, library_profiles.theirs(auto=part))
-    assert np.isnan(found.point({**found.study.baseline.values, "gpus": gpus})["step"]).all()
-    assert any(line in text for text in assumptions(found))
-    on_it = STUDY.replace("gpus: 8, gpus_per_node: 4", f"gpus: {gpus}, gpus_per_node: 4")
-    with pytest.raises(StudyError, match="baseline cannot be priced"):
-        problem_of(tmp_path, on_it, library_profiles.theirs(auto=part))
+    found = problem_of(tmp_path, STUDY, profile)
+    bare = problem_of(tmp_path, STUDY)
+    assert comm_s(found, gpus=gpus) == comm_s(bare, gpus=gpus) > 0
+    assert comm_s(found, gpus=12 - gpus) != comm_s(bare, gpus=12 - gpus)
+    point = at(found, gpus=gpus)
+    assert point.evidence == "catalogue"
+    assert point.library_choice.rules == at(bare, gpus=gpus).library_choice.rules
+    assert at(found, gpus=12 - gpus).library_choice is None
+    (row,) = [row for row in provenance.transports(found) if row.name == "nccl"]
+    assert row.partly
+    assert "on other hardware chosen by" in row.note
+    assert any(
+        "on other hardware than that of their-cluster" in line for line in assumptions(found)
+    )
 
 
 def test_the_report_shows_system_device_source_and_error(problem: Problem) -> None:
