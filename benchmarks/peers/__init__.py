@@ -1,7 +1,8 @@
 """Other tools that price training steps, each asked in an environment apart from dse's own.
 
 `python -m benchmarks.peers` installs them, as pinned in the files beside this one, into a folder
-that git ignores. One that cannot be installed or fails says why, and the others go on.
+that git ignores. One that cannot be installed or fails says why, and the others go on. `python -m
+benchmarks.peers accuracy` asks all of them how fast published rows are (:mod:`.rates`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,17 +28,32 @@ class PeerMissing(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """requirements: file of pinned packages. options: of pip, for them. script: asks the peer."""
+    """requirements: file of pinned packages. options: of pip, for them. script: asks the peer how
+    many steps it prices a second. predict: asks it how long given steps take.
+    """
 
     name: str
     requirements: Path
     options: tuple[str, ...]
     script: Path
+    predict: Path
 
 
 PEERS = (
-    Peer("llm-analysis", HERE / "llm-analysis.txt", ("--no-deps",), HERE / "run_llm_analysis.py"),
-    Peer("mlsysim", HERE / "mlsysim.txt", (), HERE / "run_mlsysim.py"),
+    Peer(
+        "llm-analysis",
+        HERE / "llm-analysis.txt",
+        ("--no-deps",),
+        HERE / "run_llm_analysis.py",
+        HERE / "predict_llm_analysis.py",
+    ),
+    Peer(
+        "mlsysim",
+        HERE / "mlsysim.txt",
+        (),
+        HERE / "run_mlsysim.py",
+        HERE / "predict_mlsysim.py",
+    ),
 )
 
 
@@ -70,20 +86,36 @@ def ask(
 
     Raises PeerMissing.
     """
+    return _answer(
+        peer, peer.script, (json.dumps(question), str(seconds), str(repeats)), "", folder
+    )
+
+
+def predicted(
+    peer: Peer, steps: Sequence[Mapping[str, Any]], folder: Path = FOLDER
+) -> dict[str, Any]:
+    """``version``, and ``ways``: how the peer was set -> samples/s of each step, None where it has
+    no words for the step or says that it does not fit.
+
+    Raises PeerMissing.
+    """
+    return _answer(peer, peer.predict, (), json.dumps(steps), folder)
+
+
+def _answer(
+    peer: Peer, script: Path, arguments: tuple[str, ...], told: str, folder: Path
+) -> dict[str, Any]:
+    """The JSON that a script prints last. told: its standard input. Raises PeerMissing."""
     home = folder / peer.name
     if not (home / "installed").is_file():
         why = _said(home / "failed")
         raise PeerMissing(f"could not be installed: {why}" if why else "not installed: make peers")
-    command = (
-        str(_python(home)),
-        str(peer.script),
-        json.dumps(question),
-        str(seconds),
-        str(repeats),
-    )
+    command = (str(_python(home)), str(script), *arguments)
     alone = {**os.environ, "OMP_NUM_THREADS": "1"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, env=alone)
+        done = subprocess.run(
+            command, input=told, capture_output=True, text=True, timeout=ANSWER_S, env=alone
+        )
     except (OSError, subprocess.TimeoutExpired) as cause:
         raise PeerMissing(f"failed: {cause}") from cause
     if done.returncode:

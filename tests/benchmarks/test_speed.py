@@ -102,7 +102,7 @@ def broken(tmp_path: Path, script: str = "") -> Peer:
     wanted.write_text("" if script else NOT_THERE, encoding="utf-8")
     asked = tmp_path / "script.py"
     asked.write_text(script, encoding="utf-8")
-    return Peer("broken", wanted, ("--no-index",), asked)
+    return Peer("broken", wanted, ("--no-index",), asked, asked)
 
 
 def test_a_peer_that_is_not_installed_is_told(tmp_path: Path) -> None:
