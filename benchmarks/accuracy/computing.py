@@ -11,6 +11,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from benchmarks.accuracy import peers
 from benchmarks.accuracy.board import Floats, Line
 from benchmarks.anchors import modelled
 from benchmarks.anchors.held_out import (
@@ -134,7 +135,13 @@ def lines() -> list[Line]:
         _line(f"{RATIO}, one of them left out", found.ratios[0], RATIO_TARGET),
         _line(f"{RATIO}, the network left out", found.ratios[1], RATIO_TARGET),
     )
-    return [first, *(Line(left_out, by, ratio) for by, ratio in found.others().items()), *rest]
+    beside = peers.lines(
+        left_out,
+        found.accelerators,
+        [found.training.rows[at] for at in found.accelerators.rows],
+    )
+    simpler = [Line(left_out, by, ratio) for by, ratio in found.others().items()]
+    return [first, *simpler, *beside, *rest]
 
 
 def _line(
