@@ -215,8 +215,12 @@ def drawn_errors(
 
 
 def _posterior_draws(anchors: Anchors, draws: int) -> Array:
-    """Deviations of the effects from their mean, (draws, effects)."""
+    """Deviations of the effects from their mean, (draws, effects).
+
+    By the symmetric root of the covariance, the one root that does not depend on the signs that a
+    processor's linear algebra gives eigenvectors: draws are the same on all machines.
+    """
     values, vectors = np.linalg.eigh(anchors.covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     drawn = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
-    return np.asarray(drawn @ root.T)
+    return np.asarray(drawn @ root)

@@ -181,3 +181,17 @@ def test_a_source_far_off_is_taken_for_one_of_its_own() -> None:
     found = anchors.conditioned(wide, [A100], expected[:1] + np.log(2), noise[:1])
     moved = anchors.log_factor(found, H100) - expected[1]
     assert 0.5 * np.log(2) < moved < np.log(2)
+
+
+def test_draws_do_not_depend_on_the_signs_of_eigenvectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which signs they have differs between processors; a report must not."""
+    known, spreads = catalog.anchors(), [0.0] * len(KINDS)
+    usual, eigh = anchors.drawn_errors(known, KINDS, spreads, 50), np.linalg.eigh
+
+    def turned(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = eigh(matrix)
+        return values, vectors * np.where(np.arange(len(values)) % 2, 1.0, -1.0)
+
+    monkeypatch.setattr(np.linalg, "eigh", turned)
+    found = anchors.drawn_errors(known, KINDS, spreads, 50)
+    np.testing.assert_allclose(found, usual, rtol=1e-9)
