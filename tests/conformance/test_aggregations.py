@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dse import catalog
 from dse.calibration import Profile
@@ -170,11 +170,13 @@ CASES = [
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
-def cluster(gpus: float, per_node: float = 1.0, link: float = LINK, **changes: Array) -> Cluster:
+def cluster(
+    gpus: ArrayLike, per_node: ArrayLike = 1.0, link: float = LINK, **changes: Array
+) -> Cluster:
     """Nodes of one card each; servers on machines of their own."""
     given = Cluster(
-        np.array(float(gpus)),
-        np.array(float(per_node)),
+        np.asarray(gpus, dtype=np.float64),
+        np.asarray(per_node, dtype=np.float64),
         Link(0.0, 1e11),
         Link(2e-6, link),
         host_bytes_per_s=1e10,
@@ -184,6 +186,11 @@ def cluster(gpus: float, per_node: float = 1.0, link: float = LINK, **changes: A
     return replace(given, **changes)  # type: ignore[arg-type]
 
 
+def clusters(link: float = LINK, **changes: Array) -> Cluster:
+    """All LAYOUTS at once: that a point costs there what it costs alone is a test of its own."""
+    return cluster(*np.array(LAYOUTS).T, link, **changes)  # type: ignore[misc]
+
+
 @cache
 def scaled(scale: float, overlapped: bool = True, whole: bool = False) -> Gradients:
     """Gradients so many times as large, in as many messages; ``whole``: all of one layer."""
@@ -191,19 +198,25 @@ def scaled(scale: float, overlapped: bool = True, whole: bool = False) -> Gradie
     return gradients_of(elements, bucket_bytes=8e6 * scale, overlapped=overlapped)
 
 
-def done_s(gradients: Gradients) -> Array:
+def done_s(gradients: Gradients, layout: Layout) -> Array:
     """When the gradients of each layer are there: the last layer's first."""
-    return np.linspace(0.1, 0.01, len(gradients.layer_elements))
+    done = np.linspace(0.1, 0.01, len(gradients.layer_elements))
+    return done.reshape((-1,) + (1,) * layout.rank)
 
 
 def summed(case: Case, gradients: Gradients, layout: Layout) -> Summed:
-    return case.model.summed(gradients, done_s(gradients), layout)
+    return case.model.summed(gradients, done_s(gradients, layout), layout)
 
 
-def alone_s(case: Case, gradients: Gradients, layout: Layout) -> float:
+def on_all(found: Summed) -> Array:
+    """End and busy seconds on all LAYOUTS, (2, layouts)."""
+    return np.array([np.broadcast_to(seconds, len(LAYOUTS)) for seconds in found])
+
+
+def alone_s(case: Case, gradients: Gradients, layout: Layout) -> Array:
     """Seconds to sum gradients that are all there."""
-    none = np.zeros(len(gradients.layer_elements))
-    return float(case.model.summed(replace(gradients, overlapped=False), none, layout).end_s)
+    none = np.zeros_like(done_s(gradients, layout))
+    return case.model.summed(replace(gradients, overlapped=False), none, layout).end_s
 
 
 def test_every_kind_is_here() -> None:
@@ -228,39 +241,40 @@ def test_one_accelerator_sums_nothing(case: Case, per_node: int, overlapped: boo
         gradients, layout = scaled(scale, overlapped), cluster(1, per_node)
         end, busy = summed(case, gradients, layout)
         assert np.all(busy == 0)
-        assert np.all(end <= (done_s(gradients).max() if overlapped else 0.0))
+        assert np.all(end <= (done_s(gradients, layout).max() if overlapped else 0.0))
         assert case.model.choices(gradients, layout) == ()
 
 
 @every_case
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_more_bytes_never_cost_less(case: Case, layout: tuple[int, int]) -> None:
-    there = cluster(*layout)
+def test_more_bytes_never_cost_less(case: Case) -> None:
+    each = [cluster(*layout) for layout in LAYOUTS]
     for whole in (True, False):
         if case.model.tensor_passes > 1 and not whole:
             continue  # larger tensors fill a buffer of tensor fusion in other company
-        found = []
+        regimes, found = [], []
         for scale in SCALES:
             gradients = scaled(scale, whole=whole)
-            found.append((case.regime(gradients, there), *summed(case, gradients, there)))
-        assert len({regime for regime, *_ in found}) < len(SCALES) / 4, "or nothing is compared"
-        for (was, *less), (now, *more) in pairwise(found):
-            assert was != now or np.all(np.array(more) >= np.array(less) * (1 - 1e-12))
+            regimes.append([case.regime(gradients, layout) for layout in each])
+            found.append(on_all(summed(case, gradients, clusters())))
+        for met in zip(*regimes, strict=True):
+            assert len(set(met)) < len(SCALES) / 4, "or nothing is compared"
+        for (was, less), (now, more) in pairwise(zip(regimes, found, strict=True)):
+            same = [before == after for before, after in zip(was, now, strict=True)]
+            assert np.all(more[:, same] >= less[:, same] * (1 - 1e-12))
 
 
 @every_case
-@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("link", [1e8, LINK])
-def test_never_faster_than_its_links(case: Case, layout: tuple[int, int], link: float) -> None:
+def test_never_faster_than_its_links(case: Case, link: float) -> None:
     """2 (N-1)/N m must pass the card of a node (Patarasuk & Yuan 2009), a server's no less."""
-    nodes = float(node_count(*layout))
+    nodes = node_count(*np.array(LAYOUTS).T)
     for colocated in (False, True):
-        there = cluster(*layout, link, colocated=np.array(colocated))
+        there = clusters(link, colocated=np.array(colocated))
         for scale in (1e-3, 1.0, 1e3):
             gradients = scaled(scale)
             total = float(gradients.tensor_bytes.sum())
             least = 2 * (nodes - 1) / nodes * total / (link / case.link_share)
-            assert alone_s(case, gradients, there) >= least * (1 - 1e-12)
+            assert np.all(alone_s(case, gradients, there) >= least * (1 - 1e-12))
 
 
 @every_case
@@ -331,7 +345,7 @@ def test_a_tier_that_was_not_measured_has_no_price(inside: bool) -> None:
         assert np.all(model.priced(there)) == known
         for overlapped in (True, False):
             gradients = scaled(1.0, overlapped)
-            end, busy = model.summed(gradients, done_s(gradients), there)
+            end, busy = model.summed(gradients, done_s(gradients, there), there)
             assert np.isfinite(end) == np.isfinite(busy) == known
 
 
@@ -388,8 +402,7 @@ def test_a_grid_is_its_points(case: Case) -> None:
         colocated=np.full((1, 1, 1), True),
     )  # fmt: skip
     shape = (len(counts), len(locals_), len(links))
-    done = done_s(gradients).reshape(-1, 1, 1, 1)
-    together = [np.broadcast_to(part, shape) for part in case.model.summed(gradients, done, grid)]
+    together = [np.broadcast_to(part, shape) for part in summed(case, gradients, grid)]
     for at in np.ndindex(shape):
         n, g, link = counts[at[0]], locals_[at[1]], links[at[2]]
         point = replace(cluster(n, g, link), colocated=np.array(True), host_bytes_per_s=np.inf,
@@ -497,12 +510,9 @@ def test_a_step_is_its_terms_and_no_shorter_than_without_communication(
 
 @every_model
 @every_sum
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_more_parameters_never_train_faster(
-    model: StepModel, sums: Aggregation, layout: tuple[int, int]
-) -> None:
+def test_more_parameters_never_train_faster(model: StepModel, sums: Aggregation) -> None:
     for overlap in model.overlaps:
-        steps = [model.step_time(work(cluster(*layout), sums, overlap, scale))
+        steps = [model.step_time(work(clusters(), sums, overlap, scale))
                  for scale in np.geomspace(1e-3, 1e3, 30)]  # fmt: skip
         for less, more in pairwise(steps):
             assert np.all(more.compute_s >= less.compute_s * (1 - 1e-12))
