@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # pydantic takes a while to import, and only files need it
 
 T = TypeVar("T")
 
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # making one takes longer than writing a report
+
 # Of a field: in JSON its entries are keys of the object that has it; None is not written.
 INLINE: Mapping[str, bool] = {"inline": True}
 IF_ANY: Mapping[str, bool] = {"if any": True}
@@ -29,21 +31,26 @@ def parsed(kind: type[T], found: object) -> T:
 
 def text(document: object) -> str:
     """The content of its file. Raises ValueError where a number is not finite."""
-    found = _adapter(type(document)).dump_python(document)
-    return json.dumps(found, indent=1, allow_nan=False)
+    return json.dumps(_dumped(document), indent=1, allow_nan=False)
 
 
 def plain(document: object) -> dict[str, Any]:
     """The same in dicts, lists and scalars, as a program reads it from the file."""
-    found: dict[str, Any] = json.loads(text(document))
+    found: dict[str, Any] = json.loads(json.dumps(_dumped(document), allow_nan=False))
     return found
 
 
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
-    from pydantic import TypeAdapter
+def _dumped(document: object) -> object:
+    return _adapter(type(document)).dump_python(document)
 
-    marked: Any = Annotated[kind, _Marked()]
-    return TypeAdapter(marked)
+
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    if kind not in _ADAPTERS:
+        from pydantic import TypeAdapter
+
+        marked: Any = Annotated[kind, _Marked()]
+        _ADAPTERS[kind] = TypeAdapter(marked)
+    return _ADAPTERS[kind]
 
 
 class _Marked:
