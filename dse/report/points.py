@@ -16,6 +16,7 @@ from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
@@ -58,7 +59,7 @@ def describe(
         extrapolated=bool(outside),
         evidence=_evidence(points, _scalar(step.comm_s)),
         why_outside=tuple(outside),
-        interval=_interval(problem, values),
+        interval=_interval(problem, values, evaluation),
         costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
         gpus=int(np.ravel(evaluation.gpus)[0]),
         nodes=int(np.ravel(evaluation["nodes"])[0]),
@@ -187,9 +188,10 @@ def _where(model: Tensorwise) -> str:
     return "accelerator" if model.sum_start_s > 0 else "contained in the link's efficiency"
 
 
-def _interval(problem: Problem, values: Mapping[str, Value | None]) -> Interval | None:
-    """90 % intervals of the point; None if there are none."""
-    best = problem.point(values)
+def _interval(
+    problem: Problem, values: Mapping[str, Value | None], best: Evaluation
+) -> Interval | None:
+    """90 % intervals of the point that costs ``best``; None if there are none."""
     known = {name: np.ravel(best[name]) for name in SURE}
     ends = problem.intervals(columns_of([values]), known)
     if np.isnan(ends["step"].low[0]):
