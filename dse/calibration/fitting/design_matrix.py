@@ -6,15 +6,17 @@ The matrix is built by pricing unit step costs with the functions of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.calibration.experiment import Measurement
 from dse.calibration.node_cost import allreduce_s, contention, switches, unit_costs
 from dse.model.aggregation.algorithms import ALGORITHMS, node_count
-from dse.model.arrays import Array, ArrayLike
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.links import FREE
 
 
@@ -94,6 +96,35 @@ def over_runs(rows: Rows) -> Rows:
     return replace(kept, seconds=median, noise=np.maximum(inside, np.sqrt(square / count)))
 
 
+@dataclass(frozen=True)
+class Designed:
+    """Rows to be fitted, with their part of a design that is computed once for all.
+
+    designs: of all rows, for some edges: seconds per unit of every coefficient, (rows, columns),
+    and seconds that need no fit, (rows,). at: positions of these rows among all, (rows,).
+    """
+
+    rows: Rows
+    designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
+    at: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls, rows: Rows, designs: Callable[[tuple[float, ...]], tuple[Array, Array]]
+    ) -> Designed:
+        """All rows; however often some edges are tried, their design is computed once."""
+        return cls(rows, cache(designs), np.arange(rows.ranks.size))
+
+    def take(self, which: Mask) -> Designed:
+        """Some of these rows."""
+        return Designed(self.rows.take(which), self.designs, self.at[which])
+
+    def design(self, edges: tuple[float, ...]) -> tuple[Array, Array]:
+        """Of these rows."""
+        matrix, known = self.designs(edges)
+        return matrix[self.at], known[self.at]
+
+
 def design_matrix(rows: Rows, edges_bytes: Sequence[float]) -> Array:
     """Seconds of every row per unit of every coefficient, contention included.
 
@@ -121,6 +152,12 @@ def reduction_s(rows: Rows, gamma_s_per_byte: float) -> Array:
         n, m = rows.ranks[mine], rows.message_bytes[mine]
         seconds[mine] = allreduce_s(name, n, m, FREE, gamma_s_per_byte)
     return seconds * rows.contention
+
+
+def designed(rows: Rows, gamma_s_per_byte: float) -> Designed:
+    """The rows with their :func:`design_matrix` and :func:`reduction_s`."""
+    known = reduction_s(rows, gamma_s_per_byte)
+    return Designed.of(rows, lambda edges: (design_matrix(rows, edges), known))
 
 
 def step_bytes(rows: Rows) -> Array:

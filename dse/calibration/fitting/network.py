@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.calibration.files import rounded
-from dse.calibration.fitting.design_matrix import Rows, over_runs
+from dse.calibration.fitting.design_matrix import Designed, Rows, over_runs
 from dse.calibration.fitting.step_cost import held_out_s, relative_error, robust_nnls
 from dse.calibration.network_part import NetworkFit, host_contention, in_lockstep
 from dse.calibration.node_cost import unit_costs
@@ -93,26 +93,26 @@ def _price(rows: Rows, network: Network) -> Array:
     return price(rows.ranks, rows.ranks_per_node, rows.message_bytes, network)
 
 
-def fitted_s(train: Rows, test: Rows, edges: Sequence[float], given: Known) -> Array:
+def fitted_s(train: Designed, test: Designed, edges: tuple[float, ...]) -> Array:
     """Seconds of the rows of ``test`` as predicted by a fit on ``train``: (rows,)."""
-    matrix, known = design(train, edges, given)
-    coefficients = robust_nnls(matrix, train.seconds, known, train.noise)
-    matrix, known = design(test, edges, given)
+    matrix, known = train.design(edges)
+    coefficients = robust_nnls(matrix, train.rows.seconds, known, train.rows.noise)
+    matrix, known = test.design(edges)
     return np.asarray(matrix @ coefficients + known)
 
 
-def choose_edges(rows: Rows, given: Known) -> tuple[float, ...]:
+def choose_edges(designed: Designed) -> tuple[float, ...]:
     """The edges by forward selection, which decides by the error in log of held-out sizes.
 
     Sizes are held out because edges divide sizes: leaving out one of few rank counts may leave out
     every layout whose ranks fold, or every one whose ranks do not. An error counts as a factor of e
     at most.
     """
-    folds = _size_folds(rows)
+    folds = _size_folds(designed.rows)
 
     def error(edges: tuple[float, ...]) -> float:
-        predicted = held_out_s(rows, folds, lambda a, b: fitted_s(a, b, edges, given))
-        missed = np.abs(np.log(np.maximum(predicted, 1e-12) / rows.seconds))
+        predicted = held_out_s(designed, folds, lambda a, b: fitted_s(a, b, edges))
+        missed = np.abs(np.log(np.maximum(predicted, 1e-12) / designed.rows.seconds))
         return float(np.mean(np.minimum(missed, 1.0)))
 
     known_edges: tuple[float, ...] = ()
@@ -150,15 +150,14 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
             f"{typical.algorithm[0]} between nodes: too few measurements; measure at two or more "
             "rank counts and three or more sizes"
         )
-    edges = choose_edges(typical, given)
+    designed = Designed.of(typical, lambda edges: design(typical, edges, given))
+    edges = choose_edges(designed)
     slopes = len(edges) + 1
-    matrix, known = design(typical, edges, given)
+    matrix, known = designed.design(edges)
     values = robust_nnls(matrix, typical.seconds, known, typical.noise)
     groups = typical.ranks if by_ranks else _size_folds(typical)
-    held_out = held_out_s(
-        typical, groups, lambda a, b: fitted_s(a, b, choose_edges(a, given), given)
-    )
-    textbook = held_out_s(typical, groups, lambda a, b: _textbook(a, b, given))
+    held_out = held_out_s(designed, groups, lambda a, b: fitted_s(a, b, choose_edges(a)))
+    textbook = held_out_s(designed, groups, _textbook)
     error = _quantiles(held_out, typical)
     plain = _quantiles(textbook, typical)
     numbers = [rounded(float(value), 5) for value in values]
@@ -187,11 +186,11 @@ def fit_network(rows: Rows, given: Known) -> tuple[NetworkFit, Rows, Array]:
     return fit, typical, held_out
 
 
-def _textbook(train: Rows, test: Rows, given: Known) -> Array:
+def _textbook(train: Designed, test: Designed) -> Array:
     """One alpha and one beta of the whole message, the link's speed disregarded: (rows,)."""
-    matrix, known = design(train, (), given)
-    plain = robust_nnls(matrix[:, :2], train.seconds, np.zeros_like(known), train.noise)
-    return np.asarray(design(test, (), given)[0][:, :2] @ plain)
+    matrix, known = train.design(())
+    plain = robust_nnls(matrix[:, :2], train.rows.seconds, np.zeros_like(known), train.rows.noise)
+    return np.asarray(test.design(())[0][:, :2] @ plain)
 
 
 def _quantiles(predicted: Array, rows: Rows) -> tuple[float, float]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dse.calibration.fitting.design_matrix import (
-    Rows,
-    design_matrix,
-    over_runs,
-    reduction_s,
-)
+from dse.calibration.fitting.design_matrix import Designed, Rows, designed, over_runs
 from dse.model.arrays import Array
 
 CANDIDATE_EDGES_BYTES = tuple(4.0**k for k in range(5, 12))  # 1 KiB .. 4 MiB
@@ -42,15 +38,15 @@ class StepFit:
     held_out: Array
 
 
-def relative_nnls(rows: Rows, edges_bytes: Sequence[float], gamma_s_per_byte: float) -> Array:
+def relative_nnls(given: Designed, edges_bytes: tuple[float, ...]) -> Array:
     """Non-negative coefficients that minimise a Huber loss of relative residuals.
 
     ``min sum_i huber((X c + reduction - t)_i / t_i)``, c >= 0, by iteratively reweighted NNLS
     (Lawson & Hanson 1974, ch. 23). A median whose standard error is above a tenth of it loses
     weight. Returns (columns,).
     """
-    matrix = design_matrix(rows, edges_bytes)
-    return robust_nnls(matrix, rows.seconds, reduction_s(rows, gamma_s_per_byte), rows.noise)
+    matrix, known = given.design(edges_bytes)
+    return robust_nnls(matrix, given.rows.seconds, known, given.rows.noise)
 
 
 def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Array:
@@ -71,32 +67,38 @@ def robust_nnls(matrix: Array, seconds: Array, known: Array, noise: Array) -> Ar
         previous = best
         best = nnls(relative * weights[:, None], target * weights)[0]
         residual = np.abs(relative @ best - target) * trust
-        spread = max(float(np.median(residual)) / 0.6745, 1e-6)
+        spread = max(_median(residual) / 0.6745, 1e-6)
         weights = trust * np.sqrt(np.minimum(1.0, HUBER * spread / np.maximum(residual, 1e-12)))
         if np.abs(best - previous).max() <= 1e-4 * best.max():
             break
     return np.asarray(best / scale)
 
 
-def predict_rows(
-    rows: Rows, coefficients: Array, edges_bytes: Sequence[float], gamma_s_per_byte: float
-) -> Array:
+def _median(values: Array) -> float:
+    """That of numpy, which takes longer to look at few numbers than to sort them."""
+    rising = np.sort(values)
+    return float(rising[(rising.size - 1) // 2] + rising[rising.size // 2]) / 2
+
+
+def predict_rows(given: Designed, coefficients: Array, edges_bytes: tuple[float, ...]) -> Array:
     """Seconds of every row as these coefficients predict them: (rows,)."""
-    matrix = design_matrix(rows, edges_bytes)
-    return np.asarray(matrix @ coefficients + reduction_s(rows, gamma_s_per_byte))
+    matrix, known = given.design(edges_bytes)
+    return np.asarray(matrix @ coefficients + known)
 
 
-def held_out_s(rows: Rows, groups: Array, fit_and_predict: Callable[[Rows, Rows], Array]) -> Array:
+def held_out_s(
+    given: Designed, groups: Array, fit_and_predict: Callable[[Designed, Designed], Array]
+) -> Array:
     """Seconds of every group as a fit on all others predicts them: (rows,), NaN for a lone group.
 
     groups: the group of each row, (rows,). fit_and_predict: fits the rows of its first argument,
     and predicts the seconds of those of its second.
     """
-    result = np.full(rows.ranks.size, np.nan)
+    result = np.full(groups.size, np.nan)
     names = np.unique(groups)
     for name in names if names.size > 1 else ():
         test = groups == name
-        result[test] = fit_and_predict(rows.take(~test), rows.take(test))
+        result[test] = fit_and_predict(given.take(~test), given.take(test))
     return result
 
 
@@ -105,17 +107,17 @@ def relative_error(predicted: Array, measured: Array) -> Array:
     return np.asarray(np.abs(predicted - measured) / measured)
 
 
-def choose_edges(rows: Rows, gamma_s_per_byte: float) -> tuple[float, ...]:
+def choose_edges(given: Designed) -> tuple[float, ...]:
     """Regime edges by forward selection on the leave-one-rank-count-out error.
 
     An edge is added only if it cuts that error by MIN_GAIN, so never where all steps lie on one
     side of it. The error that decides is also the one that is reported.
     """
     known_edges: tuple[float, ...] = ()
-    best = _cross_validated(rows, known_edges, gamma_s_per_byte)
+    best = _cross_validated(given, known_edges)
     while len(known_edges) < MAX_EDGES:
         trials = [
-            (_cross_validated(rows, edges, gamma_s_per_byte), edges)
+            (_cross_validated(given, edges), edges)
             for edge in CANDIDATE_EDGES_BYTES
             if edge not in known_edges
             for edges in [tuple(sorted((*known_edges, edge)))]
@@ -127,9 +129,9 @@ def choose_edges(rows: Rows, gamma_s_per_byte: float) -> tuple[float, ...]:
     return known_edges
 
 
-def _cross_validated(rows: Rows, edges: tuple[float, ...], gamma: float) -> float:
+def _cross_validated(given: Designed, edges: tuple[float, ...]) -> float:
     """Mean absolute log ratio over held-out rank counts, symmetric in over- and under-shooting."""
-    matrix, known = design_matrix(rows, edges), reduction_s(rows, gamma)
+    rows, (matrix, known) = given.rows, given.design(edges)
     counts = np.unique(rows.ranks)
     predicted = np.empty_like(rows.seconds)
     for count in counts:
@@ -146,35 +148,38 @@ def fit_step(rows: Rows, gamma_s_per_byte: float, group: str = "ranks") -> StepF
     The edges are chosen anew for every held-out group, so that its error is not flattered.
     """
 
-    def whole(train: Rows, test: Rows) -> Array:
-        edges = choose_edges(train, gamma_s_per_byte)
-        coefficients = relative_nnls(train, edges, gamma_s_per_byte)
-        return predict_rows(test, coefficients, edges, gamma_s_per_byte)
+    def whole(train: Designed, test: Designed) -> Array:
+        edges = choose_edges(train)
+        return predict_rows(test, relative_nnls(train, edges), edges)
 
     typical = over_runs(rows)
-    edges = choose_edges(typical, gamma_s_per_byte)
-    coefficients = relative_nnls(typical, edges, gamma_s_per_byte)
+    given = designed(typical, gamma_s_per_byte)
+    edges = choose_edges(given)
+    coefficients = relative_nnls(given, edges)
     return StepFit(
         rows=typical,
         edges_bytes=edges,
         coefficients=coefficients,
-        draws=bootstrap(rows, edges, gamma_s_per_byte),
-        fitted=predict_rows(typical, coefficients, edges, gamma_s_per_byte),
-        held_out=held_out_s(typical, getattr(typical, group), whole),
+        draws=bootstrap(designed(rows, gamma_s_per_byte), edges),
+        fitted=predict_rows(given, coefficients, edges),
+        held_out=held_out_s(given, getattr(typical, group), whole),
     )
 
 
-def bootstrap(rows: Rows, edges: Sequence[float], gamma: float) -> Array:
+def bootstrap(given: Designed, edges: tuple[float, ...]) -> Array:
     """Coefficients refitted on resampled runs: (DRAWS, columns).
 
-    ``rows`` has one row per run. Per rank count its runs are drawn with replacement and combined
+    ``given`` has one row per run. Per rank count its runs are drawn with replacement and combined
     as in the fit; then rows are drawn with replacement within (algorithm, ranks), and every time is
     moved by its own noise.
     """
     random = np.random.default_rng(SEED)
-    result = np.empty((DRAWS, 3 + 2 * len(edges)))
+    matrix, known = given.design(edges)
+    result = np.empty((DRAWS, matrix.shape[1]))
     for draw in range(DRAWS):
-        drawn = over_runs(_resampled_runs(rows, random))
+        picked = _resampled_runs(given.rows, random)
+        # Runs are no longer told apart, so that the column has room for the row drawn.
+        drawn = over_runs(replace(given.rows.take(picked), run=picked.astype(np.float64)))
         groups = [
             np.flatnonzero((drawn.algorithm == name) & (drawn.ranks == ranks))
             for name in np.unique(drawn.algorithm)
@@ -183,20 +188,20 @@ def bootstrap(rows: Rows, edges: Sequence[float], gamma: float) -> Array:
         index = np.concatenate([random.choice(g, g.size) for g in groups if g.size])
         drawn = drawn.take(index)
         moved = np.minimum(drawn.noise, 0.5) * random.standard_normal(index.size)
-        drawn = replace(drawn, seconds=drawn.seconds * np.exp(moved))
-        result[draw] = relative_nnls(drawn, edges, gamma)
+        seconds, at = drawn.seconds * np.exp(moved), drawn.run.astype(np.intp)
+        result[draw] = robust_nnls(matrix[at], seconds, known[at], drawn.noise)
     return result
 
 
-def _resampled_runs(rows: Rows, random: np.random.Generator) -> Rows:
-    """The rows of as many runs as there are per rank count, drawn with replacement."""
+def _resampled_runs(rows: Rows, random: np.random.Generator) -> NDArray[np.intp]:
+    """Positions of the rows of as many runs as there are per rank count, drawn with replacement."""
     rows_drawn = []
     for ranks in np.unique(rows.ranks):
         mine = rows.ranks == ranks
         runs = np.unique(rows.run[mine])
         drawn = random.choice(runs, runs.size)
         rows_drawn += [np.flatnonzero(mine & (rows.run == run)) for run in drawn]
-    return rows.take(np.concatenate(rows_drawn))
+    return np.concatenate(rows_drawn)
 
 
 def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
@@ -205,10 +210,10 @@ def textbook_held_out_s(rows: Rows, gamma_s_per_byte: float) -> Array:
     The same steps and the same sharing of cores, but no regimes and no switches.
     """
 
-    def line(train: Rows, test: Rows) -> Array:
-        known = reduction_s(train, gamma_s_per_byte)
-        plain = design_matrix(train, ())[:, :2]
-        coefficients = robust_nnls(plain, train.seconds, known, train.noise)
-        return design_matrix(test, ())[:, :2] @ coefficients + reduction_s(test, gamma_s_per_byte)
+    def line(train: Designed, test: Designed) -> Array:
+        matrix, known = train.design(())
+        plain = robust_nnls(matrix[:, :2], train.rows.seconds, known, train.rows.noise)
+        matrix, known = test.design(())
+        return matrix[:, :2] @ plain + known
 
-    return held_out_s(rows, rows.ranks, line)
+    return held_out_s(designed(rows, gamma_s_per_byte), rows.ranks, line)

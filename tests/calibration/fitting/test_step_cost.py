@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.calibration.fitting.design_matrix import over_runs, rows_of
+from dse.calibration.fitting.design_matrix import designed, over_runs, rows_of
 from dse.calibration.fitting.step_cost import choose_edges, fit_step, relative_error, relative_nnls
 from dse.calibration.fitting.step_cost import textbook_held_out_s as textbook
 from dse.model.links import StepCost
@@ -21,21 +21,22 @@ def rows(algorithm: str = "ring", **options: object):
 
 @pytest.mark.parametrize("algorithm", synthetic.ALGORITHMS)
 def test_planted_parameters_are_recovered(algorithm: str) -> None:
-    found = relative_nnls(rows(algorithm), PLANTED.edges_bytes, GAMMA)
+    found = relative_nnls(designed(rows(algorithm), GAMMA), PLANTED.edges_bytes)
     planted = [PLANTED.latency_s, *PLANTED.s_per_byte, *PLANTED.jump_s, SWITCH_S]
     assert found == pytest.approx(planted, rel=1e-3)
 
 
 def test_ten_fold_outliers_barely_move_the_fit() -> None:
-    clean = relative_nnls(rows("ring"), PLANTED.edges_bytes, GAMMA)
-    dirty = relative_nnls(rows("ring", outliers=9), PLANTED.edges_bytes, GAMMA)
+    clean = relative_nnls(designed(rows("ring"), GAMMA), PLANTED.edges_bytes)
+    dirty = relative_nnls(designed(rows("ring", outliers=9), GAMMA), PLANTED.edges_bytes)
     assert dirty[:3] == pytest.approx(clean[:3], rel=0.1)
 
 
 def test_edges_are_found_where_there_are_regimes_and_only_there() -> None:
-    assert 65536.0 in choose_edges(rows("recursive-doubling", noise=0.01), GAMMA)
+    assert 65536.0 in choose_edges(designed(rows("recursive-doubling", noise=0.01), GAMMA))
     straight = StepCost(3e-6, (1e-9,))
-    assert choose_edges(rows("recursive-doubling", step=straight, noise=0.05), GAMMA) == ()
+    measured = rows("recursive-doubling", step=straight, noise=0.05)
+    assert choose_edges(designed(measured, GAMMA)) == ()
 
 
 def test_a_fit_is_monotone_in_the_message_however_noisy() -> None:
