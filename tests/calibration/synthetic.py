@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dse.calibration.experiment import Experiment, Machine, Measurement
+from dse.calibration import Profile, fit_measurements
+from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
 from dse.calibration.node_cost import on_cores_s
 from dse.model.links import StepCost
 
@@ -56,6 +60,15 @@ def experiment(
         local=(),
         samples=tuple(samples),
     )
+
+
+@cache
+def profile() -> Profile:
+    """Of an experiment with some noise, as fitted from its file; takes seconds to make."""
+    with TemporaryDirectory() as folder:
+        measured = Path(folder) / "measured.json"
+        write_experiment(experiment(noise=0.02), measured)
+        return fit_measurements([measured], "forced")
 
 
 def sample(algorithm: str, ranks: int, size: int, seconds: float, run: int = 1) -> Measurement:

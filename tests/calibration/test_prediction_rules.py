@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dse.calibration import Profile, fit_measurements
+from dse.calibration import Profile
 from dse.calibration.arguments import algorithms
-from dse.calibration.experiment import write_experiment
 from dse.calibration.prediction import predict, rules_of
 from dse.calibration.prediction_table import prediction_records, prediction_table
 from dse.errors import OutsideCalibration, StudyError
@@ -19,11 +18,9 @@ from tests.calibration import library_profiles, synthetic
 RANKS, SIZES = (1, 2, 3, 4, 8, 16, 200), (0.0, 1.0, 64.0, 4096.0, 8192.0, 2.0**17, 2.0**22, 1e15)
 
 
-@pytest.fixture(scope="module")
-def forced(tmp_path_factory: pytest.TempPathFactory) -> Profile:
-    measured = tmp_path_factory.mktemp("measured") / "measured.json"
-    write_experiment(synthetic.experiment(noise=0.02), measured)
-    return fit_measurements([measured], "forced")
+@pytest.fixture
+def forced() -> Profile:
+    return synthetic.profile()
 
 
 @pytest.mark.parametrize(("algorithm", "rules"), [("auto", OpenMpi()), ("auto-mpich", Mpich())])

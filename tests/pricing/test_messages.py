@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.calibration import fit_measurements
-from dse.calibration.experiment import write_experiment
 from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing import load
 from dse.pricing.messages import messages_of
@@ -53,9 +51,7 @@ def test_a_conditional_bucket_counts(tmp_path: Path) -> None:
 def test_what_to_measure_next_are_the_algorithms_that_rules_choose(
     tmp_path: Path,
 ) -> None:
-    measured = tmp_path / "measured.json"
-    write_experiment(synthetic.experiment(noise=0.02), measured)
-    forced = fit_measurements([measured], "forced")
+    forced = synthetic.profile()
     text = studies.RULES.replace(studies.BY_RULES, "auto-mpi")
     text = text.replace("aggregation: ring-mpi", "aggregation: auto-mpi")
     problem = problem_of(tmp_path, text, forced)

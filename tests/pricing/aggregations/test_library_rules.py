@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.calibration import Profile, fit_measurements
-from dse.calibration.experiment import write_experiment
+from dse.calibration import Profile
 from dse.model.aggregation.base import Bucketed
 from dse.model.aggregation.library_rules import OpenMpi
 from dse.pricing.problem import Problem
@@ -27,12 +26,10 @@ STUDY, MIXED, BUCKETS = studies.RULES, studies.BY_RULES, studies.RULES_BUCKETS
 NAMED = ("ring", "recursive-doubling", "halving-doubling", "reduce-broadcast")
 
 
-@pytest.fixture(scope="module")
-def forced(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+@pytest.fixture
+def forced() -> Profile:
     """A profile of the algorithms that Open MPI was forced to."""
-    measured = tmp_path_factory.mktemp("measured") / "measured.json"
-    write_experiment(synthetic.experiment(noise=0.02), measured)
-    return fit_measurements([measured], "forced")
+    return synthetic.profile()
 
 
 def problem_of(folder: Path, *profiles: Profile, study: str = STUDY) -> Problem:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration import Profile, fit_measurements
-from dse.calibration.experiment import write_experiment
+from dse.calibration import Profile
 from dse.model import overlap
 from dse.model.aggregation.measured_library import LibraryCost
 from dse.pricing.load import load
@@ -30,11 +29,9 @@ def problem(tmp_path: Path) -> Problem:
 
 
 @pytest.fixture
-def forced(tmp_path: Path) -> Profile:
+def forced() -> Profile:
     """A profile of the named algorithms, over the same transport."""
-    measured = tmp_path / "measured.json"
-    write_experiment(synthetic.experiment(noise=0.02), measured)
-    return replace(fit_measurements([measured], "forced"), transport="nccl")
+    return replace(synthetic.profile(), transport="nccl")
 
 
 def expected_s(problem: Problem, cost: LibraryCost, ranks: int, slower: float) -> float:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse import catalog
-from dse.calibration import Profile, fit_measurements
-from dse.calibration.experiment import write_experiment
+from dse.calibration import Profile
 from dse.calibration.ps_part import ServersFit
 from dse.model import overlap
 from dse.model.aggregation.parameter_server import shard_imbalance, wire_bytes
@@ -111,9 +110,7 @@ def test_a_run_states_where_the_servers_come_from(problem: Problem) -> None:
 
 
 def test_measured_servers_come_before_what_allreduce_says_of_them(tmp_path: Path) -> None:
-    measured_mpi = tmp_path / "measured.json"
-    write_experiment(synthetic.experiment(noise=0.02), measured_mpi)
-    forced = fit_measurements([measured_mpi], "forced")
+    forced = synthetic.profile()
     over_mpi = server_profiles.profile(
         "over-mpi", transport="mpi", ps={"mpi": server_profiles.part()}
     )
