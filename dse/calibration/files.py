@@ -6,10 +6,13 @@ import math
 import os
 import tempfile
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dse.errors import ArgumentError, OutputError, StudyError
 from dse.yaml_source import Loc, Source, read_yaml
+
+if TYPE_CHECKING:  # it takes a while to import
+    from pydantic import TypeAdapter
 
 MAX_FILE_BYTES = 20_000_000
 MAX_FILE_VALUES = 2_000_000  # a sample has some 40
@@ -21,6 +24,8 @@ GIVE = {
     PROFILE: "give a profile; to make one from measurements: dse calibrate fit",
 }
 T = TypeVar("T")
+
+_ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # making one takes longer than checking a file
 
 
 def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> tuple[T, Source]:
@@ -62,8 +67,11 @@ def check_replaces(path: str | Path, family: str) -> None:
 def _validate(kind: type[T], source: Source, remedy: str) -> T:
     from pydantic import TypeAdapter, ValidationError
 
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    adapter: TypeAdapter[T] = _ADAPTERS[kind]
     try:
-        return TypeAdapter(kind).validate_python(source.data)
+        return adapter.validate_python(source.data)
     except ValidationError as cause:
         # A misspelt key is also a missing one: say the first, which the user can see.
         found = cause.errors()
