@@ -26,6 +26,7 @@ CONTINUOUS = studies.CONTINUOUS.replace(
     "bucket: [4 MiB, 25 MiB]", "bucket: {from: 1 MiB, to: 64 MiB, continuous: true}"
 )
 LINK, BUCKET = "inter_node_bytes_per_s", "bucket_bytes"
+POINTS_PRICED = 60  # a storage takes a while for each
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +34,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     study = studies.written(folder, CONTINUOUS)
     out = folder / "out"
-    run_study(str(study), Options(out=out, budget=120, seed=1), quiet=True)
+    run_study(str(study), Options(out=out, budget=POINTS_PRICED, seed=1), quiet=True)
     return out
 
 
-def check(storage: str, finished: Path, count: int = 120) -> None:
+def check(storage: str, finished: Path, count: int = POINTS_PRICED) -> None:
     document = json.loads((finished / "run.json").read_text())
     opened = optuna.storages.RDBStorage(storage)
     study = optuna.load_study(study_name=document["study"]["name"], storage=opened)
@@ -75,7 +76,7 @@ def check(storage: str, finished: Path, count: int = 120) -> None:
 def test_sqlite(finished: Path, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     line = export_run(finished, storage, only_front=False)
-    assert "120 points" in line
+    assert f"{POINTS_PRICED} points" in line
     check(storage, finished)
     infeasible = [
         t
@@ -89,13 +90,13 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
 def test_three_objectives(tmp_path: Path) -> None:
     text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
     study = studies.written(tmp_path, text)
-    options = Options(out=tmp_path / "out", budget=150, seed=1, engine="guided")
+    options = Options(out=tmp_path / "out", budget=POINTS_PRICED, seed=1, engine="guided")
     document = run_study(str(study), options, quiet=True)
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     export_run(tmp_path / "out", storage, only_front=False)
     export_run(tmp_path / "out", storage, only_front=True)
     expected = {(p.speedup, p.costs["capital"], p.costs["power"]) for p in document.front}
-    for name, count in (("small", 150), ("small-2", len(document.front))):
+    for name, count in (("small", POINTS_PRICED), ("small-2", len(document.front))):
         found = optuna.load_study(study_name=name, storage=storage)
         assert found.metric_names == ["speedup", "capital", "power"]
         assert [d.name for d in found.directions] == ["MAXIMIZE", "MINIMIZE", "MINIMIZE"]
