@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dse.catalog import Citation
+
+if TYPE_CHECKING:  # it takes a while to import
+    from pydantic import TypeAdapter
 
 FORMAT = "dse-fleet-2"
 ALL = "all"
@@ -343,13 +347,17 @@ class FleetDocument:
         return next(row for row in self.classes if row.architecture == self.whole)
 
 
-def plain(document: FleetDocument) -> dict[str, Any]:
-    """The document as fleet.json holds it."""
+@cache  # making one takes longer than writing a report
+def _adapter() -> TypeAdapter[FleetDocument]:
     from pydantic import TypeAdapter
 
+    return TypeAdapter(FleetDocument)
+
+
+def plain(document: FleetDocument) -> dict[str, Any]:
+    """The document as fleet.json holds it."""
     absent = {key for key in _ON_REQUEST if getattr(document, key) is None}
-    adapter = TypeAdapter(FleetDocument)
-    found: dict[str, Any] = adapter.dump_python(
+    found: dict[str, Any] = _adapter().dump_python(
         document, mode="json", by_alias=True, exclude=absent
     )
     return found
@@ -360,10 +368,10 @@ def from_plain(found: object) -> FleetDocument:
 
     Of several missing keys the first is named in the order of the alphabet.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(FleetDocument).validate_python(found)
+        return _adapter().validate_python(found)
     except ValidationError as cause:
         errors = cause.errors(include_url=False)
     places = {".".join(map(str, error["loc"])): error for error in errors}
