@@ -204,7 +204,7 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
         reasons.add(found["reason"][at])
         told = describe(problem, one)
         assert found["evidence"][at] == told.evidence
-    assert len(reasons) > 1
+    assert (len(reasons) > 1) == (which == "small"), "the other has no constraint that binds"
     assert len(set(found["evidence"].tolist())) > 1
 
 
@@ -343,9 +343,10 @@ def test_every_evidence_has_a_word() -> None:
 
 def test_evidence_is_by_the_point(nccl: dse.Study) -> None:
     points = [{"nics_per_node": 2}, {"gpus": 8}, {"gpus": 1}, {"aggregation": "ring-nccl"},
-              {"gpus": 8, "accelerator": "p100-sxm2-16gb"}]  # fmt: skip
+              {"gpus": 8, "accelerator": "p100-sxm2-16gb"}, {"gpus": 1024}]  # fmt: skip
     found = nccl.price(points)["evidence"].tolist()
-    assert found == ["inside", "near", "silent", "catalogue", "far"]  # measured at 400 Gbps a node
+    # measured at 400 Gbps a node
+    assert found == ["inside", "near", "silent", "catalogue", "catalogue", "far"]
 
 
 def test_of_a_closed_model_all_is_formula(tmp_path: Path) -> None:

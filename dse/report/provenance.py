@@ -68,7 +68,7 @@ def _named_note(problem: Problem, transport: str, algorithms: Sequence[str], par
     """Where the prices of the named algorithms come from; partly: some from the catalogue."""
     known = problem.factory.candidates(algorithms[0], transport)
     if known:
-        on = " on hardware of the kind measured, else from the catalogue" * partly
+        on = " (on hardware of the kind measured, else from the catalogue)" * partly
         return f"software costs from {_profiles(known)}{on}, wire from the catalogue"
     priced_by = problem.factory.candidates(AUTO, transport)
     if not priced_by:
