@@ -13,6 +13,9 @@ from dse.study.links import Found, read_link, read_links
 from dse.study.names import Names, suggest
 from dse.study.numbers import read_number, read_numbers
 
+# What people call training in 16 bits, of which there are two.
+_MIXED = ("mixed", "mixed-precision", "mixed_precision", "amp", "half")
+
 
 def read_axis(spec: AxisSpec, cursor: Cursor, names: Names) -> Axis:
     """All values of an axis, none of them twice."""
@@ -63,6 +66,9 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
         known = getattr(names, kind)
         word = cursor.named(spec.name, known, f"see `dse catalog {kind}`")
     else:
+        if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
+            problem = f"precision: {cursor.shown} does not say which 16 bits"
+            raise cursor.wrong(problem, "write fp16 or bf16: both keep fp32 weights beside them")
         word = cursor.named(spec.name, spec.choices, f"use {alternatives(spec.choices)}")
     return word, word
 

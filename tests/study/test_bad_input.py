@@ -41,6 +41,8 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "unknown aggregation": ("ring-mpi", "magic", 10, 26,
         ("'magic': no such aggregation", "recursive-doubling", "gloo")),
     "unknown precision": ("fp16", "fp12", 9, 21, ("'fp12'", "did you mean fp")),
+    "mixed precision": ("fp16", "mixed", 9, 21,
+        ("'mixed' does not say which 16 bits", "write fp16 or bf16")),
     "misspelt engine": ("engine: auto", "engine: exhaustiv", 18, 18,
         ("'exhaustiv' is not known", "did you mean exhaustive?")),
     "unknown axis in baseline": ("{accelerator: p100-sxm2-16gb, gpus: 8", "{gpu: 8", 14, 12,
