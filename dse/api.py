@@ -220,19 +220,20 @@ class Result:
     @cached_property
     def points(self) -> Prices:
         """Every point that a guided search priced, or every point of a space of a million."""
-        problem, archive = self.study.problem, self.outcome.archive
-        if archive is not None:
-            from dse.search.run import labels_of
+        from dse.search.run import labels_of
 
-            values = [archive.space.values(point) for point in archive.points]
-            return self._priced(values, [labels_of(problem, one) for one in values])
-        if problem.space.size > MOST_POINTS:
+        problem, archive = self.study.problem, self.outcome.archive
+        if archive is None and problem.space.size > MOST_POINTS:
             raise DseError(
                 f"the study has {problem.space.size:,} points, too many to list; price those you "
                 "want by study.price"
             )
-        every = range(problem.space.size)
-        return self._priced([*map(problem.space.point, every)], [*map(problem.space.labels, every)])
+        values = (
+            [*map(problem.space.point, range(problem.space.size))]
+            if archive is None
+            else [archive.space.values(point) for point in archive.points]
+        )
+        return self._priced(values, [labels_of(problem, one) for one in values])
 
     def _priced(
         self, points: Sequence[Mapping[str, Value | None]], shown: Sequence[Mapping[str, str]]

@@ -57,7 +57,8 @@ class Law:
 @dataclass(frozen=True)
 class Stack:
     """A kind of training software; see :class:`dse.model.stack.Stack`. kernels: of attention, one
-    of :data:`KERNELS`."""
+    of :data:`KERNELS`. gradient_bytes: of an element as it is summed over all accelerators, where
+    weights have 16 bits."""
 
     name: str
     title: str
@@ -65,6 +66,7 @@ class Stack:
     launch_s: float
     fuses_attention: frozenset[str] | None
     kernels: str
+    gradient_bytes: float
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ def _stack(name: str, entry: Entry) -> Stack:
         entry.known("launch", "seconds"),
         None if families == ALL else frozenset(families.replace(",", " ").split()),
         entry.choice("kernels", *KERNELS),
+        entry.known("gradient_bytes", "count"),
     )
     entry.finish()
     return found

@@ -47,6 +47,17 @@ PRECISIONS: Mapping[str, Precision] = MappingProxyType(
 GRADIENT_BYTES: Mapping[str, float] = MappingProxyType({"fp32": 4.0, "fp16": 2.0, "bf16": 2.0})
 
 
+def usual_gradient(precision: str, software_bytes: float) -> str:
+    """The format in which software sums gradients if nobody tells it otherwise.
+
+    software_bytes: of an element that it sums where weights have 16 bits; 2 stands for the format
+    of these weights (bf16 under fp8). Where weights are fp32, gradients are.
+    """
+    if software_bytes > 2 or not PRECISIONS[precision].master_bytes:
+        return "fp32"
+    return "fp16" if precision == "fp16" else "bf16"
+
+
 def trained_in(precision: str, gradient: str) -> Precision:
     """Bytes per element where gradients are summed in the format ``gradient``."""
     return replace(PRECISIONS[precision], gradient_bytes=GRADIENT_BYTES[gradient])

@@ -12,6 +12,7 @@ from dse.model import overlap
 from dse.model.aggregation.library_rules import NCCL, Rules, mpi_rules
 from dse.model.precision import GRADIENT_BYTES
 from dse.pricing.aggregations import ruling, serving
+from dse.pricing.gradient_format import summed_formats
 from dse.pricing.load import load
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
@@ -83,10 +84,7 @@ def _taken(rules: Rules | None, algorithm: str, ranks: float, message_bytes: flo
 
 
 def _message_bytes(problem: Problem) -> list[float]:
-    names = set(problem.study.values("gradient"))
-    if problem.study.axis("gradient") is None:  # conditional: elsewhere the usual format
-        names.add("fp32")
-    widths = {GRADIENT_BYTES[str(name)] for name in names}
+    widths = {GRADIENT_BYTES[name] for name in summed_formats(problem.study)}
     return sorted({
         bucket.message_bytes
         for width in widths

@@ -34,6 +34,7 @@ from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.study import Study, Value, Wire
 from dse.study.aggregation_name import AggregationName
 
@@ -123,7 +124,7 @@ class PointArrays(ABC):
                 at = np.zeros((1,) * rank, dtype=np.int64)
                 self.coordinates.setdefault(name, Coordinate((value,), at, (0, 1)))
         self.precision = precision.trained_in(
-            str(fixed.get("precision") or "fp32"), str(fixed.get("gradient") or "fp32")
+            str(fixed.get("precision") or USUAL_PRECISION), summed_format(fixed)
         )
         aggregation = fixed["aggregation"]
         assert isinstance(aggregation, AggregationName)

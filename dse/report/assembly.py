@@ -105,7 +105,7 @@ def build(
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
         caveats=(*caveats.caveats(problem), *caveats.unsupported(problem)),
-        assumptions=tuple(assumptions(problem)),
+        assumptions=tuple(assumptions(problem, outcome.front[best].values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,

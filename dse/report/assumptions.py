@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dse import catalog
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.aggregation.nccl_tuner import ASSUMED_GENERATION, NcclRules
-from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL
 from dse.pricing import caveats, hardware
 from dse.pricing.aggregations import composed_by_framework, serving
@@ -16,21 +17,24 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches
+from dse.report import approaches, gradients
 from dse.report.computing import computing_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
-from dse.study import IGNORED
+from dse.study import IGNORED, Value
 from dse.study.quantities import RENT, facts_of
 
 
-def assumptions(problem: Problem) -> list[str]:
-    """A sentence or two for each."""
+def assumptions(
+    problem: Problem, recommended: Mapping[str, Value | None] | None = None
+) -> list[str]:
+    """A sentence or two for each. recommended: the values of the recommended point."""
     study = problem.study
     lines = [*computing_lines(problem)]
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
-    lines += _of_gradients(problem)
+    lines += gradients.assumed_lines(problem)
+    lines += gradients.recommended_lines(problem, recommended) if recommended else []
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))
@@ -91,20 +95,6 @@ def _of_tensors(problem: Problem) -> str:
         f"{'one stands' if parts == 1 else f'{parts} stand'} for them. Tensors are not split, so "
         "neither more parameter servers nor smaller buckets would change anything."
     )
-
-
-def _of_gradients(problem: Problem) -> list[str]:
-    """In which format they are summed, where weights are of 16 bits and the study does not say."""
-    study = problem.study
-    narrow = [name for name in study.values("precision") if PRECISIONS[str(name)].master_bytes]
-    if not narrow or study.axis("gradient") not in study.defaults:
-        return []
-    return [
-        f"Under {' and '.join(map(str, narrow))} gradients are assumed to be summed in fp32, as "
-        "frameworks with automatic mixed precision do, and Megatron under bf16. Where yours sums "
-        "them in 16 bits (FSDP in pure 16 bits, DeepSpeed or Megatron under fp16), write gradient: "
-        "[fp16] or [bf16] under space: half as many bytes are sent."
-    ]
 
 
 def _of_activations(problem: Problem) -> list[str]:

@@ -210,7 +210,8 @@ class ApproachTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained(Point):
-    """A point with its reasons. workload: what is trained; not_searched: axes with a value that
+    """A point with its reasons. workload: what is trained; gradients: their format and the
+    baseline's, None unless these differ and one is assumed; not_searched: axes with a value that
     the study does not have; folded_ranks: those beyond a power of two; memory_short: how much
     memory is lacking and what would fit; constraints: text -> whether it is met; intervals: the
     ends of 90 % intervals by quantity, None where there is none."""
@@ -219,6 +220,7 @@ class Explained(Point):
     approach: ApproachTerms | None = None
     folded_ranks: int = 0
     memory_short: str = ""
+    gradients: str | None = None
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)

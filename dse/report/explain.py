@@ -54,7 +54,10 @@ def lines(point: Explained) -> list[str]:
     if point.interval:
         low, high = point.interval.speedup
         speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
-    out += [speedup, ""]
+    out.append(speedup)
+    if point.gradients:
+        out.append(f"gradients        summed in {point.gradients}")
+    out.append("")
     for row in COSTS:
         cost, phrase = point.costs.get(row.name), row.phrase
         assert phrase is not None, f"{row.name} has no words"

@@ -17,9 +17,11 @@ from dse.pricing import constraints, memory_remedies
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
+from dse.report import gradients
 from dse.report.design_point import (
     ApproachTerms,
     Explained,
@@ -38,6 +40,7 @@ from dse.report.words import FORMULA, SILENT
 from dse.search.guided import continuous_numbers
 from dse.search.run import FrontPoint, labels_of
 from dse.study import Value
+from dse.study.axes import AUTO_FORMAT, GRADIENT
 from dse.study.quantities import COSTS
 
 
@@ -95,16 +98,22 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         approach=approach_terms(points),
         folded_ranks=folded_ranks(points),
         memory_short=memory_remedies.shortage(problem, values),
-        not_searched=tuple(
-            name
-            for name, value in values.items()
-            if value is not None and not problem.study.has(name, value)
-        ),
+        gradients=gradients.beside_baseline(problem, values) or None,
+        not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals={
             field.name: getattr(point.interval, field.name, None) for field in fields(Interval)
         },
     )
+
+
+def _searched(problem: Problem, name: str, values: Mapping[str, Value | None]) -> bool:
+    """Whether a search may try a point's value of an axis, by whatever name."""
+    value = values[name]
+    if value is None or problem.study.has(name, value):
+        return True
+    by_itself = name == GRADIENT and problem.study.has(name, AUTO_FORMAT)
+    return by_itself and value == usual_format(values)
 
 
 def _evidence(points: Points, comm_s: float | None) -> str:

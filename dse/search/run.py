@@ -13,6 +13,7 @@ import numpy as np
 from dse.errors import NoFeasiblePoint
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
@@ -21,6 +22,7 @@ from dse.search.guided import Archive, Block, Guide, Guided, Points, record
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
 from dse.study import Study, Value
+from dse.study.axes import GRADIENT
 from dse.study.definition import written
 from dse.study.quantities import QUANTITIES
 from dse.units import DIMENSIONS
@@ -144,10 +146,8 @@ def _exhaustive(
     tally = replace(tally, rejected={reason: tally.rejected[reason] for reason in reasons})
     if not tally.feasible:
         boxes = problem.space.boxes(exhaustive.BOX_POINTS)
-        index = exhaustive.least_violating(problem, boxes)
-        raise _nothing_feasible(
-            problem, tally, problem.space.labels(index), problem.space.point(index)
-        )
+        values = problem.space.point(exhaustive.least_violating(problem, boxes))
+        raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
     return tally, repeated
 
 
@@ -215,12 +215,17 @@ def _described(
 
 
 def labels_of(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, str]:
-    """Values as text, as the study writes them; "" where an axis does not apply."""
+    """Values as text, as the study writes them; "" where an axis does not apply.
+
+    What follows from the others (gradient: auto) is what it comes to.
+    """
     labels = {}
     for name, value in values.items():
         axis = problem.study.axis(name)
         if value is None:
             labels[name] = ""
+        elif name == GRADIENT:
+            labels[name] = summed_format(values)
         elif axis is not None:
             labels[name] = axis.label(value)
         else:

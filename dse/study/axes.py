@@ -53,6 +53,7 @@ def _entry(name: str, kind: str, doc: str, example: str) -> AxisSpec:
 
 
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
+GRADIENT, AUTO_FORMAT = "gradient", "auto"
 
 AXES: dict[str, AxisSpec] = {
     spec.name: spec
@@ -80,8 +81,9 @@ AXES: dict[str, AxisSpec] = {
             "fp32", "fp32", "tf32", "fp16", "bf16", "fp8",
         ),
         _choice(
-            "gradient", "number format in which gradients are summed over all accelerators",
-            "fp32", "fp32", "fp16", "bf16",
+            GRADIENT, "number format in which gradients are summed over all accelerators; auto: in "
+            "16 bits under stack tuned with a precision of 16 bits, else fp32",
+            AUTO_FORMAT, "fp32", "fp16", "bf16", AUTO_FORMAT,
         ),
         _choice(
             "stack", "training software: ordinary code, the vendor's container and examples, or "

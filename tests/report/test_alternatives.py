@@ -15,7 +15,7 @@ from dse.report import alternatives, assembly, markdown, page
 from dse.report.document import RunDocument
 from dse.report.json_form import plain
 from dse.search.guided import Guide
-from dse.search.run import Outcome, run
+from dse.search.run import Outcome, labels_of, run
 from tests.pricing import studies
 from tests.report import documents
 from tests.report.test_fleet import Page
@@ -52,7 +52,7 @@ def test_each_aggregation_is_the_best_of_those_that_differ_in_nothing_else(small
             assert row.missed == ()
         rivals = []
         for index in range(small.space.size):
-            labels = small.space.labels(index)
+            labels = labels_of(small, small.space.point(index))
             wanted = {**row.config, "ps_servers": labels["ps_servers"]}
             if labels == wanted:
                 evaluation = small.point(small.space.point(index))

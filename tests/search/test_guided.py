@@ -28,7 +28,7 @@ from dse.search.guided.polish import polish
 from dse.search.guided.proposals import bounded, propose, suggested
 from dse.search.guided.record import block_from, block_record
 from dse.search.guided.surrogate import fitted, regression
-from dse.search.run import run
+from dse.search.run import labels_of, run
 from dse.search.runlog import RunLog
 from dse.study.definition import Wire
 from tests.pricing import studies
@@ -337,6 +337,19 @@ def test_warm_start_prices_the_earlier_front_first(small: Problem, continuous: P
     ethernet = [config for config in configs if config["inter_node"] == "10gbe"]
     assert lost == len(ethernet) > 0
     assert len(mapped) == len({tuple(c.items()) for c in configs if c["inter_node"] != "10gbe"})
+
+
+def test_warm_start_finds_formats_of_gradients_that_follow_the_stack(tmp_path: Path) -> None:
+    both = "precision: [fp32, fp16]\n  stack: [vendor, tuned]"
+    text = studies.SMALL.replace("precision: [fp32, fp16]", both)
+    problem = load(studies.written(tmp_path, text))
+    space, known = Points(problem.study), problem.study.baseline.labels
+    tuned = {**known, "precision": "fp16", "stack": "tuned"}
+    configs = [{**tuned, "gradient": "fp16"}, {**known, "gradient": "fp32"}]
+    points, dropped = warm.mapped(space, configs, known_names())
+    assert dropped == 0
+    assert [labels_of(problem, space.values(p))["gradient"] for p in points] == ["fp16", "fp32"]
+    assert warm.mapped(space, [{**tuned, "gradient": "fp32"}], known_names()) == ([], 1)
 
 
 def test_warm_start_drops_what_does_not_exist_and_fills_what_is_new(small: Problem) -> None:

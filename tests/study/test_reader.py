@@ -87,7 +87,7 @@ def test_what_is_left_out_has_defaults(read: Reader) -> None:
         "nics_per_node": (1,),
         "precision": ("fp32",),
         "accumulation": (1,),
-        "gradient": ("fp32",),
+        "gradient": ("auto",),
         "stack": ("vendor",),
         "optimizer": ("momentum",),
         "overlap": ("bucketed",),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dse.errors import StudyError
+from dse.pricing.gradient_format import summed_format
 from dse.search.guided.points import Point, Points, size
 from dse.study import Value
+from dse.study.axes import AUTO_FORMAT, GRADIENT
 from dse.study.names import Names
 from dse.study.set_option import assigned
 
@@ -31,9 +33,14 @@ def _point(space: Points, config: Mapping[str, str], names: Names) -> Point | No
         if not text and axis.name in config:
             return None
         value = _value(space, axis.name, text, names) if text else _usual(space, axis.name)
+        if value is None and axis.name == GRADIENT and _has(space, GRADIENT, AUTO_FORMAT):
+            value = AUTO_FORMAT
         if value is None:
             return None
         given[axis.name] = value
+    said = config.get(GRADIENT) or AUTO_FORMAT  # or what auto came to
+    if given.get(GRADIENT) == AUTO_FORMAT and said not in (AUTO_FORMAT, summed_format(given)):
+        return None
     for name in space.conditional:
         values = space.applicable(name, given)[1]
         given[name] = None

@@ -1,0 +1,34 @@
+"""The number format in which the gradients of a point are summed over all accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+from dse import catalog
+from dse.model.precision import usual_gradient
+from dse.pricing.devices import USUAL_STACK
+from dse.study import Study, Value
+from dse.study.axes import AUTO_FORMAT, GRADIENT
+
+USUAL_PRECISION = "fp32"  # where a point has no such axis
+
+
+def summed_format(values: Mapping[str, Value | None]) -> str:
+    """What the point's axes say, else what software of its stack does at its precision."""
+    given = values.get(GRADIENT) or AUTO_FORMAT
+    return usual_format(values) if given == AUTO_FORMAT else str(given)
+
+
+def usual_format(values: Mapping[str, Value | None]) -> str:
+    """The same where the axis says nothing."""
+    stack = catalog.computing().stacks[str(values.get("stack") or USUAL_STACK)]
+    return usual_gradient(str(values.get("precision") or USUAL_PRECISION), stack.gradient_bytes)
+
+
+def summed_formats(study: Study) -> set[str]:
+    """Of all points that a search may try."""
+    names = (GRADIENT, "precision", "stack")
+    # An axis that is conditional has its usual value elsewhere.
+    choices = [(*study.values(name), *([] if study.axis(name) else [None])) for name in names]
+    return {summed_format(dict(zip(names, values, strict=True))) for values in product(*choices)}
