@@ -1,4 +1,4 @@
-"""Nodes: how many accelerators and NICs one machine has, and what it costs."""
+"""Nodes: how many accelerators, NICs and CPU cores one machine has, and what it costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from dse.catalog.store import find
 class Node:
     """One type of machine; None marks what is not known.
 
-    ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``purchase_usd``
+    ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
+    physical ones of the host, or those behind the vCPUs of a cloud's machine. ``purchase_usd``
     and ``hourly_usd`` are for the whole machine, by the most recent price (see
     :func:`dse.catalog.facts.latest`).
     """
@@ -26,6 +27,7 @@ class Node:
     accelerators: int
     inter_node: str | None
     nics: int | None
+    cores: int | None
     purchase_usd: float | None
     hourly_usd: float | None
     notes: str
@@ -46,6 +48,7 @@ def read_node(path: Path) -> Node:
     if accelerator is None or count is None:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
     inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
+    cores = entry.number("cores", "count").value if entry.has("cores") else None
     prices = entry.section("prices")
     purchase = latest_value(prices.series("purchase", "usd"))
     hourly = latest_value(prices.series("hourly", "usd_per_hour"))
@@ -59,6 +62,7 @@ def read_node(path: Path) -> Node:
         accelerators=int(count),
         inter_node=inter_node,
         nics=None if nics is None else int(nics),
+        cores=None if cores is None else int(cores),
         purchase_usd=purchase,
         hourly_usd=hourly,
         notes=notes,

@@ -46,6 +46,7 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("count", "accelerators"),
         ("fabric", "inter_node"),
         ("NICs", "nics"),
+        ("cores", "cores"),
         ("purchase", "prices.purchase"),
         ("rental", "prices.hourly"),
     ),

@@ -168,6 +168,7 @@ def test_nodes_are_made_of_known_parts(name: str) -> None:
     assert 1 <= machine.accelerators <= 72
     assert machine.nics is not None
     assert 1 <= machine.nics <= 32
+    assert machine.cores is None or 16 <= machine.cores <= 384
 
 
 @pytest.mark.parametrize("name", names("workloads"))

@@ -7,6 +7,7 @@ def test_a_node_is_complete() -> None:
     dgx = node("dgx-a100-40gb")
     assert (dgx.accelerator, dgx.accelerators) == ("a100-sxm4-40gb", 8)
     assert (dgx.inter_node, dgx.nics) == ("ib-hdr", 8)
+    assert dgx.cores == 128
     assert dgx.purchase_usd == 199_000
     assert dgx.hourly_usd is None
 
@@ -23,3 +24,9 @@ def test_a_stand_in_is_marked() -> None:
     tray = node("gb300-nvl72-tray")
     assert tray.accelerator == "b300-sxm"
     assert next(f for f in tray.facts if f.name == "accelerator").status == "unverified"
+
+
+def test_the_cores_of_a_host_may_be_unknown() -> None:
+    server = node("mi300x-8")
+    assert server.cores is None
+    assert next(f for f in server.facts if f.name == "cores").status == "unknown"
