@@ -5,6 +5,7 @@ from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
 from dse.catalog.computing import Computing, computing
+from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.footprints import Footprint, footprints
@@ -43,6 +44,7 @@ __all__ = [
     "Approach",
     "Citation",
     "Computing",
+    "Decoding",
     "Fabric",
     "Fact",
     "Footprint",
@@ -61,6 +63,7 @@ __all__ = [
     "catalogue_hash",
     "cite",
     "computing",
+    "decoding",
     "default_prices",
     "fabric",
     "file_hashes",

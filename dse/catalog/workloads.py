@@ -22,6 +22,7 @@ from dse.errors import StudyError
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
 WORK_COLUMNS = tuple(field.name for field in fields(WorkRow))
 EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
+NONE, JPEG = ENCODINGS = ("none", "jpeg")  # of samples, which hosts decode
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
 
 Array = NDArray[np.float64]
@@ -65,6 +66,7 @@ class Workload:
     family: str = "other"
     network: str = ""
     varying_length: bool = False
+    decoded: bool = False
 
 
 def workload(name: str) -> Workload:
@@ -144,6 +146,7 @@ def read_workload(path: Path) -> Workload:
     work = entry.text("work") if entry.has("work") else None
     family = entry.choice("family", *FAMILIES, default="other")
     network = entry.text("network", name)
+    encoding = entry.choice("encoding", *ENCODINGS, default=NONE)
     entry.finish()
     names, kinds, table = read_layers(path.parent / layers)
     for total, column, key in ((params, 0, "params"), (flops, 1, "forward_flops")):
@@ -172,6 +175,7 @@ def read_workload(path: Path) -> Workload:
         family=family,
         network=network,
         varying_length=lengths == VARYING,
+        decoded=encoding == JPEG,
     )
 
 

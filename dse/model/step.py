@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -23,12 +23,12 @@ class Work(Protocol):
     batch: samples of one pass per accelerator. accumulation: passes of a step, whose gradients are
     added up on the accelerator before they are summed. state_bytes: optimizer state per parameter.
     passes, loading_s: one forward and backward pass, its input; update_s: the weight update, once a
-    step; see :mod:`dse.model.compute`. overlap: what runs beside the backward pass, a word of the
-    step model's. inside_efficiency, across_efficiency: of a link's speed what the transport
-    reaches, inside a node and between nodes. waiting: by which share of their time passes are
-    longer where all accelerators wait for the slowest. slowdown: see :class:`.scale.Scale`. summed:
-    when the gradients are, by the aggregation. sums_bounded: whether that is finite at all points
-    for certain.
+    step; see :mod:`dse.model.compute`. decoding_s: in which hosts decode the images of a step.
+    overlap: what runs beside the backward pass, a word of the step model's. inside_efficiency,
+    across_efficiency: of a link's speed what the transport reaches, inside a node and between
+    nodes. waiting: by which share of their time passes are longer where all accelerators wait for
+    the slowest. slowdown: see :class:`.scale.Scale`. summed: when the gradients are, by the
+    aggregation. sums_bounded: whether that is finite at all points for certain.
     """
 
     @property
@@ -47,6 +47,8 @@ class Work(Protocol):
     def passes(self) -> Compute: ...
     @property
     def loading_s(self) -> Array: ...
+    @property
+    def decoding_s(self) -> ArrayLike: ...
     @property
     def update_s(self) -> Array: ...
     @property
@@ -130,7 +132,8 @@ class OverlappedStep:
 
     Without overlap the plain sum, in which nothing is slowed. Of k passes whose gradients are
     accumulated the first k - 1 sum nothing: ``(k - 1)(T_forward + T_backward + T_adding)`` more,
-    and k times the input.
+    and k times the input. Hosts decode the next images beside all of it: no step is shorter than
+    ``T_decoding``.
     """
 
     overlaps: ClassVar[tuple[str, ...]] = ("bucketed", "none")
@@ -174,8 +177,23 @@ def _step(work: Work, summed: Summed) -> StepTime:
     passes, earlier, waiting = work.passes, _earlier(work), work.waiting
     loading_s, update_s = work.loading_s, work.update_s
     if work.overlap != "none":
-        return ended(passes, *summed, loading_s, update_s, earlier, waiting, work.slowdown)
-    return in_turn(passes, summed.end_s, loading_s, update_s, earlier, waiting)
+        step = ended(passes, *summed, loading_s, update_s, earlier, waiting, work.slowdown)
+    else:
+        step = in_turn(passes, summed.end_s, loading_s, update_s, earlier, waiting)
+    return fed(step, work.decoding_s)
+
+
+def fed(step: StepTime, decoding_s: ArrayLike) -> StepTime:
+    """The step where accelerators wait for images that hosts decode meanwhile: the longer of both.
+
+    What it waits counts as input that is not hidden.
+    """
+    short = np.asarray(decoding_s) > step.step_s if np.any(decoding_s) else np.zeros((), dtype=bool)
+    if not np.any(short):
+        return step
+    waited = np.where(short, decoding_s - step.step_s, 0.0)
+    longer = np.where(short, decoding_s, step.step_s)
+    return replace(step, stalled_s=step.stalled_s + waited, step_s=longer)
 
 
 def ended(

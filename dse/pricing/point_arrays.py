@@ -21,7 +21,7 @@ from dse.calibration import Profile
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
 from dse.catalog import PriceList
-from dse.model import compute, memory, money, overlap, precision, step
+from dse.model import compute, decoding, memory, money, overlap, precision, step
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
@@ -89,6 +89,10 @@ class StudyFacts(Protocol):
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> Array:
         """Factors by which computing on them may err, (draws, machines)."""
+        ...
+
+    def images_per_core_s(self, stack: str) -> ArrayLike | None:
+        """Images that a core of a host decodes; None where hosts are no limit."""
         ...
 
     def aggregation(self, name: AggregationName) -> PricedAggregation:
@@ -478,6 +482,18 @@ class PointArrays(ABC):
     def loading_s(self) -> Array:
         """To bring a batch from the host."""
         return self._computing[1]
+
+    @cached_property
+    def decoding_s(self) -> ArrayLike:
+        """For the host of a node to decode what its accelerators train on in a step; 0 where hosts
+        are no limit."""
+        rate = self.problem.images_per_core_s(self.stack.name)
+        if rate is None or self.machine_axis != "node":
+            return 0.0
+        cores = self.machine(lambda m: hardware.number(m.node.cores if m.node else None))
+        training = np.minimum(self.gpus, self.gpus_per_node)
+        images = self.batch * self.accumulation * training
+        return decoding.decoding_s(images, cores, self._drawn(rate))
 
     @property
     def update_s(self) -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import PaiStep
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
@@ -29,6 +29,7 @@ from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
+from dse.study.definition import REAL
 from dse.study.space import STRUCTURAL, Box, Space
 
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
@@ -206,6 +207,18 @@ class Problem:
         if not self.draws:
             return self.scale
         return uncertainty.drawn_scale(self.scale, self.scale_spread, self.draw_count)
+
+    def images_per_core_s(self, stack: str) -> ArrayLike | None:
+        """Images that a core of a host decodes, or as many draws of it as are priced; None where
+        hosts are no limit."""
+        real = self.study.input == REAL and self.step_model.measurable
+        known = catalog.decoding()
+        rate = known.images_per_core_s.get(stack)
+        if rate is None or not (real and self.workload.decoded):
+            return None
+        if not self.draws:
+            return rate
+        return rate * np.exp(known.spread * uncertainty.normal("decoding", self.draw_count))
 
     @property
     def draw_count(self) -> int:

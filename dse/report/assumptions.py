@@ -17,7 +17,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches, gradients
+from dse.report import approaches, decoding, gradients
 from dse.report.computing import computing_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
@@ -34,7 +34,9 @@ def assumptions(
     lines = [*computing_lines(problem)]
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
     lines += gradients.assumed_lines(problem)
-    lines += gradients.recommended_lines(problem, recommended) if recommended else []
+    if recommended:
+        lines += gradients.recommended_lines(problem, recommended)
+        lines += decoding.lines(problem, recommended)
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))

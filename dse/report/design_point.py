@@ -211,16 +211,18 @@ class ApproachTerms:
 @dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
-    baseline's, None unless these differ and one is assumed; not_searched: axes with a value that
-    the study does not have; folded_ranks: those beyond a power of two; memory_short: how much
-    memory is lacking and what would fit; constraints: text -> whether it is met; intervals: the
-    ends of 90 % intervals by quantity, None where there is none."""
+    baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
+    unless the step waits for them; not_searched: axes with a value that the study does not have;
+    folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
+    would fit; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
+    quantity, None where there is none."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
     folded_ranks: int = 0
     memory_short: str = ""
     gradients: str | None = None
+    decoding: str | None = None
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)

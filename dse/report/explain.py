@@ -49,6 +49,8 @@ def lines(point: Explained) -> list[str]:
         out.append(f"  (model pai, {pai.architecture}: {how})")
     else:
         out.append(f"  (communication, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
+    if point.decoding:
+        out.append(f"  (waits for images: {point.decoding})")
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s"]
     speedup = f"speedup          {point.speedup:.3f} times the baseline"
     if point.interval:

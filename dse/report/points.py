@@ -21,7 +21,7 @@ from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
-from dse.report import gradients
+from dse.report import decoding, gradients
 from dse.report.design_point import (
     ApproachTerms,
     Explained,
@@ -98,6 +98,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         approach=approach_terms(points),
         folded_ranks=folded_ranks(points),
         memory_short=memory_remedies.shortage(problem, values),
+        decoding=decoding.bound(problem, values),
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},

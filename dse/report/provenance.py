@@ -132,6 +132,8 @@ def sources(problem: Problem) -> list[Citation]:
         add(item, facts)
     for name in mentioned(problem, "stack") or [USUAL_STACK]:
         add(f"memory, stack {name}", catalog.footprints()[name].facts)
+        if mentioned(problem, "node") and problem.images_per_core_s(name) is not None:
+            add(f"decoding, stack {name}", catalog.decoding().facts[name])
     prices = problem.prices
     add(
         "prices",

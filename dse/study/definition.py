@@ -222,6 +222,8 @@ class InlinePrices:
 
 IGNORED = "ignore"
 Memory: TypeAlias = Literal["checked", "ignore"]
+REAL = "real"
+Input: TypeAlias = Literal["real", "synthetic"]
 Recommend: TypeAlias = Literal["knee", "cheapest-within-5%", "fastest"]
 
 
@@ -232,7 +234,8 @@ class Study:
     ``defaults`` are the axes the file leaves out and the model still needs, of one value each.
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
-    ``memory``: whether points must fit into an accelerator's.
+    ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
+    the samples, or these are made up.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -260,6 +263,7 @@ class Study:
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"
+    input: Input = "real"
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

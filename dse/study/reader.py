@@ -131,6 +131,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         scale=file.scale,
         model=file.model,
         memory=file.memory,
+        input=file.input,
         source=source,
         content_hash=_hash(source.data),
     )

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Memory, Sampler
+from dse.study.definition import Input, Memory, Sampler
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
@@ -213,6 +213,10 @@ class StudyFile(Section):
     )
     memory: Memory = Field(
         default="checked", description="whether a point must fit into an accelerator's memory"
+    )
+    input: Input = Field(
+        default="real",
+        description="whether images are decoded by the hosts; synthetic: nothing is read",
     )
 
 

@@ -17,6 +17,7 @@ from dse.catalog import (
     anchors,
     approach,
     computing,
+    decoding,
     default_prices,
     fabric,
     footprints,
@@ -59,6 +60,9 @@ def facts() -> Iterator[tuple[str, str, Fact]]:
         yield "prices", "list-prices", fact
     for fact in scale_terms().facts:
         yield "scale", "scale", fact
+    for stack, rates in decoding().facts.items():
+        for fact in rates:
+            yield "decoding", stack, fact
 
 
 @pytest.mark.parametrize(

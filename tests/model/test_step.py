@@ -30,7 +30,7 @@ LAYERS = Layers(
 def scalar_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: int, waiting: float,
-    slowdown: float,
+    slowdown: float, decoding: float,
 ) -> float:  # fmt: skip
     """The whole step for a flat ring on staged transport, with loops."""
     p = PRECISIONS[precision]
@@ -89,15 +89,15 @@ def scalar_step(
         before += forward + backward + 2 * LAYERS.params.sum() * p.stored_gradient_bytes / rate
     before += (before + forward + backward) * waiting
     if not overlapped:
-        return before + forward + backward + total + update + loading
+        return max(decoding, before + forward + backward + total + update + loading)
     slower = backward + slowdown * min(backward, total)
-    return max(loading, before + forward + max(slower, end) + update)
+    return max(decoding, loading, before + forward + max(slower, end) + update)
 
 
 def model_step(
     batch: float, peak: float, bandwidth: float, host: float, gpus: int, link: float,
     bucket: float, precision: str, state: float, overlapped: bool, passes: float = 1.0,
-    waiting: float = 0.0, slowdown: float = 0.0,
+    waiting: float = 0.0, slowdown: float = 0.0, decoding: float = 0.0,
 ) -> StepTime:  # fmt: skip
     device = roofline_device(peak, bandwidth, 16e9, host, 0.5, 0.8)
     software = StepCost(2e-6, (1e-10,))
@@ -107,7 +107,7 @@ def model_step(
         Given(
             LAYERS, PRECISIONS[precision], device, batch, state, cluster, ring,
             "bucketed" if overlapped else "none", bucket, passes, waiting=waiting,
-            slowdown=slowdown,
+            slowdown=slowdown, decoding_s=decoding,
         )
     )  # fmt: skip
 
@@ -127,14 +127,16 @@ def model_step(
     passes=st.integers(1, 20),
     waiting=st.floats(0, 1),
     slowdown=st.floats(0, 2),
+    decoding=st.sampled_from([0.0, 1e-4, 1e-2, 1.0, 1e3]),
 )
 def test_step_matches_the_scalar_reference(
     batch: int, peak: float, bandwidth: float, host: float, gpus: int, link: float, bucket: float,
     precision: str, state: float, overlapped: bool, passes: int, waiting: float, slowdown: float,
+    decoding: float,
 ) -> None:  # fmt: skip
     given_values = (
         batch, peak, bandwidth, host, gpus, link, bucket, precision, state, overlapped, passes,
-        waiting, slowdown,
+        waiting, slowdown, decoding,
     )  # fmt: skip
     found = model_step(*given_values)
     assert float(found.step_s) == pytest.approx(scalar_step(*given_values), rel=1e-9)
@@ -249,3 +251,16 @@ def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:
     assert float(one) == pytest.approx(params * (4 + 8 + 8) / 50e9)
     several = server_update_s(LAYERS, fp16, 4.0, np.array([1, 4]), 50e9)
     assert several.tolist() == pytest.approx([float(one), float(one) / 4])
+
+
+@pytest.mark.parametrize("overlapped", [True, False])
+def test_a_step_waits_for_images_no_longer_than_they_take(overlapped: bool) -> None:
+    usual = model_step(64, 1e13, 8e11, 1e10, 8, 1e9, 1e6, "fp32", 4.0, overlapped)
+    own = float(usual.step_s)
+    slow = np.array([0.0, 0.5 * own, own, 2 * own])
+    known = (64, 1e13, 8e11, 1e10, 8, 1e9, 1e6, "fp32", 4.0, overlapped)
+    found = model_step(*known, decoding=slow)  # type: ignore[arg-type]
+    assert found.step_s.tolist() == [own, own, own, 2 * own]
+    waited = np.broadcast_to(found.stalled_s - usual.stalled_s, 4)
+    np.testing.assert_allclose(waited, [0, 0, 0, own], rtol=1e-12)
+    np.testing.assert_allclose(found.exposed_s, float(usual.exposed_s), rtol=1e-9)

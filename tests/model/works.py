@@ -50,6 +50,7 @@ class Given:
     across_efficiency: float = 1.0
     waiting: ArrayLike = 0.0
     slowdown: ArrayLike = 0.0
+    decoding_s: ArrayLike = 0.0
 
     @property
     def passes(self) -> Compute:

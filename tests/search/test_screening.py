@@ -67,6 +67,26 @@ objectives: {maximize: throughput, minimize: per_run}
 target: {samples: 2.3e6}
 """
 
+# Hosts that decode too slowly for some points, enough for others, or are not known.
+DECODED = """\
+study: decoded
+workload: resnet50
+space:
+  node: [dgx-1-v100, dgx-a100-80gb, dgx-h100, dgx-b200, mi300x-8]
+  gpus: [4, 8, 16, 24, 64]
+  batch_per_gpu: [32, 64, 128]
+  accumulation: [1, 4]
+  precision: [fp32, fp16]
+  stack: [plain, vendor, tuned]
+  aggregation: [ring-nccl, auto-nccl, ring-gloo]
+  bucket: [1 MiB, 100 MiB]
+  overlap: [bucketed, none]
+baseline: {node: dgx-1-v100, gpus: 8, batch_per_gpu: 64, precision: fp16, stack: plain,
+           aggregation: ring-nccl, bucket: 1 MiB}
+constraints: [fits_memory, "global_batch <= 4096"]
+objectives: {maximize: throughput, minimize: [capital, step]}
+"""
+
 
 @pytest.fixture(autouse=True)
 def _screen_small_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +189,7 @@ def test_units_in_any_order_have_the_same_front(tmp_path: Path) -> None:
         assert found.ties.tolist() == expected.ties.tolist()
 
 
-@pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET])
+@pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET, DECODED])
 def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
     problem = load(studies.written(tmp_path, text))
     same(screened(problem, 1 << 21), priced_whole(problem))
@@ -238,8 +258,9 @@ def test_a_known_front_spares_points_and_changes_nothing(tmp_path: Path) -> None
     assert again.priced < first.priced
 
 
-def test_the_ideal_step_bounds_every_objective_in_floating_point(tmp_path: Path) -> None:
-    problem = load(studies.written(tmp_path, WIDE))
+@pytest.mark.parametrize("text", [WIDE, f"{DECODED}target: {{samples: 1e7}}\n"])
+def test_the_ideal_step_bounds_every_objective_in_floating_point(tmp_path: Path, text: str) -> None:
+    problem = load(studies.written(tmp_path, text))
     for box in problem.space.boxes(1 << 21):
         ideal, real = bounds.ideal(problem.placed(box)), problem.box(box)
         for name in ("speedup", "throughput"):

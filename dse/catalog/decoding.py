@@ -1,0 +1,46 @@
+"""How many images hosts decode, by software stack."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.store import models_dir
+
+DECODING = "decoding.yaml"
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """images_per_core_s: of a core of the host, by stack; None where hosts are no limit. spread:
+    standard deviation of its logarithm. facts: by stack."""
+
+    images_per_core_s: Mapping[str, float | None]
+    spread: float
+    facts: Mapping[str, tuple[Fact, ...]]
+
+
+def decoding() -> Decoding:
+    """That of the catalogue."""
+    return read_decoding(models_dir() / DECODING)
+
+
+@cache
+def read_decoding(path: Path) -> Decoding:
+    """The rates in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    stacks, rates, facts = entry.section("stacks"), dict[str, float | None](), {}
+    for name in stacks.labels():
+        own = stacks.section(name)
+        fact = own.number("images_per_core_s", "count")
+        own.finish()
+        if fact.value == 0:
+            raise own.wrong("images_per_core_s is 0", "write a number above 0, or unknown")
+        rates[name], facts[name] = fact.value, (fact,)
+    spread = entry.known("spread", "count")
+    entry.finish()
+    return Decoding(rates, spread, facts)

@@ -1,0 +1,117 @@
+"""Steps that wait for images which hosts decode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.api import Study
+from dse.model.step import OverlappedStep, StepTime
+from dse.pricing.load import load
+from dse.report import decoding
+from dse.report.assumptions import assumptions
+from dse.report.explain import lines
+from dse.report.points import explained
+from dse.report.provenance import sources
+from tests.pricing import studies
+from tests.pricing.priced import point
+
+NODES = """\
+study: nodes
+workload: resnet50
+space:
+  node: [dgx-1-v100, dgx-b200, mi300x-8]
+  gpus: [4, 8, 16]
+  batch_per_gpu: [64, 128]
+  accumulation: [1, 4]
+  precision: fp16
+  stack: [plain, vendor, tuned]
+  aggregation: ring-nccl
+  overlap: [bucketed, none]
+baseline: {node: dgx-1-v100, gpus: 8, batch_per_gpu: 128, accumulation: 1, stack: plain,
+           overlap: bucketed}
+objectives: {maximize: throughput, minimize: capital}
+"""
+PLAIN = catalog.decoding().images_per_core_s["plain"]
+
+
+def priced(folder: Path, text: str = NODES, **axes: Any) -> Any:
+    return Study(load(studies.written(folder, text))).price(axes)
+
+
+@pytest.mark.parametrize("overlap", ["bucketed", "none"])
+def test_no_node_trains_on_more_images_than_its_host_decodes(tmp_path: Path, overlap: str) -> None:
+    counts = {"gpus": [4, 8, 16], "batch_per_gpu": 128, "overlap": overlap}
+    rate = priced(tmp_path, **counts)["throughput_samples_per_s"]
+    ceiling = 40 * PLAIN
+    np.testing.assert_allclose(rate[1:], [ceiling, 2 * ceiling], rtol=1e-9)
+    assert rate[0] < ceiling, "four accelerators ask less of the same host"
+    passes = priced(tmp_path, **{**counts, "gpus": 8, "accumulation": [1, 4]})
+    np.testing.assert_allclose(passes["throughput_samples_per_s"], ceiling, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("objectives", "input: synthetic\nobjectives"),
+        ("workload: resnet50", "workload: vgg16\nmodel: pai"),
+        ("workload: resnet50", "workload: bert-large-s128\nmemory: ignore"),
+        ("stack: plain,", "stack: tuned,"),
+        ("{node: dgx-1-v100,", "{node: mi300x-8,"),
+    ],
+)
+def test_nothing_limits_input_elsewhere(tmp_path: Path, was: str, becomes: str) -> None:
+    text = NODES.replace(was, becomes).replace("bucketed", "none")
+    found = load(studies.written(tmp_path, text.replace("[none, none]", "none")))
+    for gpus in (4, 8, 16):
+        values = point(found, gpus=gpus)
+        assert explained(found, values).decoding is None
+        assert not np.any(found.points_at(values).decoding_s)
+    assert "images" not in " ".join(assumptions(found, found.study.baseline.values))
+
+
+def test_a_point_without_a_price_waits_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = load(studies.written(tmp_path, NODES))
+    baseline = found.study.baseline.values
+    assert decoding.bound(found, baseline) is not None
+    unpriced = StepTime(*[np.full(1, np.nan)] * 7)
+    monkeypatch.setattr(OverlappedStep, "step_time", lambda *_: unpriced)
+    assert decoding.bound(found, baseline) is None
+
+
+def test_accelerators_without_a_node_have_no_known_host(tmp_path: Path) -> None:
+    found = load(studies.written(tmp_path))
+    assert not np.any(found.points_at(point(found, precision="fp16", gpus=16)).decoding_s)
+
+
+def test_who_waits_for_images_is_said(tmp_path: Path) -> None:
+    found = load(studies.written(tmp_path, NODES))
+    baseline = found.study.baseline.values
+    bound = "the 40 CPU cores of NVIDIA DGX-1 with V100 16 GB decode 150 images a second each"
+    text = "\n".join(lines(explained(found, baseline)))
+    assert f"  (waits for images: {bound} (stack plain), 6,000 in all)" in text
+    assert "images" not in "\n".join(lines(explained(found, point(found, stack="tuned"))))
+    other = point(found, stack="tuned")
+    said = " ".join(assumptions(found, other))
+    assert f"The baseline waits for images: {bound}" in said
+    assert "recommended point waits" not in said
+    alike = " ".join(assumptions(found, point(found, gpus=16)))
+    assert f"Recommended point and baseline alike wait for images: {bound}" in alike
+    items = {row.item for row in sources(found)}
+    assert {"decoding, stack plain", "decoding, stack vendor"} <= items
+
+
+def test_how_fast_hosts_decode_is_uncertain_and_cancels_between_points(tmp_path: Path) -> None:
+    found = load(studies.written(tmp_path, NODES))
+    waits = explained(found, point(found, gpus=16))
+    assert waits.interval is not None
+    low, high = waits.interval.throughput_samples_per_s or (0.0, 0.0)
+    assert low < 0.75 * 2 * 40 * PLAIN < 2 * 40 * PLAIN < high
+    slow, fast = waits.interval.speedup
+    assert 1.8 < slow <= fast < 2.2
