@@ -189,7 +189,7 @@ OF_HELP = {"dse.calibration", "dse.calibration.runners", "dse.calibration.runner
     [
         (["--help"], "Commands:", (*sorted(HEAVY), "dse.study", "dse.catalog", "dse.calibration",
                                    "dse.pricing", "dse.search", "dse.fleet", "dse.report")),
-        (["check", "ps-vs-allreduce"], "ok: 107,136 points", OF_SEARCHES),
+        (["check", "ps-vs-allreduce"], "ok: 103,680 points", OF_SEARCHES),
         (["check", "tf-aggregation"], "ok: ", OF_SEARCHES),
     ],
 )  # fmt: skip

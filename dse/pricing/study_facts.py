@@ -1,0 +1,78 @@
+"""What all points of a study share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.calibration import Profile
+from dse.catalog import PriceList
+from dse.model import compute, step
+from dse.model.arrays import Array, ArrayLike
+from dse.model.scale import Scale
+from dse.model.stack import Stack
+from dse.pricing import hardware
+from dse.pricing.aggregations import PricedAggregation
+from dse.study import Study
+from dse.study.aggregation_name import AggregationName
+
+
+class StudyFacts(Protocol):
+    """What all points of a study share: see :class:`dse.pricing.problem.Problem`."""
+
+    @property
+    def study(self) -> Study: ...
+    @property
+    def prices(self) -> PriceList: ...
+    @property
+    def profiles(self) -> Mapping[str, Profile]: ...
+    @property
+    def draws(self) -> bool: ...
+    @property
+    def draw_count(self) -> int: ...
+    @property
+    def layers(self) -> compute.Layers: ...
+    @property
+    def tensors(self) -> tuple[Array, NDArray[np.intp]]: ...
+    @property
+    def step_model(self) -> step.StepModel: ...
+    @property
+    def scale(self) -> Scale: ...
+    @property
+    def lost(self) -> Scale: ...
+    @property
+    def host_power_ratio(self) -> float: ...
+    @property
+    def target_samples(self) -> float | None: ...
+    @property
+    def baseline_samples_per_s(self) -> float: ...
+    def stack(self, name: str) -> Stack:
+        """Training software of the catalogue."""
+        ...
+
+    def reached(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> compute.Device:
+        """What accelerators reach under it."""
+        ...
+
+    def compute_errors(
+        self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
+    ) -> Array:
+        """Factors by which computing on them may err, (draws, machines)."""
+        ...
+
+    def images_per_core_s(self, stack: str) -> ArrayLike | None:
+        """Images that a core of a host decodes; None where hosts are no limit."""
+        ...
+
+    def aggregation(self, name: AggregationName) -> PricedAggregation:
+        """One that the study or the catalogue knows."""
+        ...
+
+    def remember(self, key: Any, make: Callable[[], Any]) -> Any:
+        """A partial result that several grids share."""
+        ...
