@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.accuracy import (
     approaches,
-    catalogue_nccl,
+    catalogue_prices,
     choice,
     computing,
     lab,
@@ -70,14 +70,18 @@ def main() -> None:
     machine = profile.machine.get("cpu", "this machine")
     note = f"{machine}, {profile.cores} cores, {profile.library} {profile.version}, {profile.date}"
     facts = published.facts()
-    nccl = catalogue_nccl.rows()
-    parts = (computing.goals(), approaches.goals(), checks_table(facts), catalogue_nccl.table(nccl))
+    nccl = catalogue_prices.rows()
+    mpi = catalogue_prices.rows(catalogue_prices.MPI_SYSTEMS)
+    parts = (
+        computing.goals(), approaches.goals(), checks_table(facts),
+        catalogue_prices.table(nccl), catalogue_prices.table(mpi, "MPI"),
+    )  # fmt: skip
     tables = "\n\n".join(parts)
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
     print(text)
     OUT.parent.mkdir(parents=True, exist_ok=True)
     record = {"lines": [line.record() for line in lines], "here": note, "facts": facts,
-              "nccl_without_a_profile": [row.record() for row in nccl]}  # fmt: skip
+              "without_a_profile": [row.record() for row in (*nccl, *mpi)]}  # fmt: skip
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     chosen = extremes(lines)
     short = (

@@ -188,7 +188,7 @@ def _library_rules(problem: Problem) -> list[str]:
         profiles = [p.name for p in caveats.taken(problem, name) if p.auto]
         if profiles and not caveats.catalogue_taken(problem, name):
             continue
-        where = f" on other hardware than that of {' and '.join(profiles)}" * bool(profiles)
+        where = f" where no profile applies ({', '.join(profiles)})" * bool(profiles)
         line = (
             f"Which algorithm {name} runs{where} was not measured: it is chosen by "
             f"{authority.title} for every message ({authority.source}), and priced as that "
@@ -207,6 +207,7 @@ def _library_rules(problem: Problem) -> list[str]:
             if unknown:
                 line += f" It treats {', '.join(unknown)} as {ASSUMED_GENERATION} GPUs."
         known = measured_choices(name.transport) if name.algorithm == AUTO else []
+        known = [one for one in known if one not in profiles]
         if known:
             more = " and others" * (len(known) > MOST_NAMES)
             listed = ", ".join(known[:MOST_NAMES])

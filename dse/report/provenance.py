@@ -89,7 +89,7 @@ def _library_note(problem: Problem, one: PricedAggregation) -> str:
     fitted = [f"{profile.source or profile.system} (profile {profile.name})"
               for profile in caveats.taken(problem, name) if profile.auto]  # fmt: skip
     if name.algorithm == AUTO and fitted:
-        measured = f"auto: the library's own choice, fitted on {' and on '.join(fitted)}"
+        measured = f"auto: the library's own choice, fitted on {', '.join(fitted)}"
         if authority is None or not caveats.catalogue_taken(problem, name):
             return measured
         return f"{measured}; on other hardware chosen by {authority.title}, not measured"

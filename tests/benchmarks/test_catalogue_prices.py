@@ -1,11 +1,13 @@
-"""The scoreboard of NCCL without a profile."""
+"""The scoreboard of prices without a profile."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from benchmarks.accuracy.catalogue_nccl import CLASSES, SYSTEMS, Row, rows, table
+from benchmarks.accuracy.catalogue_prices import CLASSES, MPI_SYSTEMS, SYSTEMS, Row, rows, table
 from benchmarks.accuracy.public_logs import TABLE
+from dse import catalog
 from dse.calibration.importers.logs import import_logs
 
 
@@ -26,6 +28,17 @@ def test_large_messages_are_right_within_a_third_on_most_systems() -> None:
     large = CLASSES[-1].title
     medians = [float(np.median(row.found[large])) for row in rows()]
     assert sum(1 / 1.35 <= median <= 1.35 for median in medians) >= 11
+
+
+def test_mpi_is_as_far_off_as_its_transport_says() -> None:
+    """From 1 MiB, where transports' spreads are taken from."""
+    found = rows(MPI_SYSTEMS)
+    large = [size.title for size in CLASSES[2:]]
+    errors = [np.log(np.concatenate([row.found[name] for name in large if name in row.found]))
+              for row in found]  # fmt: skip
+    spread = float(np.sqrt(np.mean([np.mean(error**2) for error in errors])))
+    assert spread == pytest.approx(catalog.transport("mpi").log_spread, abs=0.01)
+    assert all(abs(np.median(error)) < np.log(1.3) for error in errors)
 
 
 def test_the_table_counts_what_is_within_the_factor_wanted() -> None:

@@ -1,7 +1,8 @@
-"""NCCL priced from the catalogue alone, no profile, against every system that was measured.
+"""Allreduce priced from the catalogue alone, no profile, against every system that was measured.
 
-The price is that of a study without ``calibration:``: NCCL's own choice of algorithm, on links of
-the catalogue. One constant is taken from these measurements: what copies beside a card over TCP,
+The price is that of a study without ``calibration:``: the library's own choice of algorithm, on
+links of the catalogue. Benchmarks of MPI make no copies to and from accelerators; their prices
+leave these out. One constant is taken from these measurements: what copies beside a card over TCP,
 from Polaris' 2 nodes from 64 MiB on. The forms were changed while looking at all of them, so this
 says how good the prices are, not how good they would be elsewhere.
 """
@@ -51,7 +52,7 @@ class System:
     """A measured system in words of the catalogue.
 
     where: of its rows of benchmarks/data/allreduce.csv. points: its nodes and links as axes of a
-    study. transport: of NCCL between nodes.
+    study. transport: between nodes.
     """
 
     title: str
@@ -95,12 +96,21 @@ SYSTEMS = (
     System("Alps GH200, sockets", {"system": "alps", "link": "slingshot-sockets"},
            {"accelerator": "h100-sxm", "nics_per_node": 4, **_SLINGSHOT}, "nccl-tcp"),
 )  # fmt: skip
+_HOSTS = {"accelerator": "v100-sxm2-16gb", "nics_per_node": 1}  # whatever it is, hosts do the sums
+MPI_SYSTEMS = (
+    System("Lassen, 4 to 32 nodes of one rank, EDR", {"system": "lassen"},
+           {**_HOSTS, "inter_node": "ib-edr"}, "mpi"),
+    System("OCI, 4 nodes of 36 ranks, RoCE", {"system": "oci-optimized3"},
+           {**_HOSTS, "inter_node": "100gbe"}, "mpi"),
+)  # fmt: skip
 
 
 def priced_s(
     name: str, points: Mapping[str, Any], ranks: int, per_node: int, message_bytes: Array
 ) -> Array:
     """Seconds of one allreduce of every size, as a study without a profile prices it.
+
+    Without the copies to and from accelerators.
 
     name: of the aggregation. points: axes of a study other than the accelerators' counts.
     """
@@ -112,7 +122,9 @@ def priced_s(
     }).problem  # fmt: skip
     at = problem.points_at({axis.name: axis.values[0] for axis in problem.study.axes})
     sizes = np.asarray(message_bytes).reshape((-1,) + (1,) * at.rank)
-    return np.ravel(at.aggregation.message_s(sizes, at.gradients, at.layout))
+    reached = at.summing.transport.reaches_device
+    copied_s = 0.0 if reached else 2 * sizes / at.host_bytes_per_s
+    return np.ravel(at.aggregation.message_s(sizes, at.gradients, at.layout) - copied_s)
 
 
 def ratios(
@@ -144,18 +156,18 @@ class Row:
         return {"system": self.title, "ratios": {of: r.tolist() for of, r in self.found.items()}}
 
 
-def rows() -> list[Row]:
+def rows(systems: Sequence[System] = SYSTEMS) -> list[Row]:
     """One for each system."""
     samples = import_logs([TABLE]).samples
     found = []
-    for system in SYSTEMS:
+    for system in systems:
         sizes, ratio = ratios(system, samples)
         parts = {size.title: ratio[size.holds(sizes)] for size in CLASSES}
         found.append(Row(system.title, {name: part for name, part in parts.items() if part.size}))
     return found
 
 
-def table(found: Sequence[Row]) -> str:
+def table(found: Sequence[Row], what: str = "NCCL") -> str:
     """A row a system as Markdown, and all together.
 
     Of each class the median of predicted over measured time, its range, and how many of the
@@ -163,7 +175,7 @@ def table(found: Sequence[Row]) -> str:
     """
     wanted = [f"{size.title} (within {size.factor:g})" for size in CLASSES]
     lines = [
-        f"| NCCL without a profile: predicted / measured time | {' | '.join(wanted)} |",
+        f"| {what} without a profile: predicted / measured time | {' | '.join(wanted)} |",
         "|---" * (len(CLASSES) + 1) + "|",
     ]
     for row in found:
