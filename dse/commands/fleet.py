@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.options import Json
+from dse.commands.options import Json, folder
 from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.spelling import meant
@@ -21,7 +21,10 @@ def fleet(
         str, typer.Argument(help="A fleet study, or the name of one that comes with dse.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the report [default: reports/FLEET].")
+        Path | None,
+        typer.Option(
+            parser=folder, metavar="PATH", help="Folder of the report [default: reports/FLEET]."
+        ),
     ] = None,
     facts: Annotated[
         bool,

@@ -85,6 +85,13 @@ def whole(name: str, given: Any) -> int:
     return int(found)
 
 
+def folder(text: str) -> Path:
+    """A folder by name; raises :class:`ArgumentError` for none."""
+    if not text:
+        raise ArgumentError("--out", "is empty", "name a folder, or . for this one")
+    return Path(text)
+
+
 def share(text: str | None) -> float | None:
     """``5%`` or ``0.05`` as a number; None stays None."""
     if text is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dse.commands.options import Json, Options, share, whole
+from dse.commands.options import Json, Options, folder, share, whole
 from dse.commands.plan import finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
@@ -39,8 +39,10 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(
+            parser=folder,
+            metavar="PATH",
             help="Folder of the report [default: reports/STUDY]; of several studies, the folder "
-            "that holds theirs."
+            "that holds theirs.",
         ),
     ] = None,
     engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,

@@ -54,11 +54,10 @@ def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
 
 def test_explain_says_why_a_point_was_not_measured(calibrated: Path) -> None:
     written(calibrated, SMALL + "calibration: [this-machine]\n")
-    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=16", "--set", "gpus_per_node=4"]
+    at = ["--set", "aggregation=ring-mpi", "--set", "gpus=16", "--set", "gpus_per_node=16"]
     done = dse("explain", "study.yaml", *at, cwd=calibrated)
     assert done.returncode == 0, done.stderr
     after = done.stdout.partition("calibration      far outside the measured range:\n")[2]
-    assert "4 nodes (measured: 1)" in after
     assert "16 ranks (measured: 2-" in after
     point = json.loads(dse("explain", "study.yaml", *at, "--json", cwd=calibrated).stdout)
     assert all(f"                 {reason}\n" in after for reason in point["why_outside"])

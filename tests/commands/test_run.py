@@ -256,3 +256,11 @@ def test_an_example_without_its_profile_says_how_to_make_it(tmp_path: Path) -> N
     assert "example.yaml:" in line
     assert "dse calibrate run" in line
     assert files(tmp_path) == {}
+
+
+@pytest.mark.parametrize("command", [("run", "study.yaml"), ("fleet", "pai-fleet")])
+def test_a_folder_has_a_name(command: tuple[str, str], tmp_path: Path) -> None:
+    written(tmp_path, SMALL)
+    line = refused(dse(*command, "--out", "", cwd=tmp_path))
+    assert line == "dse: --out: is empty; name a folder, or . for this one"
+    assert [path.name for path in tmp_path.iterdir()] == ["study.yaml"]
