@@ -74,11 +74,11 @@ def read_transport(path: Path) -> Transport:
         within=_tier(entry, "within"),
         across=_tier(entry, "across"),
         gamma_s_per_byte=entry.s_per_byte("reduce") or 0.0,
-        facts=tuple(entry.facts),
         libraries=_libraries(entry),
         log_spread=(
             entry.positive("log_spread", "count") if entry.has("log_spread") else USUAL_LOG_SPREAD
         ),
+        facts=tuple(entry.facts),  # all that were read above
     )
     entry.finish()
     return found
