@@ -248,13 +248,18 @@ def _of_the_log(log: RunLog, resume: bool) -> Iterator[str]:
         yield f"an interrupted run was here: starting afresh; its log is kept in {log.kept}"
 
 
+def how_to_continue(folder: Path) -> str:
+    """What a user may do after a search was stopped."""
+    return f"{folder} keeps what is done; continue with --resume"
+
+
 @contextmanager
 def _kept_for_resume(log: RunLog) -> Iterator[None]:
     """A run that was stopped leaves its log; one that is complete has no use for it."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("continue with --resume") from None
+        raise KeyboardInterrupt(how_to_continue(log.path.parent)) from None
     except NoFeasiblePoint:
         log.discard()
         raise

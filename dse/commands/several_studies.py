@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dse.commands.fleet import is_fleet
 from dse.commands.options import Options
-from dse.commands.plan import Done, Plan, finished, planned, searched
+from dse.commands.plan import Done, Plan, finished, how_to_continue, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.terminal import console
 from dse.console_table import Column, console_table, numbers
@@ -104,7 +104,7 @@ def _results(
             try:
                 result = _one(study, plan, executors, options.resume, command, part, say)
             except KeyboardInterrupt:  # of what is finished nothing is searched again
-                raise KeyboardInterrupt("continue with --resume") from None
+                raise KeyboardInterrupt(how_to_continue(plan.folder)) from None
             if result.error:
                 tell(study, result.error)
             results.append(result)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import (
-    SAME_KIND,
     ByLayoutEvidence,
     Evidence,
     OfLibraryChoice,
@@ -51,6 +49,8 @@ from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
+from dse.pricing.nearest_profile import NearestProfile
+from dse.pricing.remembered import Remember, Remembered
 from dse.pricing.uncertainty import Drawn, DrawnSums
 from dse.study.aggregation_name import AggregationName
 
@@ -71,8 +71,6 @@ LIBRARY_PRICES: Mapping[str, Mapping[str, Callable[[Transport], Bucketed]]] = {
 # What a study may write before a transport.
 NAMES = (*ALGORITHMS, AUTO, *BY_NAME, PARAMETER_SERVER)
 FORMULA = "model pai is a formula of which nothing is measured"
-
-Remember = Callable[[Any, Callable[[], Any]], Any]
 
 
 @dataclass(frozen=True)
@@ -172,20 +170,21 @@ class Factory:
             return self._kept(model, algorithm, transport), evidence
         candidates = self.candidates(algorithm, transport.name)
         parts = [self._by_profile(algorithm, transport, profile) for profile in candidates]
-        elsewhere = self._elsewhere(algorithm, transport, "on hardware of this kind" * bool(parts))
+        where = "on hardware of this kind" if parts else ""
+        elsewhere = self._elsewhere(algorithm, transport, where)
         if not parts or not isinstance(_innermost(elsewhere[0]), Unknown):
             parts.append(elsewhere)
         if len(parts) == 1:
             model, evidence = parts[0]
         else:
-            choice = Choice(
+            nearest = NearestProfile(
                 tuple(part[0] for part in parts),
                 tuple(part[1] for part in parts),
                 tuple(self._fabrics(profile) for profile in candidates),
             )
             model, evidence = (
-                ByLayout(choice.models, choice),
-                ByLayoutEvidence(choice.evidence, choice),
+                ByLayout(nearest.models, nearest),
+                ByLayoutEvidence(nearest.evidence, nearest),
             )
         return self._kept(model, algorithm, transport), evidence
 
@@ -350,41 +349,6 @@ class Factory:
         )
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Which of several profiles, or the catalogue, prices a point: a function of its layout.
-
-    Of the profiles that have a price there, the one whose hardware is most like the point's (see
-    :meth:`~dse.calibration.evidence.Evidence.likeness`), of equals the first of the study. fabrics:
-    of each profile the networks that it is for alone, empty for any. The catalogue, if it comes
-    last, prices what no profile is for, and what is of another kind than all that was measured: its
-    costs are facts of the very hardware, and so is its error. A profile that the study names for a
-    network applies there whatever it measured.
-    """
-
-    models: tuple[Bucketed, ...]
-    evidence: tuple[Evidence, ...]
-    fabrics: tuple[frozenset[str], ...]
-
-    def __call__(self, layout: Any) -> NDArray[np.intp]:
-        """Position of the profile, for every point."""
-        scores: list[Array] = []
-        for model, evidence, fabrics in zip(self.models, self.evidence, self.fabrics, strict=False):
-            like = evidence.likeness(layout)
-            applies = like >= SAME_KIND
-            if fabrics:
-                applies = np.asarray(False)
-                for fabric in fabrics:
-                    applies = applies | layout.on_fabric(fabric)
-            score = np.where(applies, like, _NOT_FOR if fabrics else like + _OF_ANOTHER_KIND)
-            scores.append(np.where(model.priced(layout), score, np.minimum(score, _UNPRICED)))
-        scores += [np.asarray(_CATALOGUE)] * (len(self.models) - len(scores))
-        return np.asarray(np.argmax(np.stack(np.broadcast_arrays(*scores)), axis=0))
-
-
-_CATALOGUE, _OF_ANOTHER_KIND, _UNPRICED, _NOT_FOR = -1.0, -20.0, -30.0, -40.0
-
-
 def _named(algorithm: str, software: Software, leading_axes: int = 0) -> Bucketed:
     """Composed of its steps, or parameter servers that cost what the software does."""
     if algorithm == PARAMETER_SERVER:
@@ -458,63 +422,6 @@ def tensorwise(facts: Approach, phases: int | None = None) -> Tensorwise:
         facts.sum_start_s,
         **own,
     )
-
-
-@dataclass(frozen=True)
-class Remembered(Bucketed):
-    """Another aggregation, whose prices are kept for grids that share its axes."""
-
-    inner: Bucketed
-    remember: Remember
-    key: tuple[Any, ...]
-
-    @property
-    def leading_axes(self) -> int:  # type: ignore[override]
-        """Of the other."""
-        return self.inner.leading_axes
-
-    @property
-    def axes(self) -> frozenset[str]:
-        """Of the other."""
-        return self.inner.axes
-
-    @property
-    def authority(self) -> Any:  # type: ignore[override]
-        """Of the other."""
-        return self.inner.authority
-
-    @property
-    def updates_on_servers(self) -> bool:  # type: ignore[override]
-        """Of the other."""
-        return self.inner.updates_on_servers
-
-    @property
-    def algorithms(self) -> tuple[str, ...]:
-        """Of the other."""
-        return self.inner.algorithms
-
-    def message_s(self, message_bytes: Array, gradients: Gradients, layout: Layout) -> Array:
-        """Of the other."""
-        return self.inner.message_s(message_bytes, gradients, layout)
-
-    def bucket_s(self, gradients: Gradients, layout: Layout) -> list[Array]:
-        """Of the other, or as it was."""
-        where = layout.key(self.axes)  # type: ignore[attr-defined]
-        sizes = (gradients.element_bytes, gradients.bucket_bytes)
-        key = None if where is None else ("costs", self.key, sizes, layout.rank, where)
-        return self.remember(key, lambda: self.inner.bucket_s(gradients, layout))  # type: ignore[no-any-return]
-
-    def priced(self, layout: Layout) -> Any:
-        """Of the other."""
-        return self.inner.priced(layout)
-
-    def bounded(self, gradients: Gradients, layout: Layout) -> bool:
-        """Of the other."""
-        return self.inner.bounded(gradients, layout)
-
-    def choices(self, gradients: Gradients, layout: Layout) -> Any:
-        """Of the other."""
-        return self.inner.choices(gradients, layout)
 
 
 @dataclass(frozen=True)

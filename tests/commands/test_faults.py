@@ -29,6 +29,7 @@ from tests.ray_head import beside_a_head
 
 REPORT = {"report.html", "report.md", "front.csv", "run.json"}
 LOG = "run.log.jsonl"
+KEPT = "{} keeps what is done; continue with --resume"
 EXHAUSTIVE = ("--engine", "exhaustive")
 GUIDED = ("--engine", "guided", "--budget", "300")
 ENGINES = (EXHAUSTIVE, GUIDED)
@@ -72,7 +73,7 @@ def test_a_run_that_was_stopped_goes_on(
     assert "Report:" not in out
     if how is signal.SIGINT:
         assert status == 130
-        assert err.splitlines()[-1] == "interrupted; continue with --resume"
+        assert err.splitlines()[-1] == f"interrupted; {KEPT.format('reports/large')}"
     else:
         assert status == -signal.SIGKILL
     assert set(files(folder)) == {LOG}
@@ -101,7 +102,7 @@ def test_many_studies_that_were_stopped_go_on(uninterrupted: bytes, tmp_path: Pa
     _, err = running.communicate(timeout=DEADLINE_S)
     assert running.returncode == 130
     assert "Traceback" not in err
-    assert err.splitlines()[-1] == "interrupted; continue with --resume"
+    assert err.splitlines()[-1] == f"interrupted; {KEPT.format('out/large')}"
     assert {path.name for path in out.iterdir()} == {"small", "large"}
     first = files(out / "small")
     assert set(first) == REPORT
@@ -278,7 +279,7 @@ def test_ctrl_c_with_ray_workers(uninterrupted: bytes, tmp_path: Path) -> None:
     status, _, err = stopped_midway(tmp_path, signal.SIGINT, "--executor", "ray")
     assert status == 130
     assert "Traceback" not in err
-    assert "interrupted; continue with --resume" in err
+    assert f"interrupted; {KEPT.format('reports/large')}" in err
     done = dse("run", "study.yaml", "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "reports" / "large" / "front.csv").read_bytes() == uninterrupted
