@@ -18,10 +18,11 @@ class Accelerator:
 
     ``intra_node_bytes_per_s`` is what one device sends to the others of its node, in one
     direction; None where there is only PCIe (then ``host_link``, the name of a fabric, carries
-    it). ``peak_flops_per_s`` is dense, by precision (fp32, tf32, fp16, bf16, fp8, fp4).
-    ``compute_capability`` is CUDA's, by which NCCL's constants go. ``units``: what computes side by
-    side, streaming multiprocessors or what a maker has in their place. ``generation``: the maker's
-    name for the architecture.
+    it). ``pair_bytes_per_s`` is what it sends to one of them where links join them two by two; None
+    where a switch does, through which all of it goes to any. ``peak_flops_per_s`` is dense, by
+    precision (fp32, tf32, fp16, bf16, fp8, fp4). ``compute_capability`` is CUDA's, by which NCCL's
+    constants go. ``units``: what computes side by side, streaming multiprocessors or what a maker
+    has in their place. ``generation``: the maker's name for the architecture.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Accelerator:
     facts: tuple[Fact, ...]
     units: float | None = None
     generation: str | None = None
+    pair_bytes_per_s: float | None = None
 
 
 def accelerator(name: str) -> Accelerator:
@@ -52,6 +54,9 @@ def read_accelerator(path: Path) -> Accelerator:
     memory = entry.number("memory", "bytes").value
     bandwidth = entry.number("memory_bandwidth", "bytes_per_s").value
     link = entry.number("intra_node_bandwidth", "bytes_per_s").value
+    pair = None
+    if entry.has("pair_bandwidth"):
+        pair = entry.number("pair_bandwidth", "bytes_per_s").value
     host_link = entry.name("host_link")
     power = entry.number("tdp", "watt").value
     capability = None
@@ -87,4 +92,5 @@ def read_accelerator(path: Path) -> Accelerator:
         facts=tuple(entry.facts),
         units=units,
         generation=generation,
+        pair_bytes_per_s=pair,
     )

@@ -16,8 +16,9 @@ class Node:
     """One type of machine; None marks what is not known.
 
     ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
-    physical ones of the host, or those behind the vCPUs of a cloud's machine. ``purchase_usd``
-    and ``hourly_usd`` are for the whole machine, by the most recent price (see
+    physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
+    is what an accelerator sends to one other, where that is not as its own file says.
+    ``purchase_usd`` and ``hourly_usd`` are for the whole machine, by the most recent price (see
     :func:`dse.catalog.facts.latest`).
     """
 
@@ -32,6 +33,7 @@ class Node:
     hourly_usd: float | None
     notes: str
     facts: tuple[Fact, ...]
+    pair_bytes_per_s: float | None = None
 
 
 def node(name: str) -> Node:
@@ -49,6 +51,9 @@ def read_node(path: Path) -> Node:
         raise entry.wrong("a node needs its accelerator and their count", "write both")
     inter_node, nics = entry.name("inter_node"), entry.number("nics", "count").value
     cores = entry.number("cores", "count").value if entry.has("cores") else None
+    pair = None
+    if entry.has("pair_bandwidth"):
+        pair = entry.number("pair_bandwidth", "bytes_per_s").value
     prices = entry.section("prices")
     purchase = latest_value(prices.series("purchase", "usd"))
     hourly = latest_value(prices.series("hourly", "usd_per_hour"))
@@ -67,4 +72,5 @@ def read_node(path: Path) -> Node:
         hourly_usd=hourly,
         notes=notes,
         facts=tuple(entry.facts),
+        pair_bytes_per_s=pair,
     )

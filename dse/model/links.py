@@ -34,6 +34,17 @@ def regime_bytes(message_bytes: ArrayLike, edges_bytes: Sequence[float]) -> list
     return [np.clip(size - low, 0.0, high - low) for low, high in zip(lows, highs, strict=True)]
 
 
+def mesh_bytes_per_s(all_links: ArrayLike, pair: ArrayLike, ranks: ArrayLike) -> Array:
+    """What one of n accelerators sends to the others of its node: ``min(B, (n - 1) B_pair)``.
+
+    Links that join accelerators two by two carry nothing to those that do not train. all_links: B,
+    bytes per second over all links of one accelerator; pair: B_pair, over those to one other,
+    infinite behind a switch; ranks: n. Arguments broadcast.
+    """
+    others = np.maximum(np.asarray(ranks) - 1, 1)
+    return np.asarray(np.minimum(all_links, others * np.asarray(pair)))
+
+
 @dataclass(frozen=True)
 class StepCost:
     """Seconds of software for one message, monotone in its size by construction.

@@ -27,12 +27,16 @@ def number(value: float | None) -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """One accelerator in its node, with its links and prices; NaN marks what is not known."""
+    """One accelerator in its node, with its links and prices; NaN marks what is not known.
+
+    pair_bytes_per_s: to one other of the node; infinite where a switch joins them.
+    """
 
     accelerator: Accelerator
     node: Node | None
     host_bytes_per_s: float
     intra_bytes_per_s: float
+    pair_bytes_per_s: float
     accelerator_usd: float
     host_usd: float
     usd_per_hour: float
@@ -67,6 +71,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         None,
         host,
         intra,
+        pair_bytes_per_s=device.pair_bytes_per_s or np.inf,
         accelerator_usd=number(bought.value if bought else None),
         host_usd=0.0 if shared else number(prices.host_usd.value),
         usd_per_hour=number(rented.value if rented else None),
@@ -87,6 +92,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         node,
         host,
         intra,
+        pair_bytes_per_s=node.pair_bytes_per_s or device.pair_bytes_per_s or np.inf,
         accelerator_usd=0.0,
         host_usd=bought,
         usd_per_hour=0.0,

@@ -13,7 +13,7 @@ from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
 from dse.model import compute, precision
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.links import Link
+from dse.model.links import Link, mesh_bytes_per_s
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
@@ -206,8 +206,17 @@ class LayoutArrays:
         given = self._study_inside(lambda w: w.bytes_per_s)
         latency = self._study_inside(lambda w: w.latency_s)
         efficiency = self.inside_efficiency
-        own = self.machine(lambda m: m.intra_bytes_per_s * efficiency) if given is None else given
-        return Link(0.0 if latency is None else latency, np.asarray(own))
+        reached = self._own_inside_bytes_per_s * efficiency if given is None else given
+        return Link(0.0 if latency is None else latency, np.asarray(reached))
+
+    @property
+    def _own_inside_bytes_per_s(self) -> Array:
+        """Of the link that accelerators come with, among those of a node that train."""
+        whole = self.machine(lambda m: m.intra_bytes_per_s)
+        if all(np.isinf(machine.pair_bytes_per_s) for machine in self.machines):
+            return whole
+        pair = self.machine(lambda m: m.pair_bytes_per_s)
+        return mesh_bytes_per_s(whole, pair, np.minimum(self.gpus, self.gpus_per_node))
 
     @property
     def inside_efficiency(self) -> float:

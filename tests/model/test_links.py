@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.links import NO_WIRE, Link, Network, StepCost, regime_bytes
+from dse.model.links import NO_WIRE, Link, Network, StepCost, mesh_bytes_per_s, regime_bytes
 
 positive = st.floats(0, 1e-3)
 
@@ -55,3 +55,9 @@ def test_flows_share_the_network_cards(
     free = StepCost(0.0, (0.0,))
     network = Network(free, free, NO_WIRE, Link(0.0, 1e9), rails, multirail)
     assert 1 / network.wire_s_per_byte(flows) == pytest.approx(expected)
+
+
+def test_links_of_pairs_add_up_to_all_links() -> None:
+    ranks = np.array([1, 2, 3, 4, 8])
+    assert mesh_bytes_per_s(150.0, 50.0, ranks).tolist() == [50.0, 50.0, 100.0, 150.0, 150.0]
+    assert mesh_bytes_per_s(300.0, np.inf, ranks).tolist() == [300.0] * 5
