@@ -30,7 +30,7 @@ def layers(workload: Workload) -> Layers:
 
 def _machine(name: str) -> Machine:
     nothing = float("nan")
-    return Machine(accelerator(name), None, *[nothing] * 6)
+    return Machine(accelerator(name), None, *[nothing] * 7)
 
 
 @cache
