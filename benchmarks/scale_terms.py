@@ -84,7 +84,8 @@ class Terms:
                 (best.spread, best.slowdown, best.sharing), widths, normal, strict=True
             )
         ]
-        return Scale(found[0], found[1], np.minimum(found[2], LARGEST_SHARING))
+        slowdown, sharing = np.minimum(found[1], 1.0), np.minimum(found[2], LARGEST_SHARING)
+        return Scale(found[0], slowdown, sharing)
 
 
 @dataclass(frozen=True)

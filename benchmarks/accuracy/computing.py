@@ -85,6 +85,11 @@ class Judged:
         ]))  # fmt: skip
 
     @property
+    def by_host(self) -> Predicted:
+        """Rows in which the host's launches decide, accelerators left out."""
+        return self.everything.part(self.training.by_host[self.everything.rows])
+
+    @property
     def unfitted(self) -> Predicted:
         """Rows on which anchors are never fitted, accelerators left out."""
         return self.everything.part(~self.training.fitted[self.everything.rows])
@@ -96,7 +101,7 @@ class Judged:
         """Predicted over measured samples/s of the rows of :attr:`accelerators`, by predictor."""
         rows = [self.training.rows[at] for at in self.accelerators.rows]
         measured = np.array([row.step_s for row in rows])
-        bare = np.exp(self.training.log_left[self.accelerators.rows])
+        bare = measured / np.array([modelled.step_s(row) for row in rows])
         names = np.array([accelerator_of(row) for row in rows])
         medians = np.array([np.median(bare[names != name]) for name in names])
         found = {
@@ -130,6 +135,7 @@ def lines() -> list[Line]:
         _line(f"{RATE}, whole networks left out", found.networks, TARGET),
         _line(f"{RATE}, both left out", found.both, TARGET, again=True),
         _line(f"{RATE}, at most {SMALL_BATCH} samples at once", found.small, again=True),
+        _line(f"{RATE}, where the host's launches decide", found.by_host, again=True),
         _line(f"{RATE}, K80 and P100 left out with who published them", found.old, again=True),
         _line(f"{RATE}, consumer boards and rows partly assumed, never fitted on", found.unfitted),
         _line(f"{RATIO}, one of them left out", found.ratios[0], RATIO_TARGET),

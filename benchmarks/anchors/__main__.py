@@ -34,7 +34,7 @@ def main() -> int:
 
 def _fit() -> None:
     published = Training.published()
-    used = np.flatnonzero(published.fitted)
+    used = np.flatnonzero(published.telling)
     kinds = [published.sourced_kinds[at] for at in used]
     found = fit(kinds, published.log_left[used])
     write(found, [published.rows[at] for at in used], catalog.models_dir())

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.anchors.fit import fit
+from benchmarks.anchors.modelled import step_s
 from benchmarks.anchors.rows import Row
 from benchmarks.anchors.training import Training
+from dse import catalog
 from dse.catalog import Anchors
 from dse.pricing.anchors import chip, drawn_errors, log_factor
+from dse.pricing.uncertainty import normal
 
 DRAWS = 2000
 INTERVAL = (5.0, 95.0)  # percentiles of the draws
@@ -133,7 +136,7 @@ def _fitted_without(training: Training, keys: Sequence[Key], group: tuple[str, .
 
 
 def _fitted(training: Training, used: Mask) -> Anchors:
-    rows = np.flatnonzero(used & training.fitted)
+    rows = np.flatnonzero(used & training.telling)
     return fit([training.sourced_kinds[at] for at in rows], training.log_left[rows])
 
 
@@ -156,11 +159,15 @@ def _left_and_errors(
 ) -> tuple[Floats, Floats]:
     """log(measured / predicted seconds), (rows,); drawn errors of the latter, (draws, rows)."""
     kinds = [training.kinds[at] for at in rows]
-    expected = np.array([log_factor(anchors, kind) for kind in kinds])
-    return (
-        training.log_left[rows] - expected,
-        drawn_errors(anchors, kinds, [0.0] * len(kinds), DRAWS),
-    )
+    errors = drawn_errors(anchors, kinds, [0.0] * len(kinds), DRAWS)
+    launch = np.exp(catalog.computing().launch_log_spread * normal("launch", DRAWS))
+    left, drawn = np.empty(len(rows)), np.empty_like(errors)
+    for at, (row, kind) in enumerate(zip(map(training.rows.__getitem__, rows), kinds, strict=True)):
+        factor = np.exp(log_factor(anchors, kind))
+        expected_s = step_s(row, factor=factor)
+        left[at] = np.log(row.step_s / expected_s)
+        drawn[:, at] = step_s(row, factor=factor * errors[:, at], launch=launch) / expected_s
+    return left, drawn
 
 
 def _spread(rows: NDArray[np.intp], left: Floats, errors: Floats) -> Predicted:

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from benchmarks.anchors.accelerators import accelerator
 from benchmarks.anchors.rows import Row
 from dse import catalog
 from dse.catalog import Workload
 from dse.model import compute
+from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Layers
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import devices
@@ -46,15 +49,23 @@ def by_share(name: str, precision: str, _stack: str) -> compute.Device:
     return devices.by_share([_machine(name)], precision, None, None)
 
 
-def step_s(row: Row, device: Callable[[str, str, str], compute.Device] = by_law) -> float:
+def step_s(
+    row: Row,
+    device: Callable[[str, str, str], compute.Device] = by_law,
+    factor: ArrayLike = 1.0,
+    launch: ArrayLike = 1.0,
+) -> Array:
     """Seconds of a pass and of its share of the update, as :attr:`.Row.step_s` measures them.
 
     Both passes, a second forward pass where activations are recomputed, the gradients' addition
     to those of earlier passes, and the update, shared by ``shards`` accelerators and done once in
-    ``accumulation`` passes. device: by accelerator, precision and stack.
+    ``accumulation`` passes. device: by accelerator, precision and stack. factor: of the
+    accelerator's time, and launch: of the host's; single numbers or (draws,), as the result is.
     """
     stack = devices.software(row.stack)
+    stack = replace(stack, launch_s=stack.launch_s * np.reshape(launch, (-1, 1)))
     machine = device(row.accelerator, row.precision, row.stack)
+    machine = replace(machine, factor=machine.factor * np.reshape(factor, (-1, 1)))
     if not row.fuses_attention:
         machine = replace(machine, attention_flops=float("nan"))
     precision, network = PRECISIONS[row.precision], layers(row.workload)
@@ -63,7 +74,13 @@ def step_s(row: Row, device: Callable[[str, str, str], compute.Device] = by_law)
     update = compute.update_share_s(network, machine, precision, state, stack, row.accumulation)
     forward = 2 if row.recomputed else 1
     step = passes.forward_s * forward + passes.backward_s
-    return float((step + update / row.shards).item())
+    seconds = np.ravel(step + update / row.shards)
+    return seconds if np.ndim(factor) or np.ndim(launch) else seconds[0]
+
+
+def launches_bind(row: Row) -> bool:
+    """Whether the host launches kernels more slowly than the accelerator runs them, factor 1."""
+    return bool(step_s(row) > step_s(row, launch=0.0))
 
 
 def flops_s(row: Row, share: float) -> float:

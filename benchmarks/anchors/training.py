@@ -45,10 +45,20 @@ class Training:
 
     @cached_property
     def log_left(self) -> NDArray[np.float64]:
-        """``log(measured / modelled seconds)``, (rows,)."""
-        return np.log([row.step_s / modelled.step_s(row) for row in self.rows])
+        """``log(measured / modelled seconds)``, (rows,), where launches take no time."""
+        return np.log([row.step_s / modelled.step_s(row, launch=0.0) for row in self.rows])
 
     @cached_property
     def fitted(self) -> NDArray[np.bool_]:
-        """Which rows anchors are fitted on, (rows,)."""
+        """Which rows anchors may be fitted on, (rows,)."""
         return np.array([row.fitted for row in self.rows])
+
+    @cached_property
+    def by_host(self) -> NDArray[np.bool_]:
+        """In which rows the host's launches decide, which says nothing of the accelerator."""
+        return np.array([modelled.launches_bind(row) for row in self.rows])
+
+    @property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which rows anchors are fitted on, (rows,)."""
+        return self.fitted & ~self.by_host

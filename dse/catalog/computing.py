@@ -73,7 +73,9 @@ class Stack:
 class Computing:
     """All of it. The sustained slowdown is ``slowdown (watts_per_tflops / w) ^ exponent``, at least
     1, for w watts of the board per TFLOP/s of its 16-bit peak. host_memory_bytes_per_s: where
-    parameter servers update weights."""
+    parameter servers update weights. launch_log_spread: standard deviation of the logarithm of a
+    stack's launch time from host to host. most_of_products: share of the rate of large products
+    that whole passes reach at most."""
 
     laws: Mapping[tuple[str, str], Law]
     stacks: Mapping[str, Stack]
@@ -82,6 +84,8 @@ class Computing:
     watts_per_tflops: float
     exponent: float
     host_memory_bytes_per_s: float
+    launch_log_spread: float
+    most_of_products: float
     facts: tuple[Fact, ...]
 
     def law(self, accelerator: Accelerator, precision: str) -> Law:
@@ -122,6 +126,8 @@ def _read(folder: Path) -> Computing:
     entry = Entry.open(folder / COMPUTING)
     share = entry.positive("elementwise_efficiency", "count")
     host = entry.positive("host_memory", "bytes_per_s")
+    launch = entry.positive("launch_log_spread", "count")
+    most = entry.positive("most_of_products", "count")
     sustained, stacks = entry.section("sustained"), entry.section("stacks")
     slowdown, watts, exponent = (
         sustained.positive(key, "count") for key in ("slowdown", "watts_per_tflops", "exponent")
@@ -130,7 +136,8 @@ def _read(folder: Path) -> Computing:
     found = {name: _stack(name, stacks.section(name)) for name in stacks.labels()}
     entry.finish()
     laws = {(law.generation, law.format): law for law in _laws(folder / LAWS)}
-    return Computing(laws, found, share, slowdown, watts, exponent, host, tuple(entry.facts))
+    facts = tuple(entry.facts)
+    return Computing(laws, found, share, slowdown, watts, exponent, host, launch, most, facts)
 
 
 def _stack(name: str, entry: Entry) -> Stack:

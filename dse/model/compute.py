@@ -101,7 +101,8 @@ class Device:
     memory_bytes: its size. host_bytes_per_s: one direction of its link to the host.
     memory_efficiency: share of the memory's peak that element-wise kernels reach. attention_flops:
     FLOP/s of a fused attention kernel with large heads and many queries; NaN where there is none.
-    factor: how much longer passes and update take than all rows of work together.
+    factor: how much longer passes and update take than all rows of work together. most: share of
+    the rate of large products that whole passes reach at most.
     """
 
     law: ProductLaw
@@ -111,6 +112,7 @@ class Device:
     memory_efficiency: ArrayLike
     attention_flops: ArrayLike = np.nan
     factor: ArrayLike = 1.0
+    most: ArrayLike = 1.0
 
     @property
     def reached_flops_per_s(self) -> Array:
@@ -232,13 +234,14 @@ def spread(passes: Compute, shape: tuple[int, ...], points: CellOfPoints) -> Com
 def forward_backward(
     layers: Layers, device: Device, batch: ArrayLike, precision: Precision, stack: Stack
 ) -> Compute:
-    """``T = f max(launches, products + attention + element-wise traffic)``, summed over the rows.
+    """``T = max(launches, f (products + attention + element-wise traffic))``, summed over the rows.
 
     Products take what the accelerator's law says (:func:`~dse.model.products.product_s`), once in
     the forward pass and for both gradients in the backward pass; traffic is added, bytes over the
     memory's bandwidth, and hides behind nothing. Where the host launches kernels more slowly than
-    the accelerator runs them, the host decides. batch: samples per accelerator, any shape S that
-    broadcasts with the device's arrays.
+    the accelerator runs them, the host decides: f is the accelerator's alone. batch: samples per
+    accelerator, any shape S that broadcasts with the device's arrays. The device's factor and the
+    stack's launch time may have an axis of draws before those of S; so do the seconds then.
     """
     batch = np.asarray(batch, dtype=np.float64)
     law, reached = device.law, device.reached_flops_per_s
@@ -272,6 +275,7 @@ class _Passes:
         self.forward = np.zeros((len(layers.params), *shape))
         self.backward = np.zeros((len(layers.params), *shape))
         self.launches: Array = np.zeros(())
+        self.flops: Array = float(layers.forward_flops.sum()) * batch  # of the forward pass
         self._column = (-1,) + (1,) * len(shape)
 
     def _rows(self, values: Array) -> Array:
@@ -342,6 +346,8 @@ class _Passes:
         # Small heads and few queries fill a kernel less: fitted on operators' tables.
         filled = 1.25 * size / (size + 32) * queries / (queries + 256)
         flops = self._rows(rows.forward_flops * rows.unmasked) * batch
+        masked = float((rows.forward_flops * (1 - rows.unmasked)).sum()) * batch
+        self.flops = self.flops - np.where(fused, masked, 0.0)  # one kernel leaves them out
         kernel = flops / (np.where(fused, fastest, 1.0) * filled)
         moved = heads * (queries * keys + (queries + keys) * size) * self.precision.activation_bytes
         scores = product_s(queries, keys, size, heads, moved, law, False)
@@ -377,19 +383,17 @@ class _Passes:
         # cumsum adds in layer order in any shape; sum() would round a grid and a point differently.
         forward = np.cumsum(self.forward, axis=0)[-1]
         done = np.cumsum(self.backward[::-1], axis=0)[::-1]
-        host_s = np.asarray(self.launches) * self.stack.launch_s
         busy_s = forward + done[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            waiting = np.where(busy_s < host_s, host_s / busy_s, 1.0)
-        factor = np.asarray(self.device.factor)
-        # A factor below 1 makes nothing faster than the peak that large products reach.
-        flops = (1 + BACKWARD_FLOPS) * float(self.layers.forward_flops.sum()) * self.batch
+        # A factor below 1 makes nothing faster than passes are at most.
         law = self.device.law
-        least = flops / (law.reached_flops_per_s * np.asarray(law.winograd))
+        peak = law.reached_flops_per_s * np.asarray(law.winograd) * np.asarray(self.device.most)
+        least_s = (1 + BACKWARD_FLOPS) * self.flops / peak
+        host_s = self.launches * np.asarray(self.stack.launch_s)
         with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.maximum(factor, np.fmin(least / (waiting * busy_s), 1.0))
-        stretch = waiting * factor
-        return Compute(forward * stretch, done[0] * stretch, done * stretch)
+            by_host = np.where(busy_s > 0, host_s / busy_s, 0.0)
+            by_peak = np.fmin(least_s / busy_s, 1.0)
+        stretch = np.fmax(np.fmax(np.asarray(self.device.factor), by_peak), by_host)
+        return scaled(Compute(forward, done[0], done), stretch)
 
 
 def scaled(passes: Compute, factor: ArrayLike) -> Compute:
@@ -439,10 +443,10 @@ def server_update_s(
 
 
 def adding_s(layers: Layers, device: Device, precision: Precision) -> Array:
-    """Seconds to add the gradients of a pass to those of earlier ones: ``2 params g / (bandwidth
+    """Seconds to add the gradients of a pass to those of earlier ones: ``f 2 params g / (bandwidth
     e)``, the sum read and written once. That the pass writes its own gradients is in the pass."""
     moved = 2 * layers.total_params * precision.stored_gradient_bytes
-    return np.asarray(moved / device.reached_bytes_per_s)
+    return np.asarray(moved / device.reached_bytes_per_s * device.factor)
 
 
 def update_share_s(

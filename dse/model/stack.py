@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.model.arrays import ArrayLike
+
 
 @dataclass(frozen=True)
 class Footprint:
@@ -37,7 +39,7 @@ class Stack:
 
     name: str
     eager: float
-    launch_s: float
+    launch_s: ArrayLike
     fuses_attention: frozenset[str] | None
     footprint: Footprint = Footprint()
 

@@ -72,6 +72,7 @@ def by_law(
         memory_efficiency=memory_efficiency or known.elementwise_efficiency,
         attention_flops=_attention_peaks(machines, precision) * share,
         factor=np.exp(log_factors) if len(log_factors) else 1.0,
+        most=known.most_of_products,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -105,13 +106,18 @@ class LayoutArrays:
 
     @cached_property
     def device(self) -> compute.Device:
-        """What an accelerator reaches."""
+        """What an accelerator reaches; its factor in each draw, where draws are priced."""
         axis, name = self.machine_axis, self.precision.name
         key = ("devices", self.coordinates[axis].values, name, self.stack)
         rows: compute.Device = self.problem.remember(
             key, lambda: self.problem.reached(self.machines, name, self.stack)
         )
-        return rows.take(self.coordinates[axis].at)
+        device: compute.Device = rows.take(self.coordinates[axis].at)
+        if not self.problem.draws:
+            return device
+        errors = self.problem.compute_errors(self.machines, name, self.stack)
+        error = errors[:, self.coordinates[axis].at]  # (draws, *S)
+        return replace(device, factor=device.factor * error)
 
     @cached_property
     def batch(self) -> Array:

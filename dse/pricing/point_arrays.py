@@ -20,6 +20,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.scale import largest_of
+from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
@@ -70,17 +71,9 @@ class PointArrays(LayoutArrays, ABC):
                     points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
                 return compute.spread(passes, shape, points), loading, update
-            device = self.device
-            passes = compute.forward_backward(
-                layers, device, self.batch, self.precision, self.stack
-            )
-            update = compute.optimizer_s(
-                layers, device, self.precision, self.state_bytes, self.stack
-            )
-            if self.problem.draws:
-                error = self._compute_error()
-                passes = compute.scaled(passes, error)
-                update = update * error
+            device, stack = self.device, self._drawn_stack()
+            passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)
+            update = compute.optimizer_s(layers, device, self.precision, self.state_bytes, stack)
             return passes, compute.input_s(layers, device, self.batch), update
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
@@ -113,10 +106,12 @@ class PointArrays(LayoutArrays, ABC):
         which = np.broadcast_to(coded([*found.values()]), (count,))
         return cells, shape, compute.CellOfPoints(which, math.prod(shape))
 
-    def _compute_error(self) -> Array:
-        """Of the passes and the weight update, (draws, *S)."""
-        factors = self.problem.compute_errors(self.machines, self.precision.name, self.stack)
-        return np.asarray(factors[:, self.coordinates[self.machine_axis].at])
+    def _drawn_stack(self) -> Stack:
+        """The training software, its launches as long as each draw has them, (draws, 1, ...)."""
+        if not self.problem.draws:
+            return self.stack
+        error = self.problem.launch_errors().reshape((-1,) + (1,) * self.rank)
+        return replace(self.stack, launch_s=self.stack.launch_s * error)
 
     @property
     def passes(self) -> compute.Compute:

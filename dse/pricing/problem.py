@@ -150,6 +150,11 @@ class Problem:
         kinds = self._kinds(machines, precision, stack)
         return anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
 
+    def launch_errors(self) -> Array:
+        """Factors by which the host's launch time may err, (draws,): one host for all points."""
+        spread = catalog.computing().launch_log_spread
+        return np.asarray(np.exp(spread * uncertainty.normal("launch", self.draw_count)))
+
     def _kinds(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
     ) -> list[Mapping[str, str]]:

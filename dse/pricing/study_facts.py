@@ -65,6 +65,10 @@ class StudyFacts(Protocol):
         """Factors by which computing on them may err, (draws, machines)."""
         ...
 
+    def launch_errors(self) -> Array:
+        """Factors by which the host's launch time may err, (draws,)."""
+        ...
+
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes; None where hosts are no limit."""
         ...

@@ -43,14 +43,17 @@ def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
     rows = [row for profile in profiles for row in applicable(profile)]
     if not rows:
         return known
-    rows = _merged(rows)
+    rows = [row for row in _merged(rows) if not _launches_bind(row, profiles)]
+    if not rows:
+        return known
     workloads = [_workload(row) for row in rows]
     kinds = [
         kind_of(workload, catalog.accelerator(row.accelerator), row.precision, row.stack)
         for row, workload in zip(rows, workloads, strict=True)
     ]
     modelled = [
-        modelled_s(row, workload, profiles) for row, workload in zip(rows, workloads, strict=True)
+        modelled_s(row, workload, profiles, launch=0.0)
+        for row, workload in zip(rows, workloads, strict=True)
     ]
     y = np.log([row.pass_s for row in rows]) - np.log(modelled)
     noise = np.array([
@@ -98,12 +101,24 @@ def _workload(row: Throughput) -> Workload:
     return found
 
 
-def modelled_s(row: Throughput, workload: Workload, profiles: Iterable[Profile]) -> float:
-    """Seconds of :attr:`.Throughput.pass_s` by laws and rows of work alone."""
+def _launches_bind(row: Throughput, profiles: Iterable[Profile]) -> bool:
+    """Whether the host decides how long it takes, so that it says nothing of the accelerator."""
+    found, profiles = _workload(row), tuple(profiles)
+    return modelled_s(row, found, profiles) > modelled_s(row, found, profiles, launch=0.0)
+
+
+def modelled_s(
+    row: Throughput, workload: Workload, profiles: Iterable[Profile], launch: float = 1.0
+) -> float:
+    """Seconds of :attr:`.Throughput.pass_s` by laws and rows of work alone.
+
+    launch: by what the host's launch time is multiplied; 0 for the accelerator's time alone.
+    """
     machines = hardware.machines("accelerator", [row.accelerator], catalog.default_prices())
     kernels = catalog.computing().stacks[row.stack].kernels
     device = devices.by_law(machines, row.precision, kernels, profiles=profiles)
     stack, precision = devices.software(row.stack), PRECISIONS[row.precision]
+    stack = replace(stack, launch_s=stack.launch_s * launch)
     layers = network.model_layers(workload)
     if row.layers:
         names = frozenset(row.layers)

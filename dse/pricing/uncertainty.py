@@ -108,11 +108,16 @@ class Drawn(Bucketed):
 
 
 def drawn_scale(scale: Scale, spread: Scale, draws: int) -> Scale:
-    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`drawn_sharing`)."""
+    """Its terms as draws, (draws,), log-normal; sharing stays (:func:`drawn_sharing`).
+
+    Communication beside the backward pass slows it down by no more than it would take after it.
+    """
     return replace(
         scale,
         spread=scale.spread * np.exp(spread.spread * normal("scale spread", draws)),
-        slowdown=scale.slowdown * np.exp(spread.slowdown * normal("scale slowdown", draws)),
+        slowdown=np.minimum(
+            scale.slowdown * np.exp(spread.slowdown * normal("scale slowdown", draws)), 1.0
+        ),
     )
 
 

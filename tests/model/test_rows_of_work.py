@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -163,11 +165,38 @@ def test_a_slow_host_decides_small_batches() -> None:
     )
     free = compute.forward_backward(LAYERS, device(True), 1, fp16, FUSED)
     assert small.backward_s > free.backward_s
+    # The factor is the accelerator's: one that is slower keeps up with the host all the same.
+    slower = compute.forward_backward(LAYERS, device(True, 1.5), 1, fp16, slow)
+    assert float(slower.backward_s) == pytest.approx(float(small.backward_s))
+
+
+def test_factors_and_launches_may_be_drawn() -> None:
+    """An axis of draws before those of the points, each draw as if it were alone."""
+    fp16, batches = PRECISIONS["fp16"], np.array([1.0, 4096.0])
+    factors, launches = np.array([0.5, 1.0, 2.0]), np.array([1e-3, 2e-3, 0.0])
+    column = (-1, 1)
+    drawn = compute.forward_backward(
+        LAYERS,
+        replace(device(True), factor=factors.reshape(column)),
+        batches,
+        fp16,
+        Stack("drawn", 0.0, launches.reshape(column), None),
+    )
+    assert drawn.forward_s.shape == (3, 2)
+    assert np.shape(drawn.layer_done_s[:]) == (3, 3, 2)
+    for at, (factor, launch) in enumerate(zip(factors, launches, strict=True)):
+        alone = compute.forward_backward(
+            LAYERS, device(True, float(factor)), batches, fp16, Stack("one", 0.0, launch, None)
+        )
+        assert drawn.forward_s[at] == pytest.approx(alone.forward_s)
+        assert drawn.layer_done_s[:][:, at] == pytest.approx(np.asarray(alone.layer_done_s))
 
 
 def test_a_factor_below_one_beats_no_peak() -> None:
     fp16, batch = PRECISIONS["fp16"], 4096.0
-    flops = 3 * LAYERS.forward_flops.sum() * batch
+    attention = LAYERS.rows.attention
+    masked = (attention.forward_flops * (1 - attention.unmasked)).sum()
+    flops = 3 * (LAYERS.forward_flops.sum() - masked) * batch
     peak = float(device(True).reached_flops_per_s) * 1.9
     fast = compute.forward_backward(LAYERS, device(True, 1e-6), batch, fp16, FUSED)
     assert float(fast.forward_s + fast.backward_s) >= flops / peak * (1 - 1e-12)

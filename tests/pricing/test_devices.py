@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from dse import catalog
@@ -36,6 +37,21 @@ def test_every_step_depends_on_memory_bandwidth_and_beats_no_peak(
     # The slowest that no product exceeds: the law's share of the peak, in minutes of training.
     flops = 3 * network.forward_flops * BATCH.get(network.family, 512.0)
     assert step_s(network, device) >= flops / float(device.reached_flops_per_s) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("stack", ["plain", "vendor", "tuned"])
+@pytest.mark.parametrize("name", ["resnet50", "bert-large-s128"])
+def test_under_one_host_a_newer_accelerator_is_never_slower(name: str, stack: str) -> None:
+    """Also where the host launches kernels more slowly than any of them runs them."""
+    network, software = catalog.workload(name), devices.software(stack)
+    layers, batches = model_layers(network), np.array([1.0, 4.0, 8.0, 32.0, 64.0, 256.0])
+    generations = ("v100-sxm2-16gb", "a100-sxm4-80gb", "h100-sxm", "b200-sxm")
+    chips = [devices.alone(network, one, "fp16", stack) for one in generations]
+    found = [
+        forward_backward(layers, chip, batches, PRECISIONS["fp16"], software) for chip in chips
+    ]
+    seconds = np.array([passes.forward_s + passes.backward_s for passes in found])
+    assert (np.diff(seconds, axis=0) <= 1e-9 * seconds[1:]).all()
 
 
 def test_boards_that_differ_in_memory_are_one_accelerator_to_anchors() -> None:

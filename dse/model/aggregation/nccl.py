@@ -25,7 +25,11 @@ first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as m
 :mod:`.measured_library`), and F(c) = v c/B_in + 2 L c/B_out.
 
 What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; that LL128 is off on
-some networks; and small messages' fewer channels.
+some networks; small messages' fewer channels; and that Simple halves a tree's chunk down to 32 KiB
+while a message has few of them (src/enqueue.cc). Without a cost per chunk, of which nothing is
+published, that takes 0.4 to 0.6 of the measured time from 1 to 64 MiB between the nodes of three
+clusters, where whole chunks take 0.6 to 0.9. So more bandwidth, by which NCCL runs more channels,
+may make a tree slower here.
 """
 
 from __future__ import annotations
