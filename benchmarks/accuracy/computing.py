@@ -1,4 +1,4 @@
-"""Training on one accelerator, as others published it: whole accelerators and networks left out.
+"""Training on one accelerator, as published: whole accelerators, networks, sources left out.
 
 The tables are not part of the project (:mod:`benchmarks.anchors.rows`); without them there are no
 lines, and :func:`goals` says so.
@@ -20,6 +20,7 @@ from benchmarks.anchors.held_out import (
     leaving_out,
     network_of,
     ratios_leaving_out,
+    source_of,
     without,
 )
 from benchmarks.anchors.rows import NoReference
@@ -60,6 +61,16 @@ class Judged:
     def both(self) -> Predicted:
         """Neither the accelerator nor the network seen."""
         return self._fitted(leaving_out(self.training, accelerator_of, network_of))
+
+    @cached_property
+    def sources(self) -> Predicted:
+        """Nothing seen of whoever published the row."""
+        return self._fitted(leaving_out(self.training, source_of))
+
+    @cached_property
+    def sources_and_networks(self) -> Predicted:
+        """Neither the source nor the network seen."""
+        return self._fitted(leaving_out(self.training, source_of, network_of))
 
     @cached_property
     def ratios(self) -> tuple[Predicted, Predicted]:
@@ -133,7 +144,11 @@ def lines() -> list[Line]:
     first, *rest = (
         _line(left_out, found.accelerators, TARGET),
         _line(f"{RATE}, whole networks left out", found.networks, TARGET),
-        _line(f"{RATE}, both left out", found.both, TARGET, again=True),
+        _line(f"{RATE}, accelerator and network left out", found.both, TARGET, again=True),
+        _line(f"{RATE}, whole sources left out", found.sources, TARGET, again=True),
+        _line(
+            f"{RATE}, source and network left out", found.sources_and_networks, TARGET, again=True
+        ),
         _line(f"{RATE}, at most {SMALL_BATCH} samples at once", found.small, again=True),
         _line(f"{RATE}, where the host's launches decide", found.by_host, again=True),
         _line(f"{RATE}, K80 and P100 left out with who published them", found.old, again=True),
@@ -167,7 +182,9 @@ def goals() -> str:
     asked = (
         ("whole accelerators left out", found.accelerators, WIDTH),
         ("whole networks left out", found.networks, WIDTH),
-        ("both left out", found.both, WIDTH),
+        ("accelerator and network left out", found.both, WIDTH),
+        ("whole sources left out", found.sources, WIDTH),
+        ("source and network left out", found.sources_and_networks, WIDTH),
         (f"at most {SMALL_BATCH} samples at once", found.small, WIDTH),
         (f"{RATIO}, one left out", found.ratios[0], RATIO_WIDTH),
         (f"{RATIO}, the network left out", found.ratios[1], RATIO_WIDTH),

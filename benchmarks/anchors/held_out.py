@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from dse.pricing.uncertainty import normal
 
 DRAWS = 2000
 INTERVAL = (5.0, 95.0)  # percentiles of the draws
+VERSION = re.compile(r"-v\d+$")  # at the end of a source's name
 BITS = {"tf32": "fp32", "fp16": "16", "bf16": "16"}  # formats that stand for one another
 
 Floats = NDArray[np.float64]
@@ -34,6 +36,11 @@ def accelerator_of(row: Row) -> str:
 def network_of(row: Row) -> str:
     """All sizes and sequence lengths of a network are one."""
     return row.workload.network
+
+
+def source_of(row: Row) -> str:
+    """Who published it; two versions of one table are one source."""
+    return VERSION.sub("", row.source)
 
 
 def family_of(row: Row) -> str:
@@ -108,8 +115,7 @@ def comparable(rows: Sequence[Row]) -> list[tuple[int, int]]:
     alike: dict[object, list[int]] = {}
     for at, row in enumerate(rows):
         bits = BITS.get(row.precision, row.precision)
-        source = row.source.split("-v")[0]  # two versions of one table
-        key = (row.workload.name, source, row.stack, bits, row.recomputed)
+        key = (row.workload.name, source_of(row), row.stack, bits, row.recomputed)
         alike.setdefault(key, []).append(at)
     return [
         (i, j)

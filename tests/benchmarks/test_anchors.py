@@ -23,7 +23,14 @@ from benchmarks.anchors.fit import (
     fit,
     posterior,
 )
-from benchmarks.anchors.held_out import accelerator_of, comparable, without
+from benchmarks.anchors.held_out import (
+    accelerator_of,
+    comparable,
+    leaving_out,
+    network_of,
+    source_of,
+    without,
+)
 from benchmarks.anchors.modelled import flops_s, step_s
 from benchmarks.anchors.networks import known
 from benchmarks.anchors.rows import NoReference, Row
@@ -235,6 +242,23 @@ def test_groups_left_out_are_predicted_within_the_target(training: Training) -> 
     assert len(found.ratio) == h100.sum()
     assert np.median(np.abs(found.ratio - 1)) < 0.15
     assert np.mean(found.inside) > 0.83
+
+
+def test_two_versions_of_a_table_are_one_source() -> None:
+    row = Row("lambda-v1", known("resnet50"), "h100-sxm", "bf16", "vendor", 8, 100)
+    assert source_of(row) == source_of(replace(row, source="lambda-v2")) == "lambda"
+    for name in ("vtrain", "nvidia-examples", "tf_cnn_2017", "megatron-2020"):
+        assert source_of(replace(row, source=name)) == name
+
+
+def test_sources_left_out_are_predicted_by_others_alone(training: Training) -> None:
+    found = leaving_out(training, source_of, network_of)
+    assert sorted(found.rows) == list(range(len(training.rows)))
+    of_lambda = np.array([source_of(row) == "lambda" for row in training.rows])
+    alone = without(training, of_lambda)
+    by_source = leaving_out(training, source_of)
+    same = by_source.part(np.isin(by_source.rows, alone.rows))
+    np.testing.assert_allclose(same.ratio[np.argsort(same.rows)], alone.ratio)
 
 
 def test_pairs_differ_in_the_accelerator_alone(training: Training) -> None:
