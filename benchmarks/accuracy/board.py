@@ -10,8 +10,16 @@ import numpy as np
 
 OWN = ("dse", "dse roofline")  # predictors whose lines say how far dse's predictions are off
 AT_EACH_END = 4  # lines of the short table
+COVERAGE = (0.83, 0.98)  # wanted of 90 % intervals, in every group of ENOUGH or more
+ENOUGH = 20  # values of which a share says something
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def missed(held: float, of: int) -> bool:
+    """Whether intervals hold a share outside COVERAGE, in a group of ENOUGH values or more."""
+    low, high = COVERAGE
+    return of >= ENOUGH and not low <= held <= high
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,11 @@ class Line:
         """Share of the measured values in the 90 % interval."""
         return None if self.inside is None else float(np.mean(self.inside))
 
+    @property
+    def misses_coverage(self) -> bool:
+        """Whether that share is not the one wanted, of values that are enough to tell."""
+        return self.coverage is not None and missed(self.coverage, len(self.ratio))
+
     def record(self) -> dict[str, Any]:
         """The line for the JSON file."""
         return {
@@ -79,8 +92,9 @@ def table(lines: Sequence[Line]) -> str:
         goal = ""
         if line.target:
             median, p90 = line.target
-            missed = line.median > median or (p90 is not None and line.p90 > p90)
-            goal = f"{median:.0%}{'' if p90 is None else f' / {p90:.0%}'}{' missed' * missed}"
+            off = line.median > median or (p90 is not None and line.p90 > p90)
+            goal = f"{median:.0%}{'' if p90 is None else f' / {p90:.0%}'}{' missed' * off}"
+        held = "" if line.coverage is None else f"{line.coverage:.0%}"
         cells = (
             line.data,
             line.predictor,
@@ -88,7 +102,7 @@ def table(lines: Sequence[Line]) -> str:
             f"{line.median:.1%}",
             f"{line.p90:.0%}",
             f"{np.median(line.ratio) - 1:+.0%}",
-            "" if line.coverage is None else f"{line.coverage:.0%}",
+            held + " missed" * line.misses_coverage,
             goal,
         )
         rows.append(f"| {' | '.join(cells)} |")

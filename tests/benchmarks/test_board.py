@@ -17,13 +17,23 @@ def line(held: int, of: int) -> Line:
     return Line(f"{held} of {of}", "dse", np.ones(of), inside)
 
 
-def test_the_least_and_most_covered_group_are_named_beside_the_whole() -> None:
-    without = Line("no interval", "textbook", np.ones(9))
-    said = overall([line(1, 4), without, line(20, 20), line(12, 16)])
-    assert said.startswith("90 % intervals hold 82% of 40 held-out values")
-    assert said.endswith("of one line 25% to 100%.")
-    whole = replace(line(13, 24), again=True)  # of what is there already
-    assert overall([line(1, 4), without, line(20, 20), line(12, 16), whole]) == said
+def test_values_count_once_and_every_line_that_is_large_enough() -> None:
+    without = Line("no interval", "textbook", np.ones(29))
+    said = overall([line(1, 4), without, line(36, 40), line(20, 20)])
+    assert said.startswith("90 % intervals hold 89% of 64 held-out values")
+    assert "1 of 2 lines of 20 values or more" in said
+    assert said.endswith("(missed): 90% to 100%.")
+    whole = replace(line(15, 30), again=True)  # of what is there already
+    said = overall([line(1, 4), without, line(36, 40), line(20, 20), whole])
+    assert "hold 89% of 64 " in said
+    assert "2 of 3 lines" in said
+    assert said.endswith("50% to 100%.")
+
+
+def test_intervals_that_hold_too_few_or_too_many_are_marked_where_a_share_says_something() -> None:
+    rows = table([line(10, 20), line(18, 20), line(20, 20), line(1, 19)]).splitlines()[2:]
+    marks = [row.split(" | ")[6] for row in rows]
+    assert marks == ["50% missed", "90%", "100% missed", "5%"]
 
 
 def test_the_short_table_has_the_best_and_the_worst_of_ones_own_lines() -> None:
