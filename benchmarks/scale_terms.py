@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from benchmarks.scale_networks import Shared, read_networks
 from dse import load_study
 from dse.model import overlap, step
 from dse.model.arrays import Array
@@ -34,7 +35,7 @@ from dse.pricing.point_arrays import Points
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "benchmarks" / "data"
-TRAINING, NETWORKS = DATA / "scale_training.csv", DATA / "scale_networks.csv"
+TRAINING = DATA / "scale_training.csv"
 OUT = ROOT / "models" / "scale.yaml"
 Row: TypeAlias = dict[str, str]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -258,40 +259,6 @@ def _bucket_s(points: Points) -> Array:
 
 def _one(values: Any) -> float:
     return float(np.ravel(values)[0])
-
-
-@dataclass(frozen=True)
-class Shared:
-    """Bandwidth of an allreduce of one size on one network, by rising number of nodes: (nodes,)."""
-
-    system: str
-    nodes: Array
-    bytes_per_s: Array
-
-    @property
-    def lost(self) -> Array:
-        """Logarithm of what is left of that of the fewest nodes, (nodes - 1,)."""
-        return np.asarray(np.log(self.bytes_per_s[1:] / self.bytes_per_s[0]))
-
-    @property
-    def doublings(self) -> Array:
-        """Logarithm of the nodes over the fewest, (nodes - 1,)."""
-        return np.asarray(np.log(self.nodes[1:] / self.nodes[0]))
-
-    @property
-    def exponent(self) -> float:
-        """The power law that fits best."""
-        return float(-np.sum(self.lost * self.doublings) / np.sum(self.doublings**2))
-
-
-def read_networks() -> list[Shared]:
-    """All of the table."""
-    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    with NETWORKS.open(newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            key = line["system"], line["megabytes"]
-            groups.setdefault(key, []).append((float(line["nodes"]), float(line["bus_gb_per_s"])))
-    return [Shared(system, *np.array(sorted(set(rows))).T) for (system, _), rows in groups.items()]
 
 
 def fit(series: Iterable[Series], networks: Iterable[Shared], start: Terms | None = None) -> Terms:

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.accuracy.board import Floats, Line
+from benchmarks.scale_networks import Shared, read_networks
 from benchmarks.scale_terms import (
     LARGEST_SHARING,
     MLPERF,
@@ -19,10 +20,8 @@ from benchmarks.scale_terms import (
     QUANTILE,
     Judged,
     Series,
-    Shared,
     fit,
     inside,
-    read_networks,
     read_series,
     sharing_width,
     without_each_system,

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.scale_networks import Shared, read_networks
 from benchmarks.scale_terms import (
     Count,
     Series,
-    Shared,
     Terms,
     fit,
     inside,
-    read_networks,
     read_series,
     sharing_width,
     width,
