@@ -25,6 +25,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from benchmarks.scale_machines import machine_of
 from benchmarks.scale_networks import Shared, read_networks
 from dse import load_study
 from dse.model import overlap, step
@@ -145,6 +146,11 @@ class Series:
     workload: str
     varying: bool
     counts: tuple[Count, ...]
+
+    @property
+    def machine(self) -> str:
+        """What is left out together."""
+        return machine_of(self.system)
 
     @property
     def noise(self) -> float:
@@ -299,25 +305,25 @@ def _surprise(residuals: Array) -> float:
 
 @dataclass(frozen=True)
 class Judged:
-    """A series beside its prediction by terms that were fitted without its system."""
+    """A series beside its prediction by terms that were fitted without its machine."""
 
     series: Series
     terms: Terms
 
 
-def without_each_system(series: Sequence[Series], networks: Sequence[Shared]) -> list[Judged]:
-    """Every series by what all other systems say, with intervals as wide as their errors ask."""
+def without_each_machine(series: Sequence[Series], networks: Sequence[Shared]) -> list[Judged]:
+    """Every series by what all other machines say, with intervals as wide as their errors ask."""
     whole = fit(series, networks)
-    systems = sorted({of.system for of in series})
+    machines = sorted({of.machine for of in series})
     medians = {
-        name: fit([of for of in series if of.system != name], networks, whole) for name in systems
+        name: fit([of for of in series if of.machine != name], networks, whole) for name in machines
     }
-    judged = [Judged(of, medians[of.system]) for of in series]
+    judged = [Judged(of, medians[of.machine]) for of in series]
     widened = {
-        name: _widened(terms, [one for one in judged if one.series.system != name], networks)
+        name: _widened(terms, [one for one in judged if one.series.machine != name], networks)
         for name, terms in medians.items()
     }
-    return [replace(one, terms=widened[one.series.system]) for one in judged]
+    return [replace(one, terms=widened[one.series.machine]) for one in judged]
 
 
 def _widened(terms: Terms, judged: Sequence[Judged], networks: Sequence[Shared]) -> Terms:
@@ -374,7 +380,7 @@ def inside(series: Series, terms: Terms) -> Mask:
 
 def fitted(series: Sequence[Series], networks: Sequence[Shared]) -> Terms:
     """What is written: medians of all, with widths from what was left out."""
-    return _widened(fit(series, networks), without_each_system(series, networks), networks)
+    return _widened(fit(series, networks), without_each_machine(series, networks), networks)
 
 
 def written(terms: Terms, series: Sequence[Series], networks: Sequence[Shared]) -> str:

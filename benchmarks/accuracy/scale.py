@@ -1,7 +1,7 @@
-"""What is lost from one count of accelerators to a larger one, whole systems left out.
+"""What is lost from one count of accelerators to a larger one, whole machines left out.
 
 Of every series the largest count is predicted from the smallest: by ideal scale, and by terms that
-were fitted to all other systems (:mod:`benchmarks.scale_terms`).
+were fitted to all other machines (:mod:`benchmarks.scale_terms`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.accuracy.board import Floats, Line
+from benchmarks.scale_machines import machine_of
 from benchmarks.scale_networks import Shared, read_networks
 from benchmarks.scale_terms import (
     LARGEST_SHARING,
@@ -24,7 +25,7 @@ from benchmarks.scale_terms import (
     inside,
     read_series,
     sharing_width,
-    without_each_system,
+    without_each_machine,
 )
 from dse.model.scale import IDEAL
 
@@ -35,7 +36,7 @@ NETWORK_TARGET = (0.35, 0.35)
 def lines() -> list[Line]:
     """Lines of training by kind of run, and of allreduce."""
     networks = read_networks()
-    judged = without_each_system(read_series(), networks)
+    judged = without_each_machine(read_series(), networks)
     alike = [replace(one, series=one.series.alike) for one in judged]
     found = []
     for name, kept in (
@@ -47,7 +48,7 @@ def lines() -> list[Line]:
          [one for one in judged if _several(one) and _mlperf(one) and _smaller(one.series)]),
     ):  # fmt: skip
         counted = [one for one in kept if len(one.series.counts) > 1]
-        about = f"scale: training, smallest -> largest count, system left out, {name}"
+        about = f"scale: training, smallest -> largest count, machine left out, {name}"
         ideal = [_last(one.series.predicted(IDEAL)) for one in counted]
         fitted = [_last(one.series.predicted(one.terms.scale(one.series.varying)))
                   for one in counted]  # fmt: skip
@@ -65,7 +66,7 @@ def _networks(judged: Sequence[Judged], networks: Sequence[Shared]) -> list[Line
     series = [one.series for one in judged]
     found = []
     for system in sorted({of.system for of in networks}):
-        others = [of for of in networks if of.system != system]
+        others = [of for of in networks if machine_of(of.system) != machine_of(system)]
         terms = fit(series, others, judged[0].terms)
         wide = sharing_width(terms, others)
         mine = [of for of in networks if of.system == system]
@@ -78,7 +79,7 @@ def _networks(judged: Sequence[Judged], networks: Sequence[Shared]) -> list[Line
             (of.lost >= -high * of.doublings - edge) & (of.lost <= -low * of.doublings + edge)
             for of in mine
         ])  # fmt: skip
-        name = f"scale: large allreduce, 2 -> more nodes, network left out, {system}"
+        name = f"scale: large allreduce, 2 -> more nodes, machine left out, {system}"
         ideal = np.concatenate([of.lost for of in mine])
         found += [
             Line(name, "dse", np.exp(seconds), held, NETWORK_TARGET),

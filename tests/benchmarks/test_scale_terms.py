@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.scale_machines import NAMES, machine_of
 from benchmarks.scale_networks import Shared, read_networks
 from benchmarks.scale_terms import (
     Count,
@@ -19,7 +20,7 @@ from benchmarks.scale_terms import (
     read_series,
     sharing_width,
     width,
-    without_each_system,
+    without_each_machine,
     written,
 )
 from dse.catalog import scale_terms
@@ -66,11 +67,27 @@ def test_what_a_system_loses_is_found_again() -> None:
 
 def test_terms_of_a_system_are_fitted_without_it() -> None:
     other = [series("odd", False, 0.4, replace(TRUE, spread=0.15))]
-    judged = without_each_system([*made_up(), *other], NETWORKS)
+    judged = without_each_machine([*made_up(), *other], NETWORKS)
     odd, *_ = [one for one in judged if one.series.system == "odd"]
     known = [one for one in judged if one.series.system != "odd"]
     assert odd.terms.spread == pytest.approx(0.03, rel=0.3)
     assert width(known, 0.0) < width([odd], 0.0), "a surprise asks for wider intervals"
+
+
+def test_all_names_of_a_machine_are_left_out_together() -> None:
+    other = [series(name, False, 0.4, replace(TRUE, spread=0.3)) for name in ("dgx-1", "dgx-2")]
+    judged = without_each_machine([*made_up(), *other], NETWORKS)
+    for one in judged[-2:]:
+        assert one.terms.spread == pytest.approx(0.03, rel=0.3), "the other name says nothing"
+
+
+def test_every_name_of_a_machine_is_in_the_tables() -> None:
+    systems = {of.system for of in (*read_series(), *read_networks())}
+    named = [system for systems_of in NAMES.values() for system in systems_of]
+    assert len(set(named)) == len(named)
+    assert set(named) <= systems
+    assert machine_of("polaris-tcp") == machine_of("polaris-ofi") != machine_of("aws-h100-shared")
+    assert machine_of("h3c-a100-pcie-80gb") == "h3c-a100-pcie-80gb"
 
 
 def test_an_interval_holds_what_is_predicted_and_widens_with_the_draws() -> None:
