@@ -31,9 +31,10 @@ class Scale:
     """The parameters of the terms, >= 0; arrays broadcast with the points.
 
     spread: standard deviation of one accelerator's step over its mean, where steps are normal and
-    independent; what differs for good between accelerators counts as much. slowdown: seconds by
-    which a second of communication lengthens the backward pass it runs beside. sharing: by which
-    power of the number of nodes the bandwidth of each falls.
+    independent. Accelerators of which some are always slower, by this standard deviation among
+    them, wait as long as ones that vary from step to step: a step ends with the slowest either way.
+    slowdown: seconds by which a second of communication lengthens the backward pass it runs beside.
+    sharing: by which power of the number of nodes the bandwidth of each falls.
     """
 
     spread: ArrayLike = 0.0

@@ -160,9 +160,13 @@ def drawn_error(
 
 @dataclass(frozen=True)
 class DrawnSums:
-    """Another :class:`~dse.model.aggregation.base.Aggregation`, all of whose seconds are off by one
-    factor f a draw: ``end = f end(gradients ready f times sooner)``, as time has no scale of its
-    own."""
+    """Another :class:`~dse.model.aggregation.base.Aggregation` whose sums all take f times as long,
+    with one factor f for each draw.
+
+    Backward passes take as long as before, so that ends cannot simply be multiplied by f. They are
+    counted in a unit of f seconds: in it gradients are ready at ``t / f``, sums take as long as the
+    other has it, and all ends times f are seconds again, ``f end(t / f)``.
+    """
 
     inner: Aggregation
     evidence: Evidence
