@@ -1,13 +1,16 @@
 """Throughput on many accelerators, from that on few: dse's step, with what few counts leave open.
 
 The compute time is that of the smallest count, the aggregation is dse.model's over one effective
-link. Three numbers are not known: the rate of that link, and how much longer the passes take where
-several accelerators wait for one another::
+link. Four numbers are not known: the rate of that link, how much longer the passes take where
+several accelerators wait for one another, and how much less of its link a node has among more nodes
+than those seen::
 
     passes(n) = passes(1) * (1 + together [n > 1] + spread * E[largest of n normal draws])
+    link(N)   = link * (seen / max(N, seen))^sharing
 
-All that is possible is weighed by how well it explains the small counts, the link between two
-limits known beforehand. What small counts do not show stays open, and so is in the interval. Where
+All that is possible is weighed by how well it explains the small counts, the link and what working
+together costs at all between two limits known beforehand, spread and sharing as other systems have
+them (models/scale.yaml). What small counts do not show stays open, and so is in the interval. Where
 the authors tried every number of servers and published the fastest, that number tells something
 too: fewer servers than workers are not the best where the link holds the step up.
 """
@@ -25,6 +28,7 @@ from scipy.stats import norm
 from benchmarks.accuracy.board import Floats
 from benchmarks.accuracy.scaling_data import Route, Row, Series
 from dse import catalog
+from dse.catalog.scale import Spread
 from dse.model import compute, overlap, step
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Bucketed, Cluster, Gradients, Layout
@@ -32,7 +36,7 @@ from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.parameter_server import ParameterServer, shard_imbalance
 from dse.model.links import FREE, Link, StepCost
 from dse.model.precision import PRECISIONS
-from dse.model.scale import waiting_factor
+from dse.model.scale import link_share, waiting_factor
 from dse.pricing import devices
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.network import model_layers
@@ -41,8 +45,9 @@ from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 NOISE = 0.02  # of a published rate: Inception v3 on one K80 die is given as 29.7 to 30.8 images/s
 # Which of two noisy rates is larger is nearly logistic, of this scale: the variances are equal.
 CHOICE_NOISE = NOISE * np.sqrt(6) / np.pi
-LARGEST_TOGETHER, LARGEST_SPREAD = 0.15, 0.10
-RATES, SHARES = 33, 16  # values tried of the link's rate, and of each of the two others
+LARGEST_TOGETHER, LARGEST_SHARING = 0.15, 1.0
+# Values tried of the link's rate, of what working together costs, of spread, and of sharing.
+RATES, SHARES, SPREADS, SHARINGS = 33, 16, 8, 10
 SERVERS = 9  # numbers of servers tried on a count that is held out, from 1 to one a node
 FP32 = PRECISIONS["fp32"]
 SYNTHETIC = "synthetic"
@@ -65,11 +70,12 @@ class Predicted:
 
 @dataclass(frozen=True)
 class _Tried:
-    """Every combination of the three unknown numbers, each (combinations,)."""
+    """Every combination of the four unknown numbers, each (combinations,)."""
 
     link_bytes_per_s: Floats
     together: Floats
     spread: Floats
+    sharing: Floats
 
 
 def predict_all(series: Sequence[Series]) -> list[Predicted]:
@@ -137,13 +143,21 @@ def _log_chosen(of: Series, row: Row, tried: _Tried) -> Floats:
 
 @cache
 def _tried(route: Route) -> _Tried:
-    link, together, spread = np.meshgrid(
+    known = catalog.scale_terms()
+    numbers = np.meshgrid(
         np.geomspace(route.low_bytes_per_s, route.high_bytes_per_s, RATES),
         np.linspace(0.0, LARGEST_TOGETHER, SHARES),
-        np.linspace(0.0, LARGEST_SPREAD, SHARES),
+        of_other_systems(known.spread, SPREADS),
+        np.minimum(of_other_systems(known.sharing, SHARINGS), LARGEST_SHARING),
         indexing="ij",
     )
-    return _Tried(link.ravel(), together.ravel(), spread.ravel())
+    return _Tried(*(number.ravel() for number in numbers))
+
+
+def of_other_systems(prior: Spread, count: int) -> Floats:
+    """Values of a log-normal number that are equally likely: the middles of so many shares."""
+    middles = (np.arange(count) + 0.5) / count
+    return np.asarray(prior.value * np.exp(prior.draws * norm.ppf(middles)))
 
 
 def _samples_per_s(of: Series, gpus: int, servers: int, tried: _Tried) -> Floats:
@@ -188,10 +202,12 @@ def _cluster(of: Series, gpus: int, servers: int, tried: _Tried) -> Cluster:
     one_node = placement in ("host", "spread") or of.rows[-1].gpus <= of.gpus_per_node
     if placement == "spread":
         servers = gpus
+    nodes, seen = (-(-count // of.gpus_per_node) for count in (gpus, of.small[-1].gpus))
+    share = 1.0 if one_node else link_share(nodes, seen, tried.sharing)
     return Cluster(
         np.asarray(float(gpus)),
         np.asarray(1.0 if one_node else float(of.gpus_per_node)),
-        across=Link(0.0, tried.link_bytes_per_s),
+        across=Link(0.0, tried.link_bytes_per_s * share),
         servers=np.asarray(float(servers)),
         colocated=np.asarray(placement != "host"),
     )

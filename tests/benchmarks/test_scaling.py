@@ -10,8 +10,10 @@ import pytest
 from benchmarks.accuracy import scaling
 from benchmarks.accuracy.board import Line
 from benchmarks.accuracy.scaling_data import Series, read_series
-from benchmarks.accuracy.scaling_fit import predict_all
+from benchmarks.accuracy.scaling_fit import of_other_systems, predict_all
 from benchmarks.papers.tf_machines import SPREAD, TOGETHER
+from dse import catalog
+from dse.model.scale import waiting_factor
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +77,24 @@ def test_the_interval_is_wide_where_saturation_cannot_be_seen(series: list[Serie
 def test_waiting_as_the_small_counts_of_piz_daint_show_it(series: list[Series]) -> None:
     (of,) = [s for s in only(series, "piz-daint-grpc") if s.data == "synthetic"]
     (at,) = predict_all([of])
-    assert at.together == pytest.approx(TOGETHER, abs=0.001)
-    assert at.spread == pytest.approx(SPREAD, abs=0.001)
+    waits = waiting_factor(128, at.together, at.spread)
+    assert waits == pytest.approx(waiting_factor(128, TOGETHER, SPREAD), rel=0.01)
+
+
+def test_what_other_systems_lose_keeps_its_width() -> None:
+    prior = catalog.scale_terms().spread
+    values = of_other_systems(prior, 101)
+    assert np.median(values) == pytest.approx(prior.value)
+    assert np.std(np.log(values)) == pytest.approx(prior.draws, rel=0.05)
+
+
+def test_more_nodes_than_were_seen_may_share_their_network(series: list[Series]) -> None:
+    (of,) = only(series, "piz-daint-horovod")
+    (at,) = predict_all([of])
+    width = at.high / at.low
+    assert np.all(width[[row.gpus <= 8 for row in of.rows]] < 1.12)
+    assert width[-1] > 1.8
+    assert at.low[-1] < of.rows[-1].samples_per_s < at.high[-1]
 
 
 def test_held_out_counts_of_all_systems(lines: dict[str, Line]) -> None:
@@ -86,7 +104,7 @@ def test_held_out_counts_of_all_systems(lines: dict[str, Line]) -> None:
     several = lines[f"published: all of these on several nodes, {scaling.CHANGED}: dse"]
     assert several.ratio.size == 43
     assert several.median <= 0.08
-    assert several.p90 > 0.20, "missed, as the docs say"
+    assert several.p90 <= 0.20
     kept = lines["published: all of these: efficiency of the last known count kept"]
     assert everything.median < kept.median
     assert everything.p90 < kept.p90
