@@ -211,7 +211,7 @@ def _print_table(results: Sequence[Result]) -> None:
         rows.append(
             (
                 found.study.name,
-                words.describe(best),
+                words.describe(best, beside=found.baseline),
                 words.show_gain(found, best),
                 ", ".join(words.show_cost(found, best, sense) for sense in senses),
                 words.count(found.counts.points),

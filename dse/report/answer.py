@@ -20,6 +20,7 @@ from dse.report.words import (
     show_gain,
     shown,
     significant,
+    software,
 )
 
 
@@ -32,8 +33,9 @@ def answer(document: RunDocument) -> list[str]:
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
     if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
-    lines = [f"Recommended: {describe(best, identified=True)}.", worth, _nearly(document),
-             f"{_how_sure(document)}{_choice_by_rules(best)}"]  # fmt: skip
+    named = describe(best, identified=True, beside=base)
+    sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
+    lines = [f"Recommended: {named}.", worth, _nearly(document), sure]
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -42,10 +44,27 @@ def answer(document: RunDocument) -> list[str]:
             f"Within {share} of the front are {near.points:,} more points; near.csv lists the "
             f"nearest of each front point, {listed}."
         )
-    lines += [f"Note: {caveat}" for caveat in (*_left_out(best, base), *document.caveats)]
+    lines += [f"Note: {caveat}" for caveat in _notes(document)]
     if base.misses:
         lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
     return lines
+
+
+def _notes(document: RunDocument) -> tuple[str, ...]:
+    """What the answer must be read with."""
+    best, base = document.recommended, document.baseline
+    return (*_left_out(best, base), *_of_software(best, base), *document.caveats)
+
+
+def _of_software(best: Point, base: Point) -> list[str]:
+    """That a speedup is not of the hardware alone."""
+    mine, theirs = software(best), software(base)
+    if mine == theirs or not (mine and theirs):
+        return []
+    return [
+        f"The baseline runs {theirs}, the recommended point {mine}: part of the difference in "
+        "speed is software."
+    ]
 
 
 def _left_out(best: Point, base: Point) -> list[str]:
@@ -86,7 +105,8 @@ def _gains(document: RunDocument, point: Point) -> str:
     best = document.recommended.config
     theirs = document.baseline.config
     new = any(theirs.get(axis) != best.get(axis) for axis in ("accelerator", "node"))
-    base, times = describe(document.baseline, identified=new), shown(point.speedup, "x")
+    base = describe(document.baseline, identified=new, beside=document.recommended)
+    times = shown(point.speedup, "x")
     if document.objectives.maximize == "throughput":
         return f"It trains {show_gain(document, point)}, {times} the baseline ({base}),"
     return f"It runs {'' if times == '1x' else f'{times} '}as fast as the baseline ({base})"
@@ -107,13 +127,13 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
 
 def _nearly(document: RunDocument) -> str:
     cheap, fast = document.cheapest_within_5_percent, document.fastest
-    least = aim(document, "minimize").least
+    least, said = aim(document, "minimize").least, describe(cheap, beside=document.baseline)
     if cheap.config == fast.config:
         if fast.config == document.recommended.config:
             return "It is also the fastest point; nothing cheaper comes within 5 % of its speed."
         return (
-            f"The fastest point reaches {_reached(document, fast)}: "
-            f"{describe(fast)}; nothing cheaper comes within 5 % of its speed."
+            f"The fastest point reaches {_reached(document, fast)}: {said}; "
+            "nothing cheaper comes within 5 % of its speed."
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
     if price is not None and whole:
@@ -122,14 +142,14 @@ def _nearly(document: RunDocument) -> str:
             alike = f"as fast as the fastest point to three digits ({top}) and {saved} cheaper"
             if cheap.config == document.recommended.config:
                 return f"It is {alike}."
-            return f"One point is {alike}; it {_costs(document, cheap)}: {describe(cheap)}."
+            return f"One point is {alike}; it {_costs(document, cheap)}: {said}."
         less = f", {saved} cheaper than the fastest ({top})"
     if cheap.config == document.recommended.config:
         also = "" if document.recommended.rule == "cheapest-within-5%" else "also "
         return f"It is {also}the {least} point within 5 % of the fastest{less}."
     return (
         f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"
-        f"{less}: {describe(cheap)}."
+        f"{less}: {said}."
     )
 
 

@@ -8,6 +8,7 @@ from math import floor, isfinite, log10
 from typing import Any, Protocol, TypeAlias
 
 from dse import catalog
+from dse.pricing.devices import USUAL_STACK
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
 from dse.study.quantities import QUANTITIES, Phrase
@@ -19,6 +20,7 @@ FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 CONFIDENCE = "90 % confidence"  # the same, in a sentence
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
+STACK = "stack"  # the axis of the training software
 
 
 class _Titled(Protocol):
@@ -37,9 +39,11 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
             "nics_per_node": "with {} network cards per node", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "accumulation": "{} passes a step",
-            "precision": "{}", "gradient": "gradients in {}"}  # fmt: skip
+            "precision": "{}", "gradient": "gradients in {}", STACK: "{}"}  # fmt: skip
 # The ordinary value of an axis, which goes without saying.
-_UNSAID = {"nics_per_node": "1", "gradient": "fp32", "accumulation": "1"}
+_UNSAID = {"nics_per_node": "1", "gradient": "fp32", "accumulation": "1", STACK: USUAL_STACK}
+_SOFTWARE = {"plain": "plain software", "vendor": "the vendor's software",
+             "tuned": "tuned software (MLPerf class)"}  # fmt: skip
 _TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {
     "accelerator": ("accelerators", catalog.accelerator),
     "node": ("nodes", catalog.node),
@@ -192,10 +196,17 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     return f"{known} ({name})" if identified and known != name else known
 
 
-def describe(point: Point, identified: bool = False) -> str:
-    """The point in a phrase: machines, network, aggregation, batch, precision.
+def software(point: Point) -> str:
+    """What a point trains with, in words; empty where the document does not say."""
+    name = label(point, STACK)
+    return _SOFTWARE.get(name, f"{name} software") if name else ""
 
-    identified: the identifier of the machine follows its title, as at first mention.
+
+def describe(point: Point, identified: bool = False, beside: Point | None = None) -> str:
+    """The point in a phrase: machines, network, aggregation, batch, precision, software.
+
+    identified: the identifier of the machine follows its title, as at first mention. beside: a
+    point that it is compared with; where their software differs, even the usual one is named.
     """
     config = point.config
     gpus, alone = count(point.gpus), point.nodes == 1
@@ -207,9 +218,12 @@ def describe(point: Point, identified: bool = False) -> str:
         parts = [f"{gpus} GPUs in {count(point.nodes)} x {machines}"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
+    differs = beside is not None and label(beside, STACK) != label(point, STACK)
     for axis, phrase in _PHRASES.items():
         text = label(point, axis)
-        if text and text != _UNSAID.get(axis) and not (alone and "node" in axis):
+        unsaid = text == _UNSAID.get(axis) and not (differs and axis == STACK)
+        if text and not unsaid and not (alone and "node" in axis):
+            text = software(point) if axis == STACK else text
             parts.append(phrase.format(title(axis, text) if axis in _TITLED else text))
     return ", ".join(parts)
 

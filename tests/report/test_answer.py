@@ -180,3 +180,42 @@ def test_a_speedup_by_more_samples_or_nodes_says_what_it_leaves_out(
         assert sentence.endswith(said)
         assert f" {samples} samples on {nodes} node" in sentence
         assert "the baseline's 32 samples on 1 node." in sentence
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "said", "of_baseline"),
+    [
+        ("tuned", "vendor", ", tuned software (MLPerf class).", ", the vendor's software)"),
+        ("vendor", "plain", ", the vendor's software.", ", plain software)"),
+        ("tuned", "tuned", ", tuned software (MLPerf class).", ", tuned software (MLPerf class))"),
+        ("vendor", "vendor", "", ""),
+        ("", "", "", ""),
+    ],
+)
+def test_answer_names_the_software_where_it_is_not_the_usual_one_of_both(
+    mine: str, theirs: str, said: str, of_baseline: str
+) -> None:
+    run = written()
+    for name, stack in (("recommended", mine), ("baseline", theirs)):
+        run[name] = {**run[name], "config": {**run[name]["config"], "stack": stack}}
+    sentences = answer(read(run))
+    assert ("software" in sentences[0]) == bool(said)
+    assert sentences[0].endswith(said)
+    assert of_baseline in sentences[1]
+    assert ("software" in sentences[1]) == bool(of_baseline)
+    notes = [s for s in sentences if s.startswith("Note: The baseline runs")]
+    assert len(notes) == (mine != theirs)
+    assert all(note.endswith("part of the difference in speed is software.") for note in notes)
+
+
+def test_answer_names_the_software_of_every_point_it_names() -> None:
+    run = written()
+    cheap, fast = run["front"][-2:]
+    cheap["speedup"] = 0.97 * fast["speedup"]
+    for point in (cheap, fast):
+        point["config"] = {**point["config"], "stack": "vendor"}
+    run["baseline"]["config"] = {**run["baseline"]["config"], "stack": "plain"}
+    run["fastest"] = fast
+    for named in (cheap, fast):
+        run["cheapest_within_5_percent"] = named
+        assert "the vendor's software" in answer(read(run))[2]
