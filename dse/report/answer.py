@@ -181,7 +181,7 @@ def _how_sure(document: RunDocument) -> str:
     point, base = document.recommended, document.baseline
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
-    if bounds is None or name == "no communication":
+    if bounds is None:
         return f"No confidence interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."

@@ -8,6 +8,7 @@ from math import floor, isfinite, log10
 from typing import Any, Protocol, TypeAlias
 
 from dse import catalog
+from dse.calibration.runners.registry import measuring
 from dse.pricing.devices import USUAL_STACK
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
@@ -59,8 +60,13 @@ EVIDENCE = {
             "interval is only a guide."),
     CATALOGUE: ("not measured", "Its communication was never measured; catalogue values stand in."),
     FORMULA: ("not measured", "It is priced by the PAI paper's formula; nothing was measured."),
-    SILENT: ("no communication", "It communicates nothing; computing is priced by assumption."),
+    SILENT: ("no communication", "It communicates nothing."),
 }  # fmt: skip
+# What intervals hold of communication that the catalogue prices.
+_CATALOGUE_ERROR = (
+    "Intervals allow for the error that such prices had where there were measurements to check "
+    "them by."
+)
 
 
 def objective(document: RunDocument, name: str) -> Phrase:
@@ -256,14 +262,14 @@ def evidence_lines(document: RunDocument) -> list[str]:
     lines = []
     if found[CATALOGUE] == summed:
         lines.append(
-            "No communication of the front was measured: all of it is priced from the catalogue, "
-            "so no interval can be given."
+            "No communication of the front was measured: all of it is priced from the catalogue. "
+            f"{_CATALOGUE_ERROR}"
         )
     elif found[CATALOGUE]:
         lines.append(
-            f"{count(found[CATALOGUE])} of {count(total)} front points are priced from the "
-            "catalogue alone and have no interval: no profile of this study measured their "
-            "aggregation."
+            f"The communication of {count(found[CATALOGUE])} of {count(total)} front points is "
+            "priced from the catalogue alone, since no profile of this study measured it on such "
+            f"hardware. {_CATALOGUE_ERROR}"
         )
     near, far, inside = found["near"], found["far"], found["inside"]
     if inside == summed:
@@ -275,8 +281,19 @@ def evidence_lines(document: RunDocument) -> list[str]:
             "where intervals are only a guide."
         )
         lines.append(document.extrapolated.why)
-    if not document.calibration:
-        lines.append("`dse calibrate run` measures this machine in a minute.")
+    return [*lines, *_to_measure(document)]
+
+
+def _to_measure(document: RunDocument) -> list[str]:
+    """How to measure what the catalogue prices on the front, a sentence for each transport."""
+    summed = [label(p, "aggregation") for p in document.front if evidence(p) == CATALOGUE]
+    lines = []
+    for row in document.transports:
+        command = measuring(row.name)
+        if command and any(name.endswith(f"-{row.name}") for name in summed):
+            logs = " or import a log of nccl-tests ('dse calibrate import')" * (row.name == "nccl")
+            comma = "," * bool(logs)
+            lines.append(f"To measure {row.name}, start '{command}' on such nodes{comma}{logs}.")
     return lines
 
 

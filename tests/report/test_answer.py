@@ -81,6 +81,16 @@ def test_answer_admits_what_was_not_measured() -> None:
     assert "never measured" in how_sure(run)
 
 
+def test_a_point_that_communicates_nothing_has_its_interval() -> None:
+    run = written()
+    best = next(p for p in run["front"] if p["interval"])
+    run["recommended"] = {**best, "rule": "knee", "why": "", "evidence": words.SILENT}
+    sure = how_sure(run)
+    assert sure.startswith("90 % confidence: ")
+    assert "It communicates nothing." in sure
+    assert "assum" not in sure
+
+
 def test_answer_tells_the_steps_behind_the_interval() -> None:
     run = written()
     best = next(p for p in run["front"] if p["interval"] and p["comm_s"])

@@ -228,3 +228,12 @@ def test_the_page_works_in_a_browser(tmp_path: Path, width: int, also: str | Non
     assert "Recommended" in found["hover"]
     assert best["config"]["accelerator"] in found["hover"]
     assert re.search(rf"gpus?\s+{best['config']['gpus']}", found["hover"], re.IGNORECASE)
+
+
+def test_the_page_shows_no_backticks() -> None:
+    run = written()
+    for item in run["front"]:
+        item["evidence"] = "catalogue"
+    text = Reader(page.render_page(read(run))).text
+    assert "To measure nccl, start 'dse calibrate run --runner torch' on such nodes" in text
+    assert "`" not in text

@@ -81,13 +81,13 @@ def test_who_says_so() -> None:
         assert words.says_who(told)[0] == said, "what a document says comes first"
 
 
-def graded(*evidence: str, calibrated: bool = True) -> list[str]:
-    """What is said of a front of points with this evidence."""
+def graded(*evidence: str) -> list[str]:
+    """What is said of a front of points with this evidence, over a transport that none measures."""
     run = document()
-    front = tuple(replace(run.fastest, evidence=each) for each in evidence)
+    config = {**run.fastest.config, "aggregation": "ring-mpi-gdr"}
+    front = tuple(replace(run.fastest, config=config, evidence=each) for each in evidence)
     counts = replace(run.counts, front=len(front))
-    kept = run.calibration if calibrated else ()
-    return words.evidence_lines(replace(run, front=front, counts=counts, calibration=kept))
+    return words.evidence_lines(replace(run, front=front, counts=counts))
 
 
 def test_the_evidence_of_a_front_adds_up() -> None:
@@ -98,11 +98,32 @@ def test_the_evidence_of_a_front_adds_up() -> None:
     assert graded("silent", "silent") == ["No point of the front communicates."]
     assert graded("formula", "formula") == [why]
     catalogue, grades, reason = graded("inside", "near", "near", "far", "catalogue", "silent")
-    assert catalogue.startswith("1 of 6 front points are priced from the catalogue alone")
+    said = "The communication of 1 of 6 front points is priced from the catalogue alone"
+    assert catalogue.startswith(said)
     assert "1 inside the measured range, 2 near it (at most one doubling beyond)" in grades
     assert ", 1 far outside it" in grades
     assert reason == why
     (all_of_it,) = graded("catalogue", "silent")
     assert all_of_it.startswith("No communication of the front was measured")
-    *_, hint = graded("catalogue", calibrated=False)
-    assert hint == "`dse calibrate run` measures this machine in a minute."
+    for sentence in (catalogue, all_of_it):
+        assert "no interval" not in sentence
+        assert "Intervals allow for the error" in sentence
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "said"),
+    [
+        ("tree-nccl", "To measure nccl, start 'dse calibrate run --runner torch' on such nodes, or "
+         "import a log of nccl-tests ('dse calibrate import')."),
+        ("ps-grpc", "To measure grpc, start 'dse calibrate run --runner grpc' on such nodes."),
+        ("ring-mpi", "To measure mpi, start 'dse calibrate run' on such nodes."),
+        ("ring-mpi-gdr", ""),
+    ],
+)  # fmt: skip
+def test_what_would_measure_the_front_is_said(aggregation: str, said: str) -> None:
+    run = document()
+    config = {**run.fastest.config, "aggregation": aggregation}
+    point = replace(run.fastest, config=config, evidence=words.CATALOGUE)
+    counts = replace(run.counts, front=1)
+    _, *hints = words.evidence_lines(replace(run, front=(point,), counts=counts))
+    assert hints == [said] * bool(said)

@@ -151,9 +151,19 @@ def command_for(profile: Profile) -> str:
     for part, transport in _held(profile):
         for one in RUNNERS:
             if one.part == part and (not one.transports or transport in one.transports):
-                option = "" if one is RUNNERS[0] else f" --runner {one.name}"
-                return f"dse calibrate run{option}"
-    return "dse calibrate run"
+                return _command(one)
+    return _command(RUNNERS[0])
+
+
+def measuring(transport: str) -> str:
+    """The command that measures a transport; empty where no runner does."""
+    found = (_command(one) for one in RUNNERS if transport in one.transports)
+    return next(found, "")
+
+
+def _command(runner: Runner) -> str:
+    option = "" if runner is RUNNERS[0] else f" --runner {runner.name}"
+    return f"dse calibrate run{option}"
 
 
 def _held(profile: Profile) -> Iterator[tuple[str, str]]:
