@@ -15,6 +15,7 @@ from dse.report.words import (
     gain_interval,
     interval,
     percent,
+    rate_interval,
     says_who,
     show_cost,
     show_gain,
@@ -178,17 +179,31 @@ def _how_far(counts: Counts) -> str:
 
 
 def _how_sure(document: RunDocument) -> str:
-    point, base = document.recommended, document.baseline
+    point = document.recommended
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
         return f"No confidence interval can be given. {sentence}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
-    if base.interval and point.interval:
-        mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
-        text += f" A step takes {mine}, the baseline's {theirs};"
-        text += " what slows both cancels in the ratio."
+    text += _beside_the_baseline(document)
     if name != EVIDENCE["inside"][0]:
         text += f" {sentence}"
     return f"{text} Prices carry no interval."
+
+
+def _beside_the_baseline(document: RunDocument) -> str:
+    """Both intervals whose ratio is the speedup: of steps that take as many samples, else of
+    samples per second."""
+    point, base = document.recommended, document.baseline
+    if point.interval is None or base.interval is None or point.config == base.config:
+        return ""
+    cancels = "what slows both cancels in the ratio"
+    mine, theirs = (interval(rate_interval(one), "samples/s") for one in (point, base))
+    if document.objectives.maximize == "throughput":
+        times = interval(point.interval.speedup, "x")
+        return f" The baseline trains {theirs}; {cancels}, {times}."
+    if point.global_batch != base.global_batch:
+        return f" It trains {mine}, the baseline {theirs}; {cancels}."
+    mine, theirs = (interval(i.step_s, "s") for i in (point.interval, base.interval))
+    return f" A step takes {mine}, the baseline's {theirs}; {cancels}."

@@ -157,14 +157,18 @@ def cost(document: RunDocument, point: Point, sense: Sense = "minimize") -> floa
 
 
 def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
-    """The interval of what is maximized; throughput's follows from that of the step."""
-    bounds = point.interval
-    if bounds is None:
-        return None
+    """The interval of what is maximized."""
     if document.objectives.maximize == "throughput":
-        low, high = bounds.step_s
-        return point.global_batch / high, point.global_batch / low
-    return bounds.speedup
+        return rate_interval(point)
+    return point.interval.speedup if point.interval else None
+
+
+def rate_interval(point: Point) -> Bounds | None:
+    """The interval of samples per second, which follows from that of the step."""
+    if point.interval is None:
+        return None
+    low, high = point.interval.step_s
+    return point.global_batch / high, point.global_batch / low
 
 
 def aim(document: RunDocument, sense: Sense) -> Phrase:

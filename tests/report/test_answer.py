@@ -95,13 +95,34 @@ def test_answer_tells_the_steps_behind_the_interval() -> None:
     run = written()
     best = next(p for p in run["front"] if p["interval"] and p["comm_s"])
     run["recommended"] = {**best, "rule": "knee", "why": ""}
-    run["baseline"]["interval"] = None
+    run["baseline"] |= {"interval": None, "global_batch": best["global_batch"]}
     assert "the baseline's" not in how_sure(run)
     run["baseline"]["interval"] = {"speedup": [0.5, 1.2], "step_s": [0.4, 0.9]}
     assert "the baseline's 400 ms to 900 ms" in how_sure(run)
     run["baseline"]["interval"]["speedup"] = [1.0, 1.0]  # drawn together: already inside
     run["baseline"]["interval"] = None
     assert "the baseline's" not in how_sure(run)
+
+
+def test_steps_of_other_batches_are_not_set_side_by_side() -> None:
+    run = written()
+    best = next(p for p in run["front"] if p["interval"] and p["comm_s"])
+    interval = {"speedup": [3.0, 5.0], "step_s": [1.0, 2.0]}
+    run["recommended"] = {
+        **best, "rule": "knee", "why": "", "interval": interval, "global_batch": 400,
+    }  # fmt: skip
+    run["baseline"] |= {
+        "interval": {"speedup": [1.0, 1.0], "step_s": [0.5, 0.8]}, "global_batch": 40,
+    }  # fmt: skip
+    sure = how_sure(run)
+    assert "It trains 200 samples/s to 400 samples/s, the baseline 50 samples/s to 80 samp" in sure
+    assert "what slows both cancels in the ratio." in sure
+    assert "A step" not in sure
+    run["objectives"]["maximize"] = "throughput"
+    sure = how_sure(run)
+    assert sure.startswith("90 % confidence: 200 samples/s to 400 samples/s")
+    assert "The baseline trains 50 samples/s to 80 samples/s; what slows both" in sure
+    assert "cancels in the ratio, 3x to 5x." in sure
 
 
 def test_answer_where_the_baseline_is_the_best() -> None:
