@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.pricing.constraints import reasons
 from dse.report import approaches, words
-from dse.report.design_point import Explained
+from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
 
@@ -38,7 +38,9 @@ def lines(point: Explained) -> list[str]:
     if step_s is None:
         return [*out, "", f"step             cannot be computed: {_missed(point)}"]
     scale, unit = (_MS, "ms") if step_s < _SECONDS_FROM else (1.0, "s")
-    out += ["", f"step             {step_s * scale:.3f} {unit}"]
+    ends = point.intervals
+    steps = _interval(ends.get("step_s"), scale, 3, f" {unit}")
+    out += ["", f"step             {step_s * scale:.3f} {unit}{steps}"]
     pai = point.pai
     terms, names = (pai.terms, _PAI_TERMS) if pai else (point.terms, _TERMS)
     for key, seconds in vars(terms).items():
@@ -51,12 +53,10 @@ def lines(point: Explained) -> list[str]:
         out.append(f"  (communication, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
     if point.decoding:
         out.append(f"  (waits for images: {point.decoding})")
-    out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s"]
-    speedup = f"speedup          {point.speedup:.3f} times the baseline"
-    if point.interval:
-        low, high = point.interval.speedup
-        speedup += f"  (90 % interval {low:.3f} to {high:.3f})"
-    out.append(speedup)
+    rates = _interval(ends.get("throughput_samples_per_s"), 1.0, 1, " samples/s")
+    out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
+    times = _interval(ends.get("speedup"), 1.0, 3)
+    out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
     if point.gradients:
         out.append(f"gradients        summed in {point.gradients}")
     out.append("")
@@ -86,6 +86,14 @@ def lines(point: Explained) -> list[str]:
         out += approaches.lines(point.approach, step_s)
     out.append(f"constraints      {_missed(point) or 'all met'}")
     return out
+
+
+def _interval(ends: Bounds | None, scale: float, decimals: int, unit: str = "") -> str:
+    """What follows a value that has an interval; empty where it has none."""
+    if ends is None:
+        return ""
+    low, high = (f"{end * scale:,.{decimals}f}" for end in ends)
+    return f"  ({words.INTERVAL} {low} to {high}{unit})"
 
 
 def _missed(point: Explained) -> str:

@@ -29,6 +29,12 @@ def test_explain_prices_one_point(tmp_path: Path) -> None:
     assert printed.splitlines()[0] == first
     assert f"{point['step_s'] * 1e3:.3f} ms" in printed
     assert f"{point['speedup']:.3f} times the baseline" in printed
+    low, high = (f"{end * 1e3:,.3f}" for end in point["intervals"]["step_s"])
+    assert f" ms  (90 % interval {low} to {high} ms)\n" in printed
+    low, high = (f"{end:,.1f}" for end in point["intervals"]["throughput_samples_per_s"])
+    assert f" samples/s  (90 % interval {low} to {high} samples/s)\n" in printed
+    low, high = (f"{end:.3f}" for end in point["intervals"]["speedup"])
+    assert f" times the baseline  (90 % interval {low} to {high})\n" in printed
     for label in ("optimizer", "purchase price (capital)", "rental (hourly)", "power",
                   "cost of ownership (tco)", "free memory per GPU"):  # fmt: skip
         assert re.search(rf"^ *{re.escape(label)}  +[\d.,]+ ", printed, re.MULTILINE), label
@@ -39,6 +45,7 @@ def test_a_formula_has_no_reasons_besides(tmp_path: Path) -> None:
     printed = dse("explain", "example-pai", cwd=tmp_path).stdout
     (line,) = [line for line in printed.splitlines() if "nothing is measured" in line]
     assert line == "calibration      a formula, of which nothing is measured"
+    assert "interval" not in printed
 
 
 def test_explain_says_which_constraint_is_missed(tmp_path: Path) -> None:
