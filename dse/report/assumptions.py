@@ -18,7 +18,7 @@ from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
 from dse.report import approaches, decoding, gradients
-from dse.report.computing import computing_lines
+from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
 from dse.report.provenance import devices, mentioned, used_transports
@@ -32,6 +32,8 @@ def assumptions(
     """A sentence or two for each. recommended: the values of the recommended point."""
     study = problem.study
     lines = [*computing_lines(problem)]
+    if recommended:
+        lines += software_lines(problem, recommended)
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES
     lines += gradients.assumed_lines(problem)
     if recommended:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dse import catalog
 from dse.catalog import Accelerator
@@ -11,6 +11,8 @@ from dse.pricing import throughput
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
 from dse.pricing.problem import Problem
+from dse.report.words import STACK
+from dse.study import Value
 
 
 def computing_lines(problem: Problem) -> Iterator[str]:
@@ -30,7 +32,7 @@ def computing_lines(problem: Problem) -> Iterator[str]:
         f"{_family(problem)} correct the sum (docs/compute.md). Set efficiency: in the study to "
         "use shares of the peaks of your own."
     )
-    if study.axis("stack") in study.defaults:
+    if study.axis(STACK) in study.defaults:
         title = catalog.computing().stacks[USUAL_STACK].title
         yield (
             f"The training software is assumed to be {title} (stack: {USUAL_STACK}). Ordinary code "
@@ -54,6 +56,27 @@ def computing_lines(problem: Problem) -> Iterator[str]:
             f"measured in large matrix products, {share.low:.0%} to {share.high:.0%} (profile "
             f"{share.profile})."
         )
+
+
+def software_lines(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
+    """Which software the recommended point and the baseline are assumed to run, where the study
+    names some. recommended: its values."""
+    study, stacks = problem.study, catalog.computing().stacks
+    if study.axis(STACK) in study.defaults or not problem.step_model.measurable:
+        return []
+    mine, theirs = (
+        str(values.get(STACK) or USUAL_STACK) for values in (recommended, study.baseline.values)
+    )
+    first = " (not given, so the first of the axis)" * (STACK in study.baseline.assumed)
+    if mine == theirs:
+        return [
+            "Recommended point and baseline are both assumed to train with "
+            f"{stacks[mine].title} (stack: {mine})."
+        ]
+    return [
+        f"The recommended point is assumed to train with {stacks[mine].title} (stack: {mine}), the "
+        f"baseline with {stacks[theirs].title} (stack: {theirs}){first}."
+    ]
 
 
 def _family(problem: Problem) -> str:
