@@ -26,6 +26,7 @@ from dse.model.links import StepCost
 
 FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
 POOLED = "any"
+NO_TRANSPORT = "none"  # of a profile that holds no communication
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
@@ -152,6 +153,11 @@ class Profile:
     link_bytes_per_s: Positive | None = None
     assumed: tuple[str, ...] = ()
     format: Literal["dse-profile/1"] = FORMAT
+
+    @property
+    def silent(self) -> bool:
+        """Whether it holds no communication."""
+        return self.transport == NO_TRANSPORT
 
     @property
     def measured_algorithms(self) -> tuple[str, ...]:

@@ -68,9 +68,12 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
 
     out = console or NewConsole()
     version = profile.version if profile.version != "unknown" else "(version unknown)"
-    out.print(f"[bold]{profile.name}[/]  {profile.library} {version}, {profile.link}")
+    link, transport = (
+        "" if profile.silent else f", {of}" for of in (profile.link, profile.transport)
+    )
+    out.print(f"[bold]{profile.name}[/]  {profile.library} {version}{link}")
     device = f" on {profile.device}" if profile.device != "cpu" else ""
-    where = f"{profile.system or profile.name}{device}, {profile.transport}"
+    where = f"{profile.system or profile.name}{device}{transport}"
     out.print(f"{where}; {profile.source}, {profile.date}", markup=False, highlight=False)
     out.print(
         f"hash of the measurements {profile.measurements_sha256[:12] or 'unknown'}, of the profile "

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.calibration import Profile
+from dse.calibration.compute_part import compute_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
@@ -28,6 +29,7 @@ from dse.report.document import (
     Extrapolated,
     FitErrors,
     Objectives,
+    RateRow,
     RunDocument,
     Sample,
     StudyInfo,
@@ -228,6 +230,20 @@ def _profile(problem: Problem, name: str, path: Path) -> CalibrationRow:
             )
             for algorithm, fit, held_out in _parts(profile)
         },
+        compute=tuple(map(compute_text, profile.compute)),
+        rates=tuple(
+            RateRow(
+                workload=rate.what,
+                accelerator=rate.accelerator,
+                precision=rate.precision,
+                stack=rate.stack,
+                gpus=rate.gpus,
+                batch_per_gpu=rate.batch_per_gpu,
+                accumulation=rate.accumulation,
+                samples_per_s=rate.samples_per_s,
+            )
+            for rate in profile.throughput
+        ),
         path=str(path),
         hash=profile.content_hash,
     )

@@ -146,8 +146,24 @@ class FitErrors:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RateRow:
+    """Training that was measured. workload: what was trained, in words; samples_per_s: of all
+    ``gpus`` together."""
+
+    workload: str
+    accelerator: str
+    precision: str
+    stack: str
+    gpus: int
+    batch_per_gpu: float
+    accumulation: int
+    samples_per_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class CalibrationRow:
-    """A calibration profile in use; algorithms: the errors of its fits."""
+    """A calibration profile in use; algorithms: the errors of its fits. compute: the speeds of
+    devices in it, in words; rates: the training in it."""
 
     name: str
     transport: str
@@ -164,6 +180,8 @@ class CalibrationRow:
     split: str
     gamma_s_per_byte: float | None = None
     algorithms: Mapping[str, FitErrors]
+    compute: tuple[str, ...] = ()
+    rates: tuple[RateRow, ...] = ()
     path: str
     hash: str
 

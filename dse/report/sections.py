@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
@@ -91,6 +92,7 @@ def _binds(document: RunDocument) -> dict[str, Any]:
 def _calibration(document: RunDocument) -> dict[str, Any]:
     return {
         "profiles": [profile(item) for item in document.calibration],
+        "rate_heads": RATE_HEADS,
         "evidence": words.evidence_lines(document),
         "unverified": tables.capital(UNVERIFIED),
     }
@@ -240,32 +242,38 @@ def edges(document: RunDocument) -> list[str]:
     return lines
 
 
+# Of the table of rates: heading, whether its cells are numbers.
+RATE_HEADS = (("Workload", False), ("Accelerator", False), ("Precision", False), ("Stack", False),
+              ("GPUs", True), ("Batch per GPU", True), ("Passes a step", True),
+              ("Samples/s", True))  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Profile:
-    """A calibration profile: its facts as (name, text), and the errors of each algorithm."""
+    """A calibration profile. kind: its transport, or what it holds in place of communication;
+    facts: as (name, text); errors: of each algorithm; compute: speeds of devices; rates: of
+    training, the cells of a table."""
 
     name: str
-    transport: str
+    kind: str
     facts: tuple[tuple[str, str], ...]
     errors: tuple[tuple[str, tuple[str, ...]], ...]
+    compute: tuple[str, ...]
+    rates: tuple[tuple[str, ...], ...]
 
 
 def profile(item: CalibrationRow) -> Profile:
     """One calibration profile in words."""
-    low, high = item.message_bytes
-    gamma = item.gamma_s_per_byte
+    silent = item.transport == NO_TRANSPORT
+    only_rates = silent and not item.compute
     facts = [
-        ("Library", item.library),
+        ("Library", "" if only_rates else item.library),
         ("System", item.system),
-        ("Device", item.device),
+        ("Device", "" if silent else item.device),
         ("Source", item.source),
         ("Machine", ", ".join(f"{key} {value}" for key, value in item.machine.items())),
         ("Date", item.date),
-        ("Link", item.link),
-        ("Ranks", f"{item.ranks[0]} to {item.ranks[1]}"),
-        ("Messages", f"{words.size(low)} to {words.size(high)}"),
-        ("Host and wire", item.split),
-        ("Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"),
+        *(() if silent else _sent(item)),
         ("File", f"{item.path} ({item.hash[:12]})"),
     ]
     errors = tuple(
@@ -275,7 +283,28 @@ def profile(item: CalibrationRow) -> Profile:
         for name, fit in item.algorithms.items()
     )  # fmt: skip
     known = tuple((key, str(value)) for key, value in facts if value)
-    return Profile(item.name, item.transport, known, errors)
+    kind = " and ".join(
+        ["compute speed"] * bool(item.compute) + ["training rates"] * bool(item.rates)
+    )
+    rates = tuple(
+        (row.workload, row.accelerator, row.precision, row.stack, words.count(row.gpus),
+         words.significant(row.batch_per_gpu), words.count(row.accumulation),
+         words.significant(row.samples_per_s, 4))
+        for row in item.rates
+    )  # fmt: skip
+    kind = kind if silent and kind else item.transport
+    return Profile(item.name, kind, known, errors, item.compute, rates)
+
+
+def _sent(item: CalibrationRow) -> Iterator[tuple[str, str]]:
+    """What a profile of communication was measured on."""
+    low, high = item.message_bytes
+    gamma = item.gamma_s_per_byte
+    yield "Link", item.link
+    yield "Ranks", f"{item.ranks[0]} to {item.ranks[1]}"
+    yield "Messages", f"{words.size(low)} to {words.size(high)}"
+    yield "Host and wire", item.split
+    yield "Reduction", f"{1e-9 / gamma:.3g} GB/s" if gamma else "not measured"
 
 
 def _error(share: float | None) -> str:

@@ -17,7 +17,8 @@ from dse.calibration.experiment import (
     read_experiment,
     write_experiment,
 )
-from dse.calibration.fitting.profile import NO_TRANSPORT, fit_experiments
+from dse.calibration.fitting.profile import fit_experiments
+from dse.calibration.profile import NO_TRANSPORT
 from dse.errors import MeasurementError, StudyError
 from tests.calibration import server_profiles, synthetic
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dse.report import page, sections, tables
+from dse.report import markdown, page, sections, tables
 from dse.report.document import RunDocument
 from dse.study import QUANTITIES
 from tests.report import browser
@@ -237,3 +238,30 @@ def test_the_page_shows_no_backticks() -> None:
     text = Reader(page.render_page(read(run))).text
     assert "To measure nccl, start 'dse calibrate run --runner torch' on such nodes" in text
     assert "`" not in text
+
+
+@pytest.mark.parametrize("render", [page.render_page, markdown.render_markdown])
+def test_a_profile_without_communication_shows_what_it_holds(
+    render: Callable[[RunDocument], str],
+) -> None:
+    run = written()
+    (known,) = run["calibration"]
+    silent = {
+        "transport": "none", "link": "none", "ranks": [1, 1], "message_bytes": [1, 1],
+        "split": "measured: nothing was sent", "algorithms": {}, "device": "cpu",
+    }  # fmt: skip
+    rate = {
+        "workload": "resnet50", "accelerator": "t4", "precision": "fp16", "stack": "vendor",
+        "gpus": 8, "batch_per_gpu": 128, "accumulation": 2, "samples_per_s": 1234.5,
+    }  # fmt: skip
+    run["calibration"] = [
+        {**known, **silent, "name": "ours", "library": "training rates of a.csv", "rates": [rate]},
+        {**known, **silent, "name": "timed", "compute": ["t4: large products reach 50 GFLOP/s"]},
+    ]
+    text = render(read(run))
+    for unsaid in ("nothing was sent", "1 to 1", "1 B to 1 B", "Median error", "(none)", ">none<",
+                   "training rates of a.csv"):  # fmt: skip
+        assert unsaid not in text
+    for said in ("training rates", "compute speed", "t4: large products reach 50 GFLOP/s",
+                 "Samples/s", "1,234", "128", "Open MPI 5.0.8"):  # fmt: skip
+        assert said in text

@@ -26,14 +26,13 @@ from dse.calibration.fitting.network import Known, fit_network
 from dse.calibration.fitting.servers import server_parts
 from dse.calibration.fitting.step_cost import StepFit, fit_step, relative_error, textbook_held_out_s
 from dse.calibration.library_part import AUTO
-from dse.calibration.profile import POOLED, Fit, Point, Profile
+from dse.calibration.profile import NO_TRANSPORT, POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServersFit
 from dse.calibration.throughput_part import block_rates
 from dse.errors import MeasurementError
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.arrays import Array
 
-NO_TRANSPORT = "none"  # of a profile that holds no communication
 NOTHING_SENT = "nothing was sent"
 SERVERS_ON_ONE_LINK = "measured on at most one link; network time follows from the link's speed"
 SERVERS_ON_SEVERAL_LINKS = "measured at two or more link speeds"

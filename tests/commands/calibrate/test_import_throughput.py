@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.commands import command
+from tests.pricing.studies import SMALL, written
 
 TABLE = """\
 workload,accelerator,samples_per_s,precision,batch_per_gpu
@@ -19,6 +20,13 @@ def test_it_writes_a_profile_that_show_prints(tmp_path: Path) -> None:
     assert done.stdout == "wrote calibrations/ours.yaml: 1 rate\n"
     shown = command.dse("calibrate", "show", "ours", cwd=tmp_path).stdout
     assert "measured training" in shown
+    assert "none" not in shown
+    study = SMALL.replace("workload: resnet50", "workload: resnet50\ncalibration: [ours]")
+    written(tmp_path, study)
+    assert command.dse("run", "study.yaml", "--out", "report", cwd=tmp_path).returncode == 0
+    report = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "### Profile ours (training rates)" in report
+    assert "| resnet50 | a100-sxm4-40gb | fp16 | vendor | 1 | 128 | 1 | 900 |" in report
     other = ("--name", "mine", "--out", "elsewhere")
     assert command.dse("calibrate", "import-throughput", "ours.csv", *other, cwd=tmp_path).stdout
     assert (tmp_path / "elsewhere" / "mine.yaml").exists()
