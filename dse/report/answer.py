@@ -60,7 +60,7 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
 def _of_software(best: Point, base: Point) -> list[str]:
     """That a speedup is not of the hardware alone."""
     mine, theirs = software(best), software(base)
-    if mine == theirs or not (mine and theirs):
+    if best.pai or mine == theirs or not (mine and theirs):  # the PAI model knows no software
         return []
     return [
         f"The baseline runs {theirs}, the recommended point {mine}: part of the difference in "

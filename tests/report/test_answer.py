@@ -239,6 +239,17 @@ def test_answer_names_the_software_where_it_is_not_the_usual_one_of_both(
     assert all(note.endswith("part of the difference in speed is software.") for note in notes)
 
 
+def test_a_formula_without_software_has_no_note_of_it() -> None:
+    run = written()
+    for name, stack in (("recommended", "tuned"), ("baseline", "vendor")):
+        run[name] = {**run[name], "config": {**run[name]["config"], "stack": stack}}
+    terms = ("data_s", "flops_s", "memory_s", "update_s", "pcie_s", "ethernet_s", "nvlink_s")
+    run["recommended"]["pai"] = {
+        "architecture": "1w1g", "ideal": False, "terms": dict.fromkeys(terms, 0.1),
+    }  # fmt: skip
+    assert not any("difference in speed is software" in line for line in answer(read(run)))
+
+
 def test_answer_names_the_software_of_every_point_it_names() -> None:
     run = written()
     cheap, fast = run["front"][-2:]
