@@ -32,6 +32,10 @@ DEFAULTS: Mapping[str, str] = {
 }  # fmt: skip
 COLUMNS = (*REQUIRED, *DEFAULTS)
 LIBRARY = "training rates of"  # of a profile that holds nothing else; its version is the table
+# Training may need fewer operations than the catalogue counts: a 3x3 convolution by Winograd's
+# F(2x2, 3x3) 2.25 times fewer multiplications (Lavin and Gray, CVPR 2016; published rates of VGG-16
+# on P100 in fp32 are 1.35 times the peak), and samples that are shorter than usual as much.
+FEWER_OPERATIONS = 2.25
 
 
 def throughput_profile(path: str | PathLike[str], name: str) -> Profile:
@@ -59,6 +63,11 @@ def read_throughput(path: str | PathLike[str]) -> tuple[Throughput, ...]:
 
     A workload may be the path of a workload file, relative to the table.
     """
+    return tuple(rate for _, rate in placed_throughput(path))
+
+
+def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput], ...]:
+    """The rates of a table with their lines, see :func:`read_throughput`."""
     file = str(path)
     try:
         lines = read_text(file).splitlines()
@@ -74,7 +83,10 @@ def read_throughput(path: str | PathLike[str]) -> tuple[Throughput, ...]:
     if not others:
         raise StudyError(file, first, 1, "no row follows the header", "write one for each rate")
     return tuple(
-        _Row(names, [cell.strip() for cell in cells], file, number, lines[number - 1]).rate()
+        (
+            number,
+            _Row(names, [cell.strip() for cell in cells], file, number, lines[number - 1]).rate(),
+        )
         for number, cells in others
     )
 
@@ -192,7 +204,7 @@ class _Row:
         ):
             problem = f"{gpus} accelerators are more than one node's {NODE}"
             self.wrong("gpus", problem, "give the column gpus_per_node")
-        return Throughput(
+        found = Throughput(
             workload=self.workload(),
             accelerator=accelerator,
             precision=self.precision(accelerator),  # type: ignore[arg-type]
@@ -204,6 +216,32 @@ class _Row:
             accumulation=self.count("accumulation"),
             optimizer=self.choice("optimizer", _choices("optimizer")),  # type: ignore[arg-type]
         )
+        self.check_possible(found)
+        return found
+
+    def check_possible(self, rate: Throughput) -> None:
+        """Refuse a rate whose arithmetic no accelerator does in that time."""
+        most = most_samples_per_s(rate)
+        if rate.samples_per_s <= most:
+            return
+        own = f"{rate.gpus} {rate.accelerator}" if rate.gpus > 1 else f"one {rate.accelerator}"
+        problem = (
+            f"{rate.samples_per_s:,.6g} samples/s are {rate.samples_per_s / most:,.3g} times what "
+            f"{own} can compute of {catalog.named_workload(rate.workload).name} at the peak of "
+            f"{rate.precision} ({most:,.3g})"
+        )
+        remedy = "write samples (not tokens) per second, and in gpus the number of accelerators"
+        self.wrong("samples_per_s", problem, remedy)
+
+
+def most_samples_per_s(rate: Throughput) -> float:
+    """``gpus * peak / (3 * forward FLOPs)``, times :data:`FEWER_OPERATIONS` where fewer may do: of
+    networks that may hold convolutions, and of samples that differ in length."""
+    workload = catalog.named_workload(rate.workload)
+    peak = catalog.accelerator(rate.accelerator).peak_flops_per_s[rate.precision]
+    fewer = workload.varying_length or workload.family in ("convolutional", "other")
+    computed = 3 * workload.forward_flops / (FEWER_OPERATIONS if fewer else 1.0)
+    return rate.gpus * peak / computed if computed else math.inf
 
 
 def _choices(field: str) -> tuple[str, ...]:

@@ -23,18 +23,25 @@ def import_throughput(
 ) -> None:
     """Make a profile of training rates that you measured yourself.
 
-    Studies that name it predict training like yours by them.
+    Studies that name it predict training like yours by them. A rate that is possible but strange
+    is written all the same, and said on stderr.
     """
+    import sys
+
     from dse.calibration import arguments, write_profile
     from dse.calibration.files import PROFILE, check_replaces, check_writable
     from dse.calibration.importers.logs import counted
-    from dse.calibration.importers.throughput import throughput_profile
+    from dse.calibration.importers.throughput import placed_throughput, throughput_profile
+    from dse.pricing.rate_doubts import doubts
 
-    found = file.stem if name is None else name
-    arguments.check_profile_name(found)
-    path = out / f"{found}.yaml"
-    profile = throughput_profile(file, found)
+    called = file.stem if name is None else name
+    arguments.check_profile_name(called)
+    path = out / f"{called}.yaml"
+    profile = throughput_profile(file, called)
     check_writable(out)
     check_replaces(path, PROFILE)
     write_profile(profile, path)
+    for line, rate in placed_throughput(file):
+        if strange := doubts(rate):
+            print(f"warning: {file}:{line}: {strange}", file=sys.stderr)
     print(f"wrote {path}: {counted(len(profile.throughput), 'rate')}")

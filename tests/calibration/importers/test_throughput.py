@@ -65,6 +65,12 @@ def test_columns_in_any_order_and_defaults_where_cells_are_empty(tmp_path: Path)
         (f"{HEADER}resnet50,a100-sxm4-40gb,9,8,fp16\n", "2:1", "5 cells in place of 7"),
         (f'{HEADER}resnet50,"a100\n', "2:1", "is not a valid table: unexpected end of data"),
         (f"{HEADER}mine.yaml,a100-sxm4-40gb,9,8,fp16,64,\n", "2:1", "mine.yaml: no such file"),
+        (f"{HEADER}bert-large-s512,a100-sxm4-80gb,70000,,bf16,16,\n", "2:32",
+         "samples_per_s: 70,000 samples/s are 229 times what one a100-sxm4-80gb can compute of "
+         "bert-large-s512 at the peak of bf16 (306); write samples (not tokens) per second, and "
+         "in gpus the number of accelerators"),
+        (f"{HEADER}bert-large-s512,a100-sxm4-80gb,70000,8,bf16,16,\n", "2:32",
+         "28.6 times what 8 a100-sxm4-80gb can compute"),
     ],
 )  # fmt: skip
 def test_a_mistake_has_its_place_and_what_would_be_right(
@@ -75,6 +81,13 @@ def test_a_mistake_has_its_place_and_what_would_be_right(
         read_throughput(path)
     assert str(found.value).startswith(f"{path}:{place}: ")
     assert said in str(found.value)
+
+
+def test_what_needs_fewer_operations_than_are_counted_is_believed(tmp_path: Path) -> None:
+    # A published rate of VGG-16 in fp32: Winograd's convolutions exceed the peak.
+    path = table(tmp_path, f"{HEADER}vgg16,p100-sxm2-16gb,154,1,fp32,64,plain\n")
+    (rate,) = read_throughput(path)
+    assert rate.samples_per_s == 154
 
 
 def test_more_nodes_are_said(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""What is strange of a training rate that a user measured: said, and believed all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration.throughput_part import Throughput
+from dse.catalog import Workload
+from dse.model import memory
+from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
+from dse.pricing import anchors, devices, network, throughput
+
+# A judgement: of published rates hardly one is so far from what is predicted.
+STRANGE = 2.5
+
+
+def doubts(rate: Throughput) -> str:
+    """A rate far from what would be predicted, and a batch that should not have fitted; '' where
+    nothing is strange."""
+    workload = catalog.named_workload(rate.workload)
+    found = [_far_off(rate, workload), _too_large(rate, workload)]
+    return "; ".join(text for text in found if text)
+
+
+def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:
+    """Of all accelerators of a rate together, before it or any other of the user's is seen.
+    Communication is not counted."""
+    accelerator = catalog.accelerator(rate.accelerator)
+    kind = throughput.kind_of(workload, accelerator, rate.precision, rate.stack)
+    factor = np.exp(anchors.log_factor(catalog.anchors(), kind))
+    seconds = throughput.modelled_s(rate, workload, ()) * float(factor)
+    return rate.batch_per_gpu * rate.gpus / seconds
+
+
+def _far_off(rate: Throughput, workload: Workload) -> str:
+    expected = expected_samples_per_s(rate, workload)
+    ratio = rate.samples_per_s / expected
+    if not max(ratio, 1 / ratio) > STRANGE:
+        return ""
+    how = f"{ratio:,.3g} times as many" if ratio > 1 else f"{1 / ratio:,.3g} times fewer"
+    shared = " before communication" if rate.gpus > 1 else ""
+    return (
+        f"{_rounded(rate.samples_per_s)} samples/s is far from the {_rounded(expected)} that dse "
+        f"expects{shared} ({how}); check unit, gpus, stack and batch_per_gpu"
+    )
+
+
+def _too_large(rate: Throughput, workload: Workload) -> str:
+    lacking = -_memory_slack_bytes(rate, workload)
+    if not lacking > 0:
+        return ""
+    return (
+        f"batch_per_gpu {rate.batch_per_gpu:g} needs {_rounded(lacking / 2**30)} GiB more than "
+        f"{rate.accelerator} has by dse's count; check batch_per_gpu, accumulation and stack"
+    )
+
+
+def _memory_slack_bytes(rate: Throughput, workload: Workload) -> float:
+    """Left over on an accelerator; negative: the batch does not fit; NaN: not known."""
+    layers, precision = network.model_layers(workload), PRECISIONS[rate.precision]
+    stack = devices.software(rate.stack)
+    device = devices.alone(workload, rate.accelerator, rate.precision, rate.stack)
+    fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
+    written_out = layers.family in stack.footprint.written_out
+    needed = memory.needed_bytes(
+        layers.total_params,
+        layers.kept.sample_bytes(precision, written_out, fused),
+        rate.batch_per_gpu,
+        precision,
+        OPTIMIZER_STATE_BYTES[rate.optimizer],
+        stack.footprint,
+        rate.gpus,
+        device.memory_bytes,
+    )
+    return float(np.asarray(device.memory_bytes - needed).item())
+
+
+def _rounded(number: float) -> str:
+    """To three digits, thousands marked."""
+    return f"{float(f'{number:.3g}'):,.12g}"
