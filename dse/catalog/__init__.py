@@ -26,6 +26,7 @@ from dse.catalog.store import (
 from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
 from dse.catalog.workloads import (
     Workload,
+    disagreements,
     gradient_tensors,
     is_path,
     named_workload,
@@ -65,6 +66,7 @@ __all__ = [
     "computing",
     "decoding",
     "default_prices",
+    "disagreements",
     "fabric",
     "file_hashes",
     "footprints",

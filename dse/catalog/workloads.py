@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -149,10 +149,8 @@ def read_workload(path: Path) -> Workload:
     encoding = entry.choice("encoding", *ENCODINGS, default=NONE)
     entry.finish()
     names, kinds, table = read_layers(path.parent / layers)
-    for total, column, key in ((params, 0, "params"), (flops, 1, "forward_flops")):
-        if abs(table[column].sum() - total) > SUM_TOLERANCE * total:
-            problem = f"{key} is {total:.6g} but the layers add up to {table[column].sum():.6g}"
-            raise entry.wrong(problem, f"correct it or {layers}", key)
+    for key, problem in disagreements(table, params, flops):
+        raise entry.wrong(problem, f"correct it or {layers}", key)
     return Workload(
         name=name,
         title=title,
@@ -177,6 +175,14 @@ def read_workload(path: Path) -> Workload:
         varying_length=lengths == VARYING,
         decoded=encoding == JPEG,
     )
+
+
+def disagreements(table: Array, params: float, forward_flops: float) -> Iterator[tuple[str, str]]:
+    """The totals, by key, to which the layers do not add up, and how."""
+    totals = {"params": params, "forward_flops": forward_flops}
+    for (key, total), layers in zip(totals.items(), table, strict=False):
+        if abs(layers.sum() - total) > SUM_TOLERANCE * total:
+            yield key, f"{key} is {total:.6g} but the layers add up to {layers.sum():.6g}"
 
 
 def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:

@@ -92,7 +92,7 @@ def _scale(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
 def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
-        return _inline_workload(given)
+        return _inline_workload(given, study)
     return catalog.named_workload(given)
 
 
@@ -103,10 +103,12 @@ EQUAL_LAYERS, MOST_EQUAL_LAYERS = 32, 256
 EQUAL_LAYER = "equal"  # their kind
 
 
-def _inline_workload(given: InlineWorkload) -> catalog.Workload:
+def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
     """A network described in the study; without a layer table it has equal layers."""
     if given.layers is not None:
         names, kinds, table = catalog.read_layers(Path(given.layers))
+        for key, problem in catalog.disagreements(table, given.params, given.forward_flops):
+            raise study.source.error(("workload", key), problem, f"correct it or {given.layers}")
     else:
         buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
         count = min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)

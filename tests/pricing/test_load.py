@@ -194,3 +194,24 @@ def test_the_study_of_the_reference_page_is_complete(tmp_path: Path) -> None:
     without_profile = text.replace("calibration: [this-machine]", "# no profile")
     assert without_profile != text
     assert load(studies.written(tmp_path, without_profile)).space.size > 1000
+
+
+def test_layers_of_a_workload_in_the_study_must_add_up(tmp_path: Path) -> None:
+    (tmp_path / "layers.csv").write_text(
+        "layer,kind,params,forward_flops,output_elems,saved_elems\n"
+        "one,linear,2e7,4e9,1000,1000\ntwo,linear,8e7,6e9,1000,1000\n",
+        encoding="utf-8",
+    )
+    inline = (
+        "workload: {name: mine, params: 1e8, forward_flops: 1e10, activation_bytes: 50 MB,"
+        " input_bytes: 6 kB, layers: layers.csv}"
+    )
+    problem = changed(tmp_path, ("workload: resnet50", inline))
+    assert problem.layers.total_params == 1e8
+    for key, old, wrong in (("params", "1e8", "1.1e8"), ("forward_flops", "1e10", "2e10")):
+        with pytest.raises(StudyError) as found:
+            changed(tmp_path, ("workload: resnet50", inline.replace(old, wrong)))
+        assert (found.value.line, found.value.column) == (2, 1 + inline.index(old))
+        assert f"{key} is {float(wrong):.6g} but the layers add up to {float(old):.6g}" in str(
+            found.value
+        )
