@@ -156,9 +156,12 @@ class Study:
         >>> explained.point.gpus
         32
         """
+        from dse.pricing.requirements import check_given
         from dse.report.points import explained
 
-        return Explanation(explained(self.problem, point_values(self.problem, point)))
+        values = point_values(self.problem, point)
+        check_given(self.problem, values, [str(axis) for axis in point], "point")
+        return Explanation(explained(self.problem, values))
 
 
 def _labels(axis: Axis) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ def test_a_point_is_explained_as_the_command_does(
             small.explain(wrong)
     with pytest.raises(StudyError, match="point: gpus: a list where one value should be"):
         small.explain({"gpus": [8]})
-    link = {"bandwidth": "25 Gbps", "latency": "5 us"}
+    link = {"bandwidth": "25 Gbps", "latency": "5 us", "fabric": "25gbe"}
     assert small.explain({"inter_node": link}).point.step_s is not None
 
 
@@ -299,6 +299,8 @@ def test_a_point_of_a_table_is_explained_with_its_blanks(small: dse.Study) -> No
     assert str(small.explain({**point, "ps_servers": ""})) == said
     with pytest.raises(StudyError, match="point: gpus has no value"):
         small.explain({"gpus": None})
+    with pytest.raises(StudyError, match="point: 40 Gbps has no latency"):
+        small.explain({"inter_node": "40 Gbps"})
     with pytest.raises(StudyError, match="point: ps_servers has no value"):
         small.explain({"aggregation": "ps-grpc", "ps_servers": None})
 

@@ -28,7 +28,7 @@ def explain(
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:
     """Print every term of one point: the baseline with some axes set otherwise."""
-    from dse.pricing import load
+    from dse.pricing import load, requirements
     from dse.pricing.idle_axes import check_given
     from dse.report.points import explained
     from dse.study.set_option import OPTION, assigned
@@ -44,6 +44,7 @@ def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None
         values[axis] = value
     values = problem.applicable(values)
     check_given(problem, values, given, OPTION)
+    requirements.check_given(problem, values, given, OPTION)
     point = explained(problem, values)
     if as_json:
         from dse.report import json_form

@@ -15,15 +15,15 @@ from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
-from dse.pricing import constraints, hardware, memory_remedies
+from dse.pricing import constraints, memory_remedies, requirements
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, Wire, read_study
-from dse.study.quantities import POWER, PURCHASE, QUANTITIES, RENT, facts_of
+from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study.quantities import QUANTITIES
 
 IDEAL_SCALE = "ideal"  # a study's word for it
 
@@ -215,9 +215,7 @@ def _check_facts(problem: Problem) -> None:
     An unknown price must not look like a free one, nor unknown activations like none.
     """
     study = problem.study
-    demanded = {objective.name for objective in study.objectives}
-    for constraint in study.constraints:
-        demanded |= constraint.expression.names if constraint.expression else {"memory_slack"}
+    demanded = requirements.demanded(study)
     if "memory_slack" in demanded and not problem.layers.kept.known:
         raise study.source.error(
             ("workload",),
@@ -231,7 +229,7 @@ def _check_facts(problem: Problem) -> None:
             "time, cost and energy of a run need its length in samples",
             "add target: {samples: 1e8}, or {epochs: 90, epoch_samples: 1.28e6}",
         )
-    _check_prices(problem, demanded)
+    _check_values(problem, demanded)
     _check_baseline(problem)
 
 
@@ -270,50 +268,10 @@ def _check_baseline(problem: Problem) -> None:
         raise study.source.error(("baseline",), problem_text, remedy)
 
 
-def _check_prices(problem: Problem, demanded: set[str]) -> None:
+def _check_values(problem: Problem, demanded: set[str]) -> None:
     study = problem.study
-    facts = facts_of(demanded)
-    bought, rented, powered = PURCHASE in facts, RENT in facts, POWER in facts
-    remedy = "drop it, or give the number under prices:"
     for axis in (*study.axes, *study.defaults):
-        where = ("space", axis.name)
-        if axis.name in ("node", "accelerator"):
-            rows = hardware.machines(axis.name, axis.values, problem.prices)
-            for label, machine in zip(axis.labels, rows, strict=True):
-                if machine.unknown:
-                    raise study.source.error(
-                        where, f"{label} has no known {machine.unknown}", "drop it"
-                    )
-                if powered and machine.accelerator.power_w is None:
-                    raise study.source.error(where, f"{label} has no known power", "drop it")
-                if bought and not np.isfinite(machine.accelerator_usd + machine.host_usd):
-                    raise study.source.error(where, f"{label} has no known purchase price", remedy)
-                if rented and not np.isfinite(machine.usd_per_hour + machine.host_usd_per_hour):
-                    raise study.source.error(where, f"{label} has no known rental price", remedy)
-        if axis.name in ("inter_node", "intra_node"):
-            transport = catalog.transport("mpi")  # what is known does not depend on it
-            for value, label in zip(axis.values, axis.labels, strict=True):
-                try:
-                    link = hardware.wiring(value, transport, transport.across, problem.prices)
-                except DseError as cause:
-                    raise study.source.error(where, str(cause)) from cause
-                if not np.isfinite(link.latency_s):
-                    written = f"write {{bandwidth: {label}, latency: 5 us}}"
-                    raise study.source.error(where, f"{label} has no latency", written)
-                if axis.name == "intra_node" or not bought:
-                    continue
-                missing = [part for part, usd in link.prices_usd().items() if not np.isfinite(usd)]
-                if missing:
-                    problem_text = f"{label} has no known price of {' and '.join(missing)}"
-                    known = _inline_prices(value, missing) if isinstance(value, Wire) else remedy
-                    raise study.source.error(where, problem_text, known)
-
-
-_USUAL_USD = {"nic": 300, "switch_port": 200, "cable": 60}  # examples of what a message asks for
-
-
-def _inline_prices(wire: Wire, missing: list[str]) -> str:
-    """How to give the prices that a link written in the study lacks."""
-    examples = ", ".join(f"{part}: {_USUAL_USD[part]} USD" for part in missing)
-    remedy = f"add to its mapping, {{bandwidth: .., {examples}}}"
-    return remedy if wire.fabric else f"{remedy}, or give fabric: 25gbe, whose prices then count"
+        for value, label in zip(axis.values, axis.labels, strict=True):
+            refused = requirements.refused(problem, axis.name, value, label, demanded)
+            if refused:
+                raise study.source.error(("space", axis.name), *refused)

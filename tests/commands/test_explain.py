@@ -113,6 +113,22 @@ def test_explain_says_what_the_search_never_tries(tmp_path: Path) -> None:
     assert "not in the study" not in inside
 
 
+def test_a_value_that_the_study_could_not_have_is_refused(tmp_path: Path) -> None:
+    written(tmp_path)
+    for given, said in (
+        ("inter_node=40 Gbps", "40 Gbps has no latency; write {bandwidth: 40 Gbps, latency: 5 us}"),
+        ("inter_node={bandwidth: 40 Gbps, latency: 5 us}",
+         "40 Gbps has no known price of nic and switch_port and cable; add to its mapping, "),
+    ):  # fmt: skip
+        done = dse("explain", "study.yaml", "--set", given, "--set", "gpus=16", cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert f"--set: {said}" in line
+    priced = "{bandwidth: 40 Gbps, latency: 5 us, fabric: 10gbe}"
+    done = dse("explain", "study.yaml", "--set", f"inter_node={priced}", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_explain_of_the_front_agrees_with_the_run(ran: tuple[Path, str]) -> None:
     row = rows(ran[0])[-1]
     chosen = [word for name in AXES if row[name] for word in ("--set", f"{name}={row[name]}")]
