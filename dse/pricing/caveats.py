@@ -9,12 +9,13 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile
 from dse.calibration.evidence import ByLayoutEvidence, Grade
+from dse.calibration.hardware_names import same_device
 from dse.model.aggregation.algorithms import ALGORITHMS, beyond_power_of_two, node_count
 from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.pricing import hardware
+from dse.pricing import hardware, throughput
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
@@ -131,7 +132,7 @@ def unsupported(problem: Problem) -> list[str]:
     found = []
     axis = "node" if problem.study.values("node") else "accelerator"
     labels = [str(value) for value in problem.study.values(axis)]
-    rows = hardware.machines(axis, problem.study.values(axis), problem.prices)
+    rows = _machines(problem)
     for precision in problem.study.values("precision"):
         peak = PRECISIONS[str(precision)].name
         lacking = [
@@ -148,7 +149,7 @@ def unsupported(problem: Problem) -> list[str]:
 
 
 def _unused(problem: Problem) -> list[str]:
-    """The profiles that price no aggregation of the study and know none of its devices."""
+    """The profiles that price no aggregation of the study and know nothing of its computing."""
     names = problem.study.aggregations
     using = {id(profile) for name in names for profile in taken(problem, name)}
     fitting = {
@@ -156,9 +157,15 @@ def _unused(problem: Problem) -> list[str]:
     }
     found = []
     for name, profile in problem.profiles.items():
-        if id(profile) in using or profile.compute or profile.throughput:
+        if id(profile) in using or _of_computing(problem, profile):
             continue
+        measured = _measured_computing(profile)
         why = "it measured none of the study's aggregations"
+        if measured:
+            devices = _listed([machine.accelerator.name for machine in _machines(problem)])
+            why = (
+                f"it measured {measured}, and the study is of {problem.workload.name} on {devices}"
+            )
         if id(profile) in fitting:
             why = (
                 "every point is of another kind than it measured, or another profile of the study "
@@ -166,6 +173,30 @@ def _unused(problem: Problem) -> list[str]:
             )
         found.append(f"Profile {name} prices nothing here: {why}.")
     return found
+
+
+def _machines(problem: Problem) -> tuple[hardware.Machine, ...]:
+    """Those that the study chooses from."""
+    axis = "node" if problem.study.values("node") else "accelerator"
+    return hardware.machines(axis, problem.study.values(axis), problem.prices)
+
+
+def _of_computing(problem: Problem, profile: Profile) -> bool:
+    """Whether a profile knows a device of the study, or rates of a network like the study's."""
+    devices = {machine.accelerator.name for machine in _machines(problem)}
+    timed = any(same_device(part.device, name) for part in profile.compute for name in devices)
+    return timed or any(
+        row.accelerator in devices
+        or catalog.named_workload(row.workload).family == problem.workload.family
+        for row in throughput.applicable(profile)
+    )
+
+
+def _measured_computing(profile: Profile) -> str:
+    """What a profile knows of computing, in words; '' where that is nothing."""
+    parts = [f"products on {part.device}" for part in profile.compute]
+    rates = [f"{row.what} on {row.accelerator}" for row in profile.throughput]
+    return _listed([*dict.fromkeys([*parts, *rates])])
 
 
 def taken(problem: Problem, name: AggregationName) -> tuple[Profile, ...]:
