@@ -17,7 +17,7 @@ from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.problem import Problem
-from dse.report import provenance
+from dse.report import own_rates, provenance
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Baseline, Point, Recommended
@@ -41,7 +41,7 @@ from dse.report.points import describe
 from dse.report.recommendation import recommended, why
 from dse.search.guided import number_name
 from dse.search.run import Outcome
-from dse.study import QUANTITIES, Axis
+from dse.study import QUANTITIES, Axis, Value
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
@@ -106,12 +106,20 @@ def build(
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
-        caveats=(*caveats.caveats(problem), *caveats.unsupported(problem)),
+        caveats=_notes(problem, outcome.front[best].values),
         assumptions=tuple(assumptions(problem, outcome.front[best].values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
     )
+
+
+def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[str, ...]:
+    """What the answer must be read with."""
+    own = own_rates.said(problem, recommended, "the recommended configuration")
+    return (
+        *caveats.caveats(problem), *caveats.unsupported(problem), *([f"{own}."] if own else ()),
+    )  # fmt: skip
 
 
 def _objectives(problem: Problem) -> Objectives:

@@ -31,7 +31,7 @@ def assumptions(
 ) -> list[str]:
     """A sentence or two for each. recommended: the values of the recommended point."""
     study = problem.study
-    lines = [*computing_lines(problem)]
+    lines = [*computing_lines(problem, recommended)]
     if recommended:
         lines += software_lines(problem, recommended)
     lines += _calibrated_lines(problem) if problem.step_model.measurable else PAI_LINES

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping
 from dse import catalog
 from dse.catalog import Accelerator
 from dse.catalog.computing import OTHER
-from dse.pricing import throughput
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.efficiency import DEFAULT_EFFICIENCY, Reached, measured
 from dse.pricing.problem import Problem
+from dse.report import own_rates
 from dse.report.words import STACK
 from dse.study import Value
 
 
-def computing_lines(problem: Problem) -> Iterator[str]:
-    """A sentence or two each."""
+def computing_lines(
+    problem: Problem, recommended: Mapping[str, Value | None] | None = None
+) -> Iterator[str]:
+    """A sentence or two each. recommended: the values of the recommended point."""
     study = problem.study
     if study.efficiency.compute is not None or not problem.step_model.measurable:
         reached = study.efficiency.compute or DEFAULT_EFFICIENCY
@@ -44,12 +46,8 @@ def computing_lines(problem: Problem) -> Iterator[str]:
             f"No timed products of {', '.join(dict.fromkeys(without))} are known: a law "
             "between those of other accelerators stands in, and intervals are wider."
         )
-    for profile in problem.profiles.values():
-        if count := len(throughput.applicable(profile)):
-            yield (
-                f"The published rates are corrected by {count} {'rate' if count == 1 else 'rates'} "
-                f"of yours (profile {profile.name})."
-            )
+    if own := own_rates.said(problem, recommended, "the recommended configuration"):
+        yield f"{own}."
     for device, precision, share in _measured(problem):
         yield (
             f"{device.name} reaches {share.share:.0%} of its {precision} peak in arithmetic: "

@@ -214,13 +214,15 @@ class Explained(Point):
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
     unless the step waits for them; not_searched: axes with a value that the study does not have;
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
-    would fit; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
+    would fit; own_rates: what the user's own training rates do to it and say of it, None where
+    there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
     folded_ranks: int = 0
     memory_short: str = ""
+    own_rates: str | None = None
     gradients: str | None = None
     decoding: str | None = None
     not_searched: tuple[str, ...] = ()

@@ -57,6 +57,8 @@ def lines(point: Explained) -> list[str]:
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
     times = _interval(ends.get("speedup"), 1.0, 3)
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
+    if point.own_rates:
+        out.append(f"your rates       {point.own_rates}")
     if point.gradients:
         out.append(f"gradients        summed in {point.gradients}")
     out.append("")

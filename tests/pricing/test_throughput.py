@@ -19,6 +19,10 @@ from dse.pricing import caveats, throughput
 from dse.pricing.problem import Problem
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Point
+from dse.report.explain import lines
+from dse.report.points import explained
+from dse.report.words import significant
+from dse.study import Value
 from tests.pricing import priced
 
 STUDY = """\
@@ -121,12 +125,29 @@ def test_a_block_is_modelled_by_its_own_layers() -> None:
     assert throughput.noise_of(row) == 0.15
 
 
-def test_the_report_counts_them(tmp_path: Path, plain: Problem) -> None:
+def test_the_report_and_explain_tell_of_them(tmp_path: Path, plain: Problem) -> None:
     stranger = replace(OURS, accelerator="cpu")
     mine = problem_of(tmp_path, OURS, replace(OURS, batch_per_gpu=64.0), stranger)
-    (line,) = (text for text in assumptions(mine) if "of yours" in text)
-    assert line == "The published rates are corrected by 2 rates of yours (profile ours)."
-    assert not [text for text in assumptions(plain) if "of yours" in text]
+    counted = "2 of your training rates (profile ours) correct the time of computing"
+
+    def told(problem: Problem, **values: Value | None) -> list[str]:
+        point = priced.point(problem, **values)
+        return [text for text in assumptions(problem, point) if "training rates" in text]
+
+    (_, line) = told(mine, gpus=8)
+    assert line == f"{counted}."
+    (_, line) = told(mine)
+    dse = significant(rate(mine))
+    assert line == (
+        f"{counted}; at the recommended configuration you measured 1,500 samples/s (dse: {dse})."
+    )
+    here = f"at this very configuration you measured 1,500 samples/s (dse: {dse})"
+    point = explained(mine, mine.study.baseline.values)
+    assert point.own_rates == f"{counted}; {here}"
+    assert f"your rates       {point.own_rates}" in lines(point)
+    assert explained(mine, priced.point(mine, accelerator="h100-sxm")).own_rates == counted
+    assert len(told(plain)) == 1, "the published ones"
+    assert explained(plain, plain.study.baseline.values).own_rates is None
     assert not [text for text in caveats.caveats(mine) if "prices nothing" in text]
 
 

@@ -1,0 +1,76 @@
+"""What a user's own training rates do to a study, and what they say of one of its points."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration.throughput_part import Throughput
+from dse.pricing import throughput
+from dse.pricing.problem import Problem
+from dse.report.words import significant
+from dse.study import Value
+
+Values = Mapping[str, Value | None]
+
+
+def said(problem: Problem, values: Values | None, where: str = "this very configuration") -> str:
+    """How many rates correct the time of computing and, of a point that they measured, what they
+    say beside the prediction; without a full stop, '' where no rate counts.
+
+    where: what the point is called.
+    """
+    if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
+        return ""
+    counts = {p.name: len(throughput.applicable(p)) for p in problem.profiles.values()}
+    names = [name for name, count in counts.items() if count]
+    if not names:
+        return ""
+    count = sum(counts.values())
+    rates = f"{count} of your training rates" if count > 1 else "A training rate of yours"
+    verb, profiles = "correct" if count > 1 else "corrects", "profiles" if names[1:] else "profile"
+    text = f"{rates} ({profiles} {', '.join(names)}) {verb} the time of computing"
+    measured = _measured(problem, values) if values else None
+    if values is None or measured is None:
+        return text
+    predicted = float(np.ravel(problem.point(values)["throughput"])[0])
+    if not np.isfinite(predicted):
+        return text
+    return (
+        f"{text}; at {where} you measured {significant(measured, 3)} samples/s "
+        f"(dse: {significant(predicted, 3)})"
+    )
+
+
+def _measured(problem: Problem, values: Values) -> float | None:
+    """Samples/s that the user measured at a point: the median of all rates that are of it."""
+    found = [
+        rate.samples_per_s
+        for profile in problem.profiles.values()
+        for rate in throughput.applicable(profile)
+        if _is_of(problem, values, rate)
+    ]
+    return statistics.median(found) if found else None
+
+
+def _is_of(problem: Problem, values: Values, rate: Throughput) -> bool:
+    """Whether a rate was measured at a point, on whatever network and with any optimizer."""
+    points = problem.points_at(values)
+
+    def number(of: object) -> float:
+        return float(np.ravel(np.asarray(of))[0])
+
+    gpus, per_node = number(points.gpus), number(points.gpus_per_node)
+    measured = (
+        rate.accelerator, rate.precision, rate.stack, rate.batch_per_gpu, rate.accumulation,
+        rate.gpus, min(rate.gpus, rate.gpus_per_node),
+    )  # fmt: skip
+    asked = (
+        points.machines[0].accelerator.name, points.precision.name, points.stack.name,
+        number(points.batch), number(points.accumulation), gpus, min(gpus, per_node),
+    )  # fmt: skip
+    same = not rate.layers and measured == asked
+    return same and catalog.named_workload(rate.workload).name == problem.workload.name
