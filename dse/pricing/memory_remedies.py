@@ -12,6 +12,8 @@ from dse.pricing.problem import Problem
 from dse.study import Value
 
 HALF_PRECISIONS = ("bf16", "fp16")
+# Software that anybody may choose, besides what the study names.
+ORDINARY_STACKS = ("plain", "vendor")
 
 
 def shortage(problem: Problem, values: Mapping[str, Value | None]) -> str:
@@ -37,16 +39,18 @@ def _smaller_batches(problem: Problem, values: Mapping[str, Value | None]) -> It
 
 
 def _other_choices(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
-    """The first of the optimizers with less state, the 16-bit precisions and the study's machines
-    with which the point fits."""
+    """The first of the optimizers with less state, the 16-bit precisions, the software stacks and
+    the study's machines with which the point fits."""
     points = problem.points_at(values)
     own = OPTIMIZER_STATE_BYTES[str(values.get("optimizer") or "momentum")]
     by_state = sorted(OPTIMIZER_STATE_BYTES.items(), key=lambda one: -one[1])
     known = points.machines[0].accelerator.peak_flops_per_s
     wide = points.precision.activation_bytes > 2
+    stacks = dict.fromkeys([*problem.study.values("stack"), *ORDINARY_STACKS])
     tried: dict[str, list[Value]] = {
         "optimizer": [name for name, state in by_state if state < own],
         "precision": [name for name in HALF_PRECISIONS if wide and name in known],
+        "stack": [name for name in stacks if name != points.stack.name],
         points.machine_axis: [*problem.study.values(points.machine_axis)],
     }
     for axis, choices in tried.items():

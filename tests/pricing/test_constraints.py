@@ -89,6 +89,18 @@ def test_an_explanation_says_what_would_fit(tmp_path: Path) -> None:
     assert study.explain({"gpus": 16, "batch_per_gpu": 32}).point.memory_short == ""
 
 
+def test_another_software_stack_may_make_it_fit(tmp_path: Path) -> None:
+    text = without_the_word(studies.SMALL).replace("resnet50", "bert-large-s512")
+    text = text.replace("p100-sxm2-16gb", "a100-sxm4-80gb").replace("[32, 64, 256]", "[16, 64]")
+    text = text.replace("batch_per_gpu: 32, precision: fp32", "batch_per_gpu: 16, precision: bf16")
+    study = dse.load_study(studies.written(tmp_path, text.replace("[fp32, fp16]", "[bf16]")))
+    short = study.explain({"batch_per_gpu": 64}).point.memory_short
+    assert short.endswith(
+        "what fits: batch_per_gpu 32 (accumulation keeps the global batch), or stack plain"
+    )
+    assert study.explain({"batch_per_gpu": 64, "stack": "plain"}).point.memory_short == ""
+
+
 def test_a_baseline_that_does_not_fit_is_refused_with_the_remedy(tmp_path: Path) -> None:
     big = studies.SMALL.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
     with pytest.raises(StudyError, match=r"too little memory for it: .* GiB too little") as caught:
