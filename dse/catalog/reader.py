@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
+_OR_UNKNOWN = "add '{0}:', with value unknown if it is"
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
 
 
@@ -60,11 +61,11 @@ class Entry:
         """The error to raise for the value under ``steps``."""
         return self._file.error((*self.trail, *steps), problem, remedy)
 
-    def text(self, key: str, default: str | None = None) -> str:
-        """A word or sentence; required unless there is a default."""
-        value = self._take(key, default)
+    def text(self, key: str, default: str | None = None, example: str = "some text") -> str:
+        """A word or sentence; required unless there is a default. example: of one, for errors."""
+        value = self._take(key, default, f"add '{key}: {example}'")
         if not isinstance(value, str):
-            raise self.wrong(f"{key} is not text", f"write {key}: some text", key)
+            raise self.wrong(f"{key} is not text", f"write {key}: {example}", key)
         return value
 
     def choice(self, key: str, *allowed: str, default: str | None = None) -> str:
@@ -76,7 +77,7 @@ class Entry:
 
     def name(self, key: str) -> str | None:
         """The name of another entry, plain or as a fact; None for ``unknown``."""
-        value = self._take(key)
+        value = self._take(key, remedy=_OR_UNKNOWN.format(key))
         fact = self._fact(value, _NAME, key, (key,))
         if isinstance(value, dict):
             self.facts.append(fact)
@@ -84,13 +85,16 @@ class Entry:
 
     def number(self, key: str, dimension: str) -> Fact:
         """One number of ``dimension`` (a key of :data:`dse.units.DIMENSIONS`)."""
-        fact = self._fact(self._take(key), dimension, key, (key,))
+        return self._number(key, dimension, _OR_UNKNOWN.format(key))
+
+    def _number(self, key: str, dimension: str, remedy: str) -> Fact:
+        fact = self._fact(self._take(key, remedy=remedy), dimension, key, (key,))
         self.facts.append(fact)
         return fact
 
     def known(self, key: str, dimension: str) -> float:
         """One number that may not be unknown."""
-        value = self.number(key, dimension).value
+        value = self._number(key, dimension, f"add '{key}:'").value
         if value is None:
             raise self.wrong(f"{key} is unknown", "nothing can be predicted without it", key)
         return value
@@ -146,12 +150,12 @@ class Entry:
                 remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
                 raise self.wrong(f"unknown key '{key}'", remedy, key)
 
-    def _take(self, key: str, default: Any = None) -> Any:
+    def _take(self, key: str, default: Any = None, remedy: str = "") -> Any:
         self._used.add(key)
         if key in self._data:
             return self._data[key]
         if default is None:
-            raise self.wrong(f"{key} is missing", f"add '{key}:', with value unknown if it is")
+            raise self.wrong(f"{key} is missing", remedy)
         return default
 
     def _fact(self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]) -> Fact:

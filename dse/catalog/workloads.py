@@ -128,10 +128,7 @@ def read_workload(path: Path) -> Workload:
     """
     entry = Entry.open(path)
     name, title = entry.text("name"), entry.text("title")
-    params = entry.number("params", "count").value
-    flops = entry.number("forward_flops", "count").value
-    if params is None or flops is None:
-        raise entry.wrong("a workload needs params and forward_flops", "write both")
+    params, flops = entry.known("params", "count"), entry.known("forward_flops", "count")
     activations = entry.number("activation_bytes", "bytes").value
     fused = None
     if entry.has("activation_bytes_without_scores"):
@@ -142,7 +139,7 @@ def read_workload(path: Path) -> Workload:
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
     lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
-    layers, method = entry.text("layers"), entry.text("method")
+    layers, method = _layer_table(entry), entry.text("method", example="where the numbers are from")
     work = entry.text("work") if entry.has("work") else None
     family = entry.choice("family", *FAMILIES, default="other")
     network = entry.text("network", name)
@@ -175,6 +172,20 @@ def read_workload(path: Path) -> Workload:
         varying_length=lengths == VARYING,
         decoded=encoding == JPEG,
     )
+
+
+def _layer_table(entry: Entry) -> str:
+    """Where the layer table of a workload file is, relative to it; it may not be left out."""
+    remedy = (
+        f"name a table with {','.join(COLUMNS)}, relative to this file; a network whose layers are "
+        "not known is described in the study, as workload: {name: .., params: .., ..}"
+    )
+    if not entry.has("layers"):
+        raise entry.wrong("layers is missing", remedy)
+    layers = entry.text("layers")
+    if not (entry.path.parent / layers).is_file():
+        raise entry.wrong(f"layers: no file '{layers}'", remedy, "layers")
+    return layers
 
 
 def disagreements(table: Array, params: float, forward_flops: float) -> Iterator[tuple[str, str]]:

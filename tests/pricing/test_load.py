@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dse.catalog import read_workload
 from dse.errors import StudyError
 from dse.pricing.load import EQUAL_LAYERS, load, study_path
 from dse.pricing.problem import Problem
@@ -215,3 +216,42 @@ def test_layers_of_a_workload_in_the_study_must_add_up(tmp_path: Path) -> None:
         assert f"{key} is {float(wrong):.6g} but the layers add up to {float(old):.6g}" in str(
             found.value
         )
+
+
+def workload_of_the_page(folder: Path) -> str:
+    """The workload file of the reference page, written to a folder beside its layers."""
+    page = (Path(__file__).parents[2] / "docs" / "study.md").read_text(encoding="utf-8")
+    blocks = page.partition("Such a file, `mine.yaml`")[2].split("```text\n")[1:3]
+    workload, layers = (block.partition("```")[0] for block in blocks)
+    (folder / "layers.csv").write_text(layers, encoding="utf-8")
+    (folder / "mine.yaml").write_text(workload, encoding="utf-8")
+    return workload
+
+
+def test_the_workload_file_of_the_reference_page_is_complete(tmp_path: Path) -> None:
+    workload = workload_of_the_page(tmp_path)
+    problem = changed(tmp_path, ("workload: resnet50", "workload: mine.yaml"))
+    assert (problem.workload.title, problem.workload.family) == ("Our encoder", "encoder")
+    assert problem.layers.total_params == 34e6
+    assert problem.baseline_samples_per_s > 0
+    lines = workload.splitlines()
+    for line in lines:
+        read_workload.cache_clear()
+        key = line.partition(":")[0]
+        left = "\n".join(other for other in lines if other != line)
+        (tmp_path / "mine.yaml").write_text(left, encoding="utf-8")
+        if key == "family":  # the one that may be left out
+            assert read_workload(tmp_path / "mine.yaml").family == "other"
+            continue
+        with pytest.raises(StudyError, match=f"{key} is missing; (add|name)"):
+            read_workload(tmp_path / "mine.yaml")
+
+
+def test_layers_may_not_be_unknown(tmp_path: Path) -> None:
+    text = workload_of_the_page(tmp_path).replace("layers.csv", "unknown")
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(StudyError) as found:
+        changed(tmp_path, ("workload: resnet50", "workload: mine.yaml"))
+    said = str(found.value)
+    assert "mine.yaml:8:9: layers: no file 'unknown'; name a table with layer,kind,params" in said
+    assert "a network whose layers are not known is described in the study" in said
