@@ -11,12 +11,15 @@ LEAST_LIKE = 0.6  # of difflib's ratio: below, two names only share some letters
 SURE = 0.85  # above, the first is the one that was meant
 LEAST_START = 2  # characters: a shorter beginning says nothing
 
+# What people call links whose names abbreviate it.
+_SHORT = {"infiniband": "ib", "ethernet": "gbe"}
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
 
 
 def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     """The known name that ``name`` all but is; else at most ``most`` that begin with it, else the
-    one meant by spelling, else those that share a word with it, else the nearest in spelling.
+    one meant by spelling, else those that share a word with it, or contain it, else the nearest in
+    spelling, else those with a word that begins as one of its words.
 
     Upper case, 0 for O, 1 for l or i, and _ for - do not count.
     """
@@ -34,7 +37,9 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
         or [plain for plain in ranked if plain.startswith(wanted)]
         or sure
         or [plain for plain in ranked if words & set(plain.split("-"))]
+        or [plain for plain in ranked if len(wanted) > LEAST_START and wanted in plain]
         or best
+        or [plain for plain in ranked if _share_beginning(words, plain.split("-"))]
     )
     return tuple(spelt[plain] for plain in found[:most])
 
@@ -51,5 +56,14 @@ def alternatives(words: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def _share_beginning(words: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether a word is the beginning of one of the others, or the other way round."""
+    long = [other for other in others if len(other) > LEAST_START]
+    return any(word.startswith(other) or other.startswith(word) for word in words for other in long)
+
+
 def _plain(name: str) -> str:
-    return name.strip().lower().translate(_LOOKALIKES)
+    found = name.strip().lower()
+    for long, short in _SHORT.items():
+        found = found.replace(long, short)
+    return found.translate(_LOOKALIKES)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from dse.spelling import MOST, alike, meant
 
 KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm", "gpus",
-         "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp")  # fmt: skip
+         "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp",
+         "10gbe", "25gbe")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,11 @@ KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm"
         ("resnt50", ("resnet50",)),
         ("hdr-ib", ("ib-hdr",)),
         ("H100_SXM", ("h100-sxm",)),
+        ("infiniband", ("ib-edr", "ib-hdr")),
+        ("Infiniband HDR", ("ib-hdr",)),
+        ("ethernet", ("10gbe", "25gbe")),
+        ("sxm4", ("a100-sxm4-40gb", "a100-sxm4-80gb")),
+        ("hdr200", ("ib-hdr",)),
         ("zebra", ()),
         ("a", ()),
         ("", ()),

@@ -115,13 +115,15 @@ class Cursor:
 
     def whole(self, low: int, high: int) -> int:
         """A whole number in [low, high]; 1e3 is one, '8' in quotes is not."""
-        value, example = self.value, f"write a whole number of at least {low}"
+        value, example = self.value, f"a whole number from {low} to {high}"
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.wrong(f"{self.label}: {self.shown} is not a number", example)
+            raise self.wrong(f"{self.label}: {self.shown} is not a number", f"write {example}")
         if isinstance(value, float) and not value.is_integer():
             wrong = "whole" if math.isfinite(value) else "finite"
-            raise self.wrong(f"{self.label}: {self.shown} is not a {wrong} number", example)
-        self._within(value, low, high, str(low))
+            raise self.wrong(
+                f"{self.label}: {self.shown} is not a {wrong} number", f"write {example}"
+            )
+        self._within(value, low, high, example)
         return int(value)
 
     def _within(self, number: float, low: float, high: float, example: str) -> None:

@@ -25,7 +25,7 @@ EDITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "missing axis": ("  batch_per_gpu: [32, 64, 256]\n", "", ("missing axis 'batch_per_gpu'",)),
     "wrong unit": ("25 Gbps", "25 TFLOP/s", ("wrong unit", "100 Gbps")),
     "bare number": ("bandwidth: 25 Gbps", "bandwidth: 25", ("no unit", "100 Gbps")),
-    "zero": ("gpus: [1,", "gpus: [0,", ("zero", "write 1")),
+    "zero": ("gpus: [1,", "gpus: [0,", ("zero", "write a whole number from 1 to 10000000")),
     "zero with a unit": ("25 Gbps", "0 Gbps", ("zero",)),
     "negative": ("gpus: [1,", "gpus: [-1,", ("negative",)),
     "negative with a unit": ("latency: 5 us", "latency: -5 us", ("negative",)),
