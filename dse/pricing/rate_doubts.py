@@ -28,8 +28,8 @@ def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:
     Communication is not counted."""
     accelerator = catalog.accelerator(rate.accelerator)
     kind = throughput.kind_of(workload, accelerator, rate.precision, rate.stack)
-    factor = np.exp(anchors.log_factor(catalog.anchors(), kind))
-    seconds = throughput.modelled_s(rate, workload, ()) * float(factor)
+    factor = float(np.exp(anchors.log_factor(catalog.anchors(), kind)))
+    seconds = throughput.modelled_s(rate, workload, (), factor)
     return rate.batch_per_gpu * rate.gpus / seconds
 
 

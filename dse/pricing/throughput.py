@@ -43,7 +43,7 @@ def corrected(known: Anchors, profiles: Iterable[Profile]) -> Anchors:
     rows = [row for profile in profiles for row in applicable(profile)]
     if not rows:
         return known
-    rows = [row for row in _merged(rows) if not _launches_bind(row, profiles)]
+    rows = [row for row in _merged(rows) if not by_host(row, profiles)]
     if not rows:
         return known
     workloads = [_workload(row) for row in rows]
@@ -101,22 +101,28 @@ def _workload(row: Throughput) -> Workload:
     return found
 
 
-def _launches_bind(row: Throughput, profiles: Iterable[Profile]) -> bool:
-    """Whether the host decides how long it takes, so that it says nothing of the accelerator."""
+def by_host(row: Throughput, profiles: Iterable[Profile]) -> bool:
+    """Whether the host's launches decide how long it takes, so that the rate says nothing of the
+    accelerator and corrects nothing."""
     found, profiles = _workload(row), tuple(profiles)
     return modelled_s(row, found, profiles) > modelled_s(row, found, profiles, launch=0.0)
 
 
 def modelled_s(
-    row: Throughput, workload: Workload, profiles: Iterable[Profile], launch: float = 1.0
+    row: Throughput,
+    workload: Workload,
+    profiles: Iterable[Profile],
+    factor: float = 1.0,
+    launch: float = 1.0,
 ) -> float:
-    """Seconds of :attr:`.Throughput.pass_s` by laws and rows of work alone.
+    """Seconds of :attr:`.Throughput.pass_s` by laws and rows of work.
 
-    launch: by what the host's launch time is multiplied; 0 for the accelerator's time alone.
+    factor: of the accelerator's time. launch: of the host's launches; 0 leaves them out.
     """
     machines = hardware.machines("accelerator", [row.accelerator], catalog.default_prices())
     kernels = catalog.computing().stacks[row.stack].kernels
     device = devices.by_law(machines, row.precision, kernels, profiles=profiles)
+    device = replace(device, factor=factor)
     stack, precision = devices.software(row.stack), PRECISIONS[row.precision]
     stack = replace(stack, launch_s=stack.launch_s * launch)
     layers = network.model_layers(workload)

@@ -25,11 +25,20 @@ def said(problem: Problem, values: Values | None, where: str = "this very config
     """
     if problem.study.efficiency.compute is not None or not problem.step_model.measurable:
         return ""
-    counts = {p.name: len(throughput.applicable(p)) for p in problem.profiles.values()}
-    names = [name for name, count in counts.items() if count]
-    if not names:
+    profiles_used = tuple(problem.profiles.values())
+    counts = {
+        profile.name: sum(not throughput.by_host(rate, profiles_used) for rate in of)
+        for profile in profiles_used
+        if (of := throughput.applicable(profile))
+    }
+    if not counts:
         return ""
-    count = sum(counts.values())
+    names, count = [name for name, some in counts.items() if some], sum(counts.values())
+    if not count:
+        return (
+            "In all of your training rates the host's launches of kernels decide, so they do not "
+            "correct the time of computing"
+        )
     rates = f"{count} of your training rates" if count > 1 else "A training rate of yours"
     verb, profiles = "correct" if count > 1 else "corrects", "profiles" if names[1:] else "profile"
     text = f"{rates} ({profiles} {', '.join(names)}) {verb} the time of computing"

@@ -165,3 +165,12 @@ def test_what_the_catalogue_lacks_is_one_line(
 ) -> None:
     with pytest.raises(DseError, match=said):
         rate(problem_of(tmp_path, replace(OURS, **changes)))
+
+
+def test_a_rate_that_the_host_decided_corrects_nothing(tmp_path: Path, plain: Problem) -> None:
+    """Two images at once: launches take longer than what they start."""
+    slow = replace(OURS, batch_per_gpu=2.0, samples_per_s=60.0)
+    found = problem_of(tmp_path, slow)
+    assert rate(found) == rate(plain)
+    said = [line for line in assumptions(found, found.study.baseline.values) if "launches" in line]
+    assert any(line.startswith("In all of your training rates") for line in said)
