@@ -106,6 +106,16 @@ class PointArrays(LayoutArrays, ABC):
         which = np.broadcast_to(coded([*found.values()]), (count,))
         return cells, shape, compute.CellOfPoints(which, math.prod(shape))
 
+    @property
+    def host_decides(self) -> Mask:
+        """Whether the host launches kernels more slowly than the accelerator runs them."""
+        unbound = replace(self.stack, launch_s=0.0)
+        alone = compute.forward_backward(
+            self.problem.layers, self.device, self.batch, self.precision, unbound
+        )
+        taken_s = self.passes.forward_s + self.passes.backward_s
+        return np.asarray(taken_s > alone.forward_s + alone.backward_s)
+
     def _drawn_stack(self) -> Stack:
         """The training software, its launches as long as each draw has them, (draws, 1, ...)."""
         if not self.problem.draws:

@@ -17,7 +17,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches, decoding, gradients
+from dse.report import approaches, decoding, gradients, launches
 from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
@@ -39,6 +39,7 @@ def assumptions(
     if recommended:
         lines += gradients.recommended_lines(problem, recommended)
         lines += decoding.lines(problem, recommended)
+        lines += launches.lines(problem, recommended)
     lines += _of_activations(problem)
     if problem.workload.gradient_tensors is None and problem.step_model.measurable:
         lines.append(_of_tensors(problem))

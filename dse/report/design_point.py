@@ -212,7 +212,8 @@ class ApproachTerms:
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
-    unless the step waits for them; not_searched: axes with a value that the study does not have;
+    unless the step waits for them; launching: what a launch takes its host, None unless launches
+    decide how long both passes take; not_searched: axes with a value that the study does not have;
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
@@ -225,6 +226,7 @@ class Explained(Point):
     own_rates: str | None = None
     gradients: str | None = None
     decoding: str | None = None
+    launching: str | None = None
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)

@@ -53,6 +53,8 @@ def lines(point: Explained) -> list[str]:
         out.append(f"  (communication, hidden or not: {(point.comm_s or 0.0) * scale:.3f} {unit})")
     if point.decoding:
         out.append(f"  (waits for images: {point.decoding})")
+    if point.launching:
+        out.append(f"  (the host's launches decide how long both passes take: {point.launching})")
     rates = _interval(ends.get("throughput_samples_per_s"), 1.0, 1, " samples/s")
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
     times = _interval(ends.get("speedup"), 1.0, 3)

@@ -21,7 +21,7 @@ from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import SURE
-from dse.report import decoding, gradients, own_rates
+from dse.report import decoding, gradients, launches, own_rates
 from dse.report.design_point import (
     ApproachTerms,
     Explained,
@@ -99,6 +99,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         folded_ranks=folded_ranks(points),
         memory_short=memory_remedies.shortage(problem, values),
         decoding=decoding.bound(problem, values),
+        launching=launches.bound(problem, values),
         own_rates=own_rates.said(problem, values) or None,
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),

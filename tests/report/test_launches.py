@@ -1,0 +1,44 @@
+"""dse.report.launches"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dse.pricing.load import load
+from dse.report.explain import lines
+from dse.report.launches import bound
+from dse.report.launches import lines as assumptions
+from dse.report.points import explained
+
+STUDY = """\
+study: launches
+workload: resnet50
+space:
+  accelerator: [v100-sxm2-16gb, h100-sxm]
+  gpus: [1]
+  batch_per_gpu: [4, 256]
+  precision: [fp16]
+  stack: [vendor, tuned]
+  aggregation: [auto-nccl]
+baseline: {accelerator: v100-sxm2-16gb, gpus: 1, batch_per_gpu: 256, precision: fp16, stack: vendor,
+           aggregation: auto-nccl}
+objectives: {maximize: speedup, minimize: power}
+"""
+
+
+def test_a_small_batch_of_a_fast_accelerator_is_the_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY)
+    problem = load(path)
+    large = problem.study.baseline.values
+    small = {**large, "accelerator": "h100-sxm", "batch_per_gpu": 4}
+    assert bound(problem, large) is None
+    assert bound(problem, small) == "50 us a row of work (stack vendor)"
+    said = "\n".join(lines(explained(problem, small)))
+    assert "the host's launches decide how long both passes take: 50 us" in said
+    assert "launches decide" not in "\n".join(lines(explained(problem, large)))
+    (line,) = assumptions(problem, small)
+    assert line.startswith("At the recommended point the host decides")
+    # A faster accelerator gains nothing but in its update.
+    slower = {**small, "accelerator": "v100-sxm2-16gb"}
+    assert bound(problem, slower) is not None
