@@ -259,3 +259,8 @@ def base(unit: str) -> tuple[float, Dimensions]:
     except UnitError as cause:
         raise UnitError(f"'{unit}' {cause.problem}", cause.remedy) from cause
     return size, tuple(pair for pair in dimensions if pair[0] != "sample")
+
+
+def rounded(number: float) -> str:
+    """To three digits, thousands marked: 1,760 or 0.0123."""
+    return f"{float(f'{number:.3g}'):,.12g}"

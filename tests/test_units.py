@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse import units
-from dse.units import UnitError, parse
+from dse.units import UnitError, parse, rounded
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,11 @@ def test_long_text_costs_no_time_and_no_memory() -> None:
 def test_the_common_units_are_what_pint_reads() -> None:
     for unit, (size, dimensions) in units._COMMON.items():
         assert units._by_pint(unit) == (pytest.approx(size, rel=1e-15), dimensions)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(1763.4, "1,760"), (0.012345, "0.0123"), (2.0, "2"), (245_300.0, "245,000")],
+)
+def test_numbers_in_messages_have_three_digits(number: float, said: str) -> None:
+    assert rounded(number) == said

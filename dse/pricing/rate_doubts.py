@@ -10,6 +10,7 @@ from dse.catalog import Workload
 from dse.model import memory
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, network, throughput
+from dse.units import rounded
 
 # A judgement: of published rates hardly one is so far from what is predicted.
 STRANGE = 2.5
@@ -41,7 +42,7 @@ def _far_off(rate: Throughput, workload: Workload) -> str:
     how = f"{ratio:,.3g} times as many" if ratio > 1 else f"{1 / ratio:,.3g} times fewer"
     shared = " before communication" if rate.gpus > 1 else ""
     return (
-        f"{_rounded(rate.samples_per_s)} samples/s is far from the {_rounded(expected)} that dse "
+        f"{rounded(rate.samples_per_s)} samples/s is far from the {rounded(expected)} that dse "
         f"expects{shared} ({how}); check unit, gpus, stack and batch_per_gpu"
     )
 
@@ -51,7 +52,7 @@ def _too_large(rate: Throughput, workload: Workload) -> str:
     if not lacking > 0:
         return ""
     return (
-        f"batch_per_gpu {rate.batch_per_gpu:g} needs {_rounded(lacking / 2**30)} GiB more than "
+        f"batch_per_gpu {rate.batch_per_gpu:g} needs {rounded(lacking / 2**30)} GiB more than "
         f"{rate.accelerator} has by dse's count; check batch_per_gpu, accumulation and stack"
     )
 
@@ -74,8 +75,3 @@ def _memory_slack_bytes(rate: Throughput, workload: Workload) -> float:
         device.memory_bytes,
     )
     return float(np.asarray(device.memory_bytes - needed).item())
-
-
-def _rounded(number: float) -> str:
-    """To three digits, thousands marked."""
-    return f"{float(f'{number:.3g}'):,.12g}"

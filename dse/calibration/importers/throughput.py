@@ -23,6 +23,7 @@ from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import NODE, Throughput
 from dse.errors import StudyError
 from dse.spelling import alternatives, meant
+from dse.units import rounded
 from dse.version import __version__
 
 REQUIRED = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
@@ -225,10 +226,11 @@ class _Row:
         if rate.samples_per_s <= most:
             return
         own = f"{rate.gpus} {rate.accelerator}" if rate.gpus > 1 else f"one {rate.accelerator}"
+        times = rounded(rate.samples_per_s / most)
         problem = (
-            f"{rate.samples_per_s:,.6g} samples/s are {rate.samples_per_s / most:,.3g} times what "
-            f"{own} can compute of {catalog.named_workload(rate.workload).name} at the peak of "
-            f"{rate.precision} ({most:,.3g})"
+            f"{rate.samples_per_s:,.6g} samples/s are {times} times what {own} can "
+            f"compute of {catalog.named_workload(rate.workload).name} at the peak of "
+            f"{rate.precision} ({rounded(most)})"
         )
         remedy = "write samples (not tokens) per second, and in gpus the number of accelerators"
         self.wrong("samples_per_s", problem, remedy)
