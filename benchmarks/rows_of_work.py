@@ -1,4 +1,4 @@
-"""Writes the rows of work of every workload of the catalogue: models/workloads/work/NAME.csv.
+"""Writes the rows of work of every workload of the catalogue, a CSV file each.
 
 ``python -m benchmarks.rows_of_work`` writes them all anew from the closed forms of
 :mod:`dse.catalog.rows_of_work`, or those of the workloads named.

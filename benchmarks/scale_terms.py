@@ -30,7 +30,7 @@ from benchmarks.scale_networks import Shared, read_networks
 from dse import load_study
 from dse.model import overlap, step
 from dse.model.arrays import Array
-from dse.model.compute import Compute
+from dse.model.passes import Compute
 from dse.model.scale import FEW_NODES, Scale, largest_of, link_share
 from dse.pricing.point_arrays import Points
 

@@ -35,6 +35,7 @@ from dse.model.aggregation.base import Bucketed, Cluster, Gradients, Layout
 from dse.model.aggregation.composed import Composed, Software
 from dse.model.aggregation.parameter_server import ParameterServer, shard_imbalance
 from dse.model.links import FREE, Link, StepCost
+from dse.model.passes import Compute, scaled
 from dse.model.precision import PRECISIONS
 from dse.model.scale import link_share, waiting_factor
 from dse.pricing import devices
@@ -168,7 +169,7 @@ def _samples_per_s(of: Series, gpus: int, servers: int, tried: _Tried) -> Floats
     least = of.rows[0]
     waits = [waiting_factor(float(n), tried.together, tried.spread) for n in (least.gpus, gpus)]
     least_s = of.batch * least.gpus / least.samples_per_s
-    passes = compute.scaled(_passes(of.workload, of.accelerator, of.batch, least_s),
+    passes = scaled(_passes(of.workload, of.accelerator, of.batch, least_s),
                             waits[1] / waits[0])  # fmt: skip
     sums = _aggregation(of.route)
     done_s = passes.layer_done_s
@@ -227,13 +228,13 @@ def _gradients(workload: str) -> Gradients:
 
 
 @cache
-def _passes(workload: str, accelerator: str, batch: int, total_s: float) -> compute.Compute:
+def _passes(workload: str, accelerator: str, batch: int, total_s: float) -> Compute:
     """The passes, made to take ``total_s``: how long each layer's share of it is."""
     machine = devices.alone(catalog.workload(workload), accelerator, "fp32", USUAL_STACK)
     passes = compute.forward_backward(
         _layers(workload), machine, batch, FP32, devices.software(USUAL_STACK)
     )
-    return compute.scaled(passes, total_s / float(passes.forward_s + passes.backward_s))
+    return scaled(passes, total_s / float(passes.forward_s + passes.backward_s))
 
 
 def _quantile(values: Floats, weight: Floats, share: float) -> float:

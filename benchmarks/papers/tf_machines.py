@@ -12,6 +12,7 @@ from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.tensorwise import Approach, step_s
 from dse.model.arrays import Array
 from dse.model.links import Link
+from dse.model.passes import scaled
 from dse.model.precision import PRECISIONS
 from dse.model.scale import waiting_factor
 from dse.pricing import devices
@@ -77,7 +78,7 @@ def samples_per_s(
         model_layers(network), alone, batch, FP32, devices.software(USUAL_STACK)
     )
     if waits:
-        passes = compute.scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
+        passes = scaled(passes, waiting_factor(gpus, TOGETHER, SPREAD))
     elements, layer = catalog.gradient_tensors(catalog.workload(workload))
     sizes = elements * FP32.gradient_bytes
     counts = [1]

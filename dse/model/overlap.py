@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import Array
-from dse.model.compute import LayerTimes
+from dse.model.passes import LayerTimes
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def fuse(layer_bytes: Array, bucket_bytes: float) -> tuple[Bucket, ...]:
 def ready_s(buckets: Sequence[Bucket], layer_done_s: LayerTimes) -> Array:
     """Seconds from the start of the backward pass until each bucket is complete, (buckets, *S).
 
-    layer_done_s: shape (layers, *S), see :class:`.compute.Compute`.
+    layer_done_s: shape (layers, *S), see :class:`.passes.Compute`.
     """
     return layer_done_s[[bucket.first for bucket in buckets]]
 

@@ -10,7 +10,8 @@ import numpy as np
 from dse.model import compute
 from dse.model.aggregation.base import Aggregation, Layout, Summed
 from dse.model.arrays import Array, ArrayLike
-from dse.model.compute import Compute, Device, Layers
+from dse.model.compute import Device, Layers
+from dse.model.passes import Compute
 from dse.model.precision import Precision
 from dse.model.scale import slowed_s
 

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse import catalog
-from dse.model import compute, decoding, memory, money, overlap, step
+from dse.model import compute, decoding, money, overlap, step
 from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
+from dse.model.memory_slack import slack_bytes
+from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
 from dse.pricing import hardware
@@ -56,13 +58,13 @@ class PointArrays(LayoutArrays, ABC):
         return str(self.fixed.get("overlap", self.problem.step_model.overlaps[0]))
 
     @cached_property
-    def _computing(self) -> tuple[compute.Compute, Array, Array]:
+    def _computing(self) -> tuple[Compute, Array, Array]:
         """Both passes, the input, the weight update."""
         where = self.key(COMPUTE_AXES) or self._one_cell
         key = where and ("passes", self.problem.draws, self.precision, self.stack, self.rank, where)
         layers = self.problem.layers
 
-        def make() -> tuple[compute.Compute, Array, Array]:
+        def make() -> tuple[Compute, Array, Array]:
             grid = self._grid(COMPUTE_AXES)
             if grid is not None:
                 cells, shape, points = grid
@@ -70,7 +72,7 @@ class PointArrays(LayoutArrays, ABC):
                 loading, update = (
                     points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
-                return compute.spread(passes, shape, points), loading, update
+                return spread(passes, shape, points), loading, update
             device, stack = self.device, self._drawn_stack()
             passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)
             update = compute.optimizer_s(layers, device, self.precision, self.state_bytes, stack)
@@ -86,7 +88,7 @@ class PointArrays(LayoutArrays, ABC):
 
     def _grid(
         self, axes: frozenset[str]
-    ) -> tuple[PointArrays, tuple[int, ...], compute.CellOfPoints] | None:
+    ) -> tuple[PointArrays, tuple[int, ...], CellOfPoints] | None:
         """The grid of all values of some axes, its shape, and the cell of every point.
 
         None where the points are a grid themselves, are priced by draws, or are too few to pay.
@@ -104,7 +106,7 @@ class PointArrays(LayoutArrays, ABC):
             coordinates[name] = Coordinate(axis.values, every, (0, len(axis.values)))
         cells = Points(self.problem, self.fixed, coordinates, len(shape))
         which = np.broadcast_to(coded([*found.values()]), (count,))
-        return cells, shape, compute.CellOfPoints(which, math.prod(shape))
+        return cells, shape, CellOfPoints(which, math.prod(shape))
 
     @property
     def host_decides(self) -> Mask:
@@ -124,7 +126,7 @@ class PointArrays(LayoutArrays, ABC):
         return replace(self.stack, launch_s=self.stack.launch_s * error)
 
     @property
-    def passes(self) -> compute.Compute:
+    def passes(self) -> Compute:
         """Forward and backward."""
         return self._computing[0]
 
@@ -212,20 +214,10 @@ class PointArrays(LayoutArrays, ABC):
     @property
     def memory_slack_bytes(self) -> Array:
         """Bytes of an accelerator's memory left over; negative: it does not fit; NaN: not known."""
-        layers, stack, device = self.layers, self.stack, self.device
-        fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
-        written_out = layers.family in stack.footprint.written_out
-        needed = memory.needed_bytes(
-            layers.total_params,
-            layers.kept.sample_bytes(self.precision, written_out, fused),
-            self.batch,
-            self.precision,
-            self.state_bytes,
-            stack.footprint,
+        return slack_bytes(
+            self.layers, self.device, self.stack, self.batch, self.precision, self.state_bytes,
             self.gpus,
-            device.memory_bytes,
-        )
-        return np.asarray(device.memory_bytes - needed)
+        )  # fmt: skip
 
     # -- what it costs -------------------------------------------------------------------------
 
@@ -397,7 +389,7 @@ class SeveralBuckets(PointArrays):
         done_s = self.passes.layer_done_s
         sums = [
             part.aggregation.summed(
-                part.gradients, compute.part_of(done_s, slice(*where), ends[-1]), part.layout
+                part.gradients, part_of(done_s, slice(*where), ends[-1]), part.layout
             )
             for part, where in zip(self.parts, pairwise(ends), strict=True)
         ]

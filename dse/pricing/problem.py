@@ -17,6 +17,7 @@ from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import PaiStep
+from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
@@ -391,6 +392,6 @@ def _nbytes(value: Any) -> int:
     """Bytes of the arrays in a partial result."""
     if isinstance(value, np.ndarray):
         return int(value.nbytes)
-    if isinstance(value, compute.Compute):
+    if isinstance(value, Compute):
         return sum(map(_nbytes, vars(value).values()))
     return sum(map(_nbytes, value)) if isinstance(value, list | tuple) else 0

@@ -7,7 +7,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration.throughput_part import Throughput
 from dse.catalog import Workload
-from dse.model import memory
+from dse.model.memory_slack import slack_bytes
 from dse.model.precision import OPTIMIZER_STATE_BYTES, PRECISIONS
 from dse.pricing import anchors, devices, network, throughput
 from dse.units import rounded
@@ -59,19 +59,13 @@ def _too_large(rate: Throughput, workload: Workload) -> str:
 
 def _memory_slack_bytes(rate: Throughput, workload: Workload) -> float:
     """Left over on an accelerator; negative: the batch does not fit; NaN: not known."""
-    layers, precision = network.model_layers(workload), PRECISIONS[rate.precision]
-    stack = devices.software(rate.stack)
-    device = devices.alone(workload, rate.accelerator, rate.precision, rate.stack)
-    fused = stack.fuses(layers.family) & np.isfinite(device.attention_flops)
-    written_out = layers.family in stack.footprint.written_out
-    needed = memory.needed_bytes(
-        layers.total_params,
-        layers.kept.sample_bytes(precision, written_out, fused),
+    slack = slack_bytes(
+        network.model_layers(workload),
+        devices.alone(workload, rate.accelerator, rate.precision, rate.stack),
+        devices.software(rate.stack),
         rate.batch_per_gpu,
-        precision,
+        PRECISIONS[rate.precision],
         OPTIMIZER_STATE_BYTES[rate.optimizer],
-        stack.footprint,
         rate.gpus,
-        device.memory_bytes,
     )
-    return float(np.asarray(device.memory_bytes - needed).item())
+    return float(slack.item())

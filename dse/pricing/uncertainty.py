@@ -31,7 +31,7 @@ from dse.model.aggregation.base import (
     Summed,
 )
 from dse.model.arrays import Array, Mask
-from dse.model.compute import LayerTimes
+from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from dse.model import overlap
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.compute import LayerTimes
 from dse.model.links import NO_WIRE, Link
+from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, link_share
 
 # What decides the links and the layout of a cluster; a price of communication may depend on it.

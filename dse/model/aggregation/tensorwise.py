@@ -24,10 +24,10 @@ from dse.model.aggregation.base import (
     link_share_of,
 )
 from dse.model.arrays import Array, ArrayLike, Mask
-from dse.model.compute import Compute, LayerTimes
 from dse.model.device_buffers import PointerQueries, Summing, on_device, on_host, with_terms
 from dse.model.fusion import SLOWED, Fusion, fused
 from dse.model.links import FREE, NO_WIRE, Link, Network, StepCost
+from dse.model.passes import Compute, LayerTimes
 from dse.model.tensor_servers import Servers, push_pull_s
 
 # Of a library's that takes the faster of two.

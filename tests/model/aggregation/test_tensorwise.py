@@ -9,7 +9,6 @@ import pytest
 
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.tensorwise import FASTER, Approach, allreduce_s, step_s, summed
-from dse.model.compute import Compute
 from dse.model.device_buffers import (
     PointerQueries,
     on_device,
@@ -18,6 +17,7 @@ from dse.model.device_buffers import (
 )
 from dse.model.fusion import Fusion
 from dse.model.links import NO_WIRE, Link, Network, StepCost
+from dse.model.passes import Compute
 from dse.model.tensor_servers import Servers
 
 SOFTWARE = StepCost(5e-6, (0.0,))
