@@ -20,13 +20,11 @@ from dse.pricing.coordinates import Coordinate, listed
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import known_names
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import SURE
 from dse.study import QUANTITIES, Value
 from dse.study.set_option import check_name, value_of
 from dse.yaml_source import yaml_text
 
 Column: TypeAlias = NDArray[Any]
-INTERVALS = {"speedup": ("speedup_low", "speedup_high"), "step": ("step_s_low", "step_s_high")}
 FORMULA, SILENT = "formula", "silent"
 EVIDENCE = (*(grade.name.lower() for grade in Grade), FORMULA, SILENT)
 _SHOWN = 10  # rows of a table in a notebook
@@ -117,12 +115,11 @@ def priced(
         else:
             found[row.column] = unknown.copy()
     if intervals:
-        best = {name: found[QUANTITIES[name].column] for name in SURE}
-        ends = (
-            problem.intervals(coordinates, best) if count else dict.fromkeys(SURE, (unknown,) * 2)
-        )
-        for name in SURE:
-            found.update(zip(INTERVALS[name], ends[name], strict=True))
+        best = {name: found[QUANTITIES[name].column] for name in problem.sure_of}
+        ends = problem.intervals(coordinates, best)
+        for name in best:
+            column = QUANTITIES[name].column
+            found.update(zip((f"{column}_low", f"{column}_high"), ends[name], strict=True))
     found["feasible"] = feasible
     found["evidence"] = np.array(EVIDENCE).take(evidence)
     found["reason"] = np.array(texts).take(reason)

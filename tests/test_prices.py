@@ -362,12 +362,15 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
     plain, found = nccl.price(points), nccl.price(points, intervals=True)
     for name, column in plain.items():
         np.testing.assert_array_equal(found[name], column, name)
-    ends = {"speedup_low", "speedup_high", "step_s_low", "step_s_high"}
+    sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour")
+    ends = {f"{column}_{end}" for column in sure for end in ("low", "high")}
     assert set(found) - set(plain) == ends
     for at, point in enumerate(points):
         told = describe(nccl.problem, priced.point(nccl.problem, **point))
-        for name, bounds in (("speedup", told.interval and told.interval.speedup),
-                             ("step_s", told.interval and told.interval.step_s)):  # fmt: skip
+        assert told.interval
+        for name, bounds in (("speedup", told.interval.speedup),
+                             ("step_s", told.interval.step_s),
+                             ("capital_usd", told.interval.costs["capital"])):  # fmt: skip
             mine = (found[f"{name}_low"][at], found[f"{name}_high"][at])
             if bounds is None:
                 assert np.isnan(mine).all()

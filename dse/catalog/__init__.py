@@ -11,6 +11,7 @@ from dse.catalog.facts import Fact, latest
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
+from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
@@ -52,6 +53,7 @@ __all__ = [
     "Node",
     "Population",
     "PriceList",
+    "PriceSpread",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -78,6 +80,7 @@ __all__ = [
     "names",
     "node",
     "population",
+    "price_spread",
     "read_accelerator",
     "read_layers",
     "read_prices",

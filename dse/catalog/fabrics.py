@@ -12,6 +12,7 @@ from dse.catalog.reader import Entry
 from dse.catalog.store import find
 
 TIERS = ("inter-node", "intra-node")
+PARTS = ("nic", "switch_port", "cable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +21,10 @@ class Fabric:
 
     ``bytes_per_s`` is that of one link (one NIC; for NVLink all links of an accelerator
     together), in one direction. ``latency_s`` is one way, by protocol (rdma, tcp; inside a node
-    rdma stands for a direct copy between devices) and lacks the protocols not known. Prices are
-    for one NIC, one port of a switch and one cable with its optics. ``medium`` is ``pcie`` where
-    accelerators of a node meet over the bus of their host, else empty.
+    rdma stands for a direct copy between devices) and lacks the protocols not known.
+    ``prices_usd`` are for one of each of :data:`PARTS`: a NIC, a port of a switch, a cable with its
+    optics. ``medium`` is ``pcie`` where accelerators of a node meet over the bus of their host,
+    else empty.
     """
 
     name: str
@@ -30,9 +32,7 @@ class Fabric:
     tier: str
     bytes_per_s: float | None
     latency_s: Mapping[str, float]
-    nic_usd: float | None
-    switch_port_usd: float | None
-    cable_usd: float | None
+    prices_usd: Mapping[str, Fact]
     switch_radix: int | None
     notes: str
     medium: str
@@ -58,9 +58,7 @@ def read_fabric(path: Path) -> Fabric:
         if fact.value is not None
     }
     prices = entry.section("prices")
-    nic = prices.number("nic", "usd").value
-    port = prices.number("switch_port", "usd").value
-    cable = prices.number("cable", "usd").value
+    parts = {part: prices.number(part, "usd") for part in PARTS}
     prices.finish()
     radix = entry.number("switch_radix", "count").value
     if entry.has("nics_per_node"):
@@ -77,9 +75,7 @@ def read_fabric(path: Path) -> Fabric:
         tier=tier,
         bytes_per_s=bandwidth,
         latency_s=latency,
-        nic_usd=nic,
-        switch_port_usd=port,
-        cable_usd=cable,
+        prices_usd=parts,
         switch_radix=None if radix is None else int(radix),
         notes=notes,
         medium=medium,

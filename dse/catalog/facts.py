@@ -67,9 +67,3 @@ def latest(prices: Iterable[Fact]) -> Fact | None:
         return None
     newest = max(fact.date for fact in trusted)
     return min((fact for fact in trusted if fact.date == newest), key=lambda fact: fact.value or 0)
-
-
-def latest_value(prices: Iterable[Fact]) -> float | None:
-    """The value of :func:`latest`, None where no price is known."""
-    fact = latest(prices)
-    return None if fact is None else fact.value

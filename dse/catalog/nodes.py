@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dse.catalog.facts import Fact, latest_value
+from dse.catalog.facts import Fact, latest
 from dse.catalog.reader import Entry
 from dse.catalog.store import find
 
@@ -18,7 +18,7 @@ class Node:
     ``accelerator`` and ``inter_node`` are names of an accelerator and a fabric. ``cores`` are
     physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
     is what an accelerator sends to one other, where that is not as its own file says.
-    ``purchase_usd`` and ``hourly_usd`` are for the whole machine, by the most recent price (see
+    ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
     :func:`dse.catalog.facts.latest`).
     """
 
@@ -29,8 +29,8 @@ class Node:
     inter_node: str | None
     nics: int | None
     cores: int | None
-    purchase_usd: float | None
-    hourly_usd: float | None
+    purchase_usd: Fact | None
+    hourly_usd: Fact | None
     notes: str
     facts: tuple[Fact, ...]
     pair_bytes_per_s: float | None = None
@@ -55,8 +55,8 @@ def read_node(path: Path) -> Node:
     if entry.has("pair_bandwidth"):
         pair = entry.number("pair_bandwidth", "bytes_per_s").value
     prices = entry.section("prices")
-    purchase = latest_value(prices.series("purchase", "usd"))
-    hourly = latest_value(prices.series("hourly", "usd_per_hour"))
+    purchase = latest(prices.series("purchase", "usd"))
+    hourly = latest(prices.series("hourly", "usd_per_hour"))
     prices.finish()
     notes = entry.text("notes", "")
     entry.finish()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find
@@ -14,6 +16,7 @@ from dse.catalog.store import UnknownName, find
 CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
+AS_OF = "as_of"
 
 # key of a price list -> (field of PriceList, dimension)
 _GENERAL = {
@@ -36,9 +39,11 @@ class PriceList:
     accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
+    ``as_of`` is the day of the purchase: the older a price is on it, the less sure.
     """
 
     title: str
+    as_of: datetime.date
     accelerator_usd: Mapping[str, Fact]
     accelerator_hourly_usd: Mapping[str, Fact]
     includes: Mapping[str, str]
@@ -65,6 +70,7 @@ def _complete(path: Path) -> PriceList:
     general = {field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()}
     blank = PriceList(
         "",
+        _day(entry),
         {},
         {},
         {},
@@ -91,6 +97,7 @@ def read_prices(path: Path | str) -> PriceList:
 def _overlay(base: PriceList, entry: Entry) -> PriceList:
     """``base`` with everything that a list sets."""
     title = entry.text("title", entry.path.name)
+    as_of = _day(entry) if entry.has(AS_OF) else base.as_of
     general = {
         field: entry.number(key, dimension)
         for key, (field, dimension) in _GENERAL.items()
@@ -110,7 +117,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         own.finish()
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
     for name, own in _named(entry, "fabrics", "fabrics"):
-        for part in ("nic", "switch_port", "cable"):
+        for part in PARTS:
             _set(own, part, "usd", part, fabrics.setdefault(name, {}))
         own.finish()
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)
@@ -122,6 +129,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     return replace(
         base,
         title=title,
+        as_of=as_of,
         accelerator_usd=bought,
         accelerator_hourly_usd=rented,
         includes=includes,
@@ -131,6 +139,15 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         facts=tuple(_newest(base.facts, entry.facts)),
         **general,
     )
+
+
+def _day(entry: Entry) -> datetime.date:
+    """The day that a list is for."""
+    written = entry.text(AS_OF, example="2026-11-16")
+    try:
+        return datetime.date.fromisoformat(written)
+    except ValueError as cause:
+        raise entry.wrong(f"{AS_OF} '{written}'", "write a day: 2026-11-16", AS_OF) from cause
 
 
 def _named(entry: Entry, key: str, kind: str) -> list[tuple[str, Entry]]:

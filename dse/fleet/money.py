@@ -88,13 +88,10 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[s
     """
     fabric = catalog.fabric(name)
     own = found.list.fabric_usd.get(name, {})
-    parts = {"nic": fabric.nic_usd, "switch_port": fabric.switch_port_usd,
-             "cable": fabric.cable_usd}  # fmt: skip
-    prices = {part: own[part].value if part in own else price for part, price in parts.items()}
-    facts = [(name, own[part]) for part in parts if part in own]
-    facts += [(name, fact) for fact in fabric.facts
-              if fact.name.removeprefix("prices.") in set(parts) - set(own)
-              or fact.name == "switch_radix"]  # fmt: skip
+    priced = {part: own.get(part, fact) for part, fact in fabric.prices_usd.items()}
+    prices = {part: fact.value for part, fact in priced.items()}
+    radix = [fact for fact in fabric.facts if fact.name == "switch_radix"]
+    facts = [(name, fact) for fact in (*priced.values(), *radix)]
     if fabric.switch_radix is None or None in prices.values():
         return None, f"cards, switch ports and cables of {name}", facts
     cards = -(-found.gpus // found.gpus_per_nic)

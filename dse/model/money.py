@@ -35,7 +35,7 @@ class Prices:
     nics_included: bool
     accelerator_usd_per_hour: ArrayLike
     host_usd_per_hour: ArrayLike
-    server_usd: float
+    server_usd: ArrayLike
     power_w: ArrayLike
     host_power_ratio: float
     server_power_w: float

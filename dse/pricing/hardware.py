@@ -17,6 +17,7 @@ from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.arrays import Array
+from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
 from dse.study import Value, Wire
 
 
@@ -37,10 +38,10 @@ class Machine:
     host_bytes_per_s: float
     intra_bytes_per_s: float
     pair_bytes_per_s: float
-    accelerator_usd: float
-    host_usd: float
-    usd_per_hour: float
-    host_usd_per_hour: float
+    accelerator_usd: UnitPrice
+    host_usd: UnitPrice
+    usd_per_hour: UnitPrice
+    host_usd_per_hour: UnitPrice
 
     @property
     def unknown(self) -> str:
@@ -62,8 +63,6 @@ def machines(axis: str, values: Sequence[Value], prices: PriceList) -> tuple[Mac
 
 
 def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
-    bought = prices.accelerator_usd.get(device.name)
-    rented = prices.accelerator_hourly_usd.get(device.name)
     host, intra = _links(device)
     shared = prices.includes.get(device.name) == NODE_SHARE
     return Machine(
@@ -72,19 +71,19 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         host,
         intra,
         pair_bytes_per_s=device.pair_bytes_per_s or np.inf,
-        accelerator_usd=number(bought.value if bought else None),
-        host_usd=0.0 if shared else number(prices.host_usd.value),
-        usd_per_hour=number(rented.value if rented else None),
-        host_usd_per_hour=0.0,
+        accelerator_usd=unit_price(device.name, prices.accelerator_usd.get(device.name), prices),
+        host_usd=FREE if shared else host_price(prices),
+        usd_per_hour=unit_price(
+            f"{device.name} for rent", prices.accelerator_hourly_usd.get(device.name), prices
+        ),
+        host_usd_per_hour=FREE,
     )
 
 
 def _node_machine(node: Node, prices: PriceList) -> Machine:
     """A node type is bought and rented whole, also where not all of it is used."""
-    own = prices.node_usd.get(node.name)
-    own_hourly = prices.node_hourly_usd.get(node.name)
-    bought = number(own.value if own else node.purchase_usd)
-    rented = number(own_hourly.value if own_hourly else node.hourly_usd)
+    bought = prices.node_usd.get(node.name, node.purchase_usd)
+    rented = prices.node_hourly_usd.get(node.name, node.hourly_usd)
     device = catalog.accelerator(node.accelerator)
     host, intra = _links(device)
     return Machine(
@@ -93,11 +92,16 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         host,
         intra,
         pair_bytes_per_s=node.pair_bytes_per_s or device.pair_bytes_per_s or np.inf,
-        accelerator_usd=0.0,
-        host_usd=bought,
-        usd_per_hour=0.0,
-        host_usd_per_hour=rented,
+        accelerator_usd=FREE,
+        host_usd=unit_price(node.name, bought, prices),
+        usd_per_hour=FREE,
+        host_usd_per_hour=unit_price(f"{node.name} for rent", rented, prices),
     )
+
+
+def host_price(prices: PriceList) -> UnitPrice:
+    """Of a node without its accelerators, or of one that serves parameters."""
+    return unit_price("host", prices.host_usd, prices)
 
 
 def _links(device: Accelerator) -> tuple[float, float]:
@@ -114,16 +118,16 @@ def _links(device: Accelerator) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Wiring:
-    """One link as a transport meets it, with its prices in USD; NaN where not known."""
+    """One link as a transport meets it, with its prices; NaN where not known."""
 
     bytes_per_s: float
     latency_s: float
-    nic_usd: float
-    switch_port_usd: float
-    cable_usd: float
+    nic_usd: UnitPrice
+    switch_port_usd: UnitPrice
+    cable_usd: UnitPrice
     switch_radix: float
 
-    def prices_usd(self) -> dict[str, float]:
+    def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
         return {"nic": self.nic_usd, "switch_port": self.switch_port_usd, "cable": self.cable_usd}
 
@@ -144,15 +148,16 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         raise DseError(f"{fabric.name}: its bandwidth is unknown; write it inline: {INLINE}")
     own = prices.fabric_usd.get(fabric.name, {})
 
-    def price(part: str, listed: float | None) -> float:
-        return number(own[part].value if part in own else listed)
+    def price(part: str) -> UnitPrice:
+        listed = own.get(part, fabric.prices_usd[part])
+        return unit_price(f"{part} of {fabric.name}", listed, prices)
 
     return Wiring(
         fabric.bytes_per_s * tier.link_efficiency,
         _latency_s(fabric, transport),
-        price("nic", fabric.nic_usd),
-        price("switch_port", fabric.switch_port_usd),
-        price("cable", fabric.cable_usd),
+        price("nic"),
+        price("switch_port"),
+        price("cable"),
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
     )
 
@@ -163,11 +168,16 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
     return Wiring(
         wire.bytes_per_s * tier.link_efficiency,
         base.latency_s if wire.latency_s is None else wire.latency_s,
-        base.nic_usd if wire.nic_usd is None else wire.nic_usd,
-        base.switch_port_usd if wire.switch_port_usd is None else wire.switch_port_usd,
-        base.cable_usd if wire.cable_usd is None else wire.cable_usd,
+        _asked("nic", wire.nic_usd, base.nic_usd),
+        _asked("switch_port", wire.switch_port_usd, base.switch_port_usd),
+        _asked("cable", wire.cable_usd, base.cable_usd),
         base.switch_radix,
     )
+
+
+def _asked(part: str, usd: float | None, otherwise: UnitPrice) -> UnitPrice:
+    """A price written in the study, which is certain; else another."""
+    return otherwise if usd is None else UnitPrice(part, usd)
 
 
 INLINE = "{bandwidth: 100 Gbps, latency: 2 us}"
@@ -209,4 +219,6 @@ def lookup(table: Mapping[str, float], values: Sequence[Value]) -> Array:
     return np.array([table[str(value)] for value in values], dtype=np.float64)
 
 
-UNWIRED = Wiring(*(float("nan"),) * 5, DEFAULT_RADIX)  # a node type whose network is not known
+UNWIRED = Wiring(
+    *(float("nan"),) * 2, *(UNKNOWN,) * 3, DEFAULT_RADIX
+)  # a node type whose network is not known

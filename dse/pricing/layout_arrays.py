@@ -22,6 +22,7 @@ from dse.pricing.coordinates import Coordinate
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.pricing.study_facts import StudyFacts
+from dse.pricing.unit_price import UnitPrice
 from dse.study import Value, Wire
 from dse.study.aggregation_name import AggregationName
 
@@ -183,6 +184,21 @@ class LayoutArrays:
             hardware.wiring(name, transport, transport.across, prices) if name else hardware.UNWIRED
             for name in own
         )
+
+    def machine_price(self, read: Callable[[hardware.Machine], UnitPrice]) -> Array:
+        """What machines cost, or as many draws of it as are priced, (draws, *S)."""
+        return self._price(self.machine_axis, [read(row) for row in self.machines])
+
+    def _wire_price(self, read: Callable[[hardware.Wiring], UnitPrice]) -> Array:
+        axis, rows = self._wiring
+        return self._price(axis, [read(row) for row in rows])
+
+    def _price(self, axis: str, prices: Sequence[UnitPrice]) -> Array:
+        usd = np.array([price.usd for price in prices])
+        if self.problem.draws:
+            count = self.problem.draw_count
+            usd = np.stack([price.drawn(count) for price in prices], axis=-1)
+        return usd.take(self.coordinates[axis].at, axis=-1)
 
     def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
         axis, rows = self._wiring

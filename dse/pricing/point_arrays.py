@@ -234,16 +234,16 @@ class PointArrays(LayoutArrays, ABC):
             self.rails,
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
             money.Prices(
-                self.machine(lambda m: m.accelerator_usd),
-                self.machine(lambda m: m.host_usd),
-                self._wire(lambda w: w.nic_usd),
-                self._wire(lambda w: w.switch_port_usd),
-                self._wire(lambda w: w.cable_usd),
+                self.machine_price(lambda m: m.accelerator_usd),
+                self.machine_price(lambda m: m.host_usd),
+                self._wire_price(lambda w: w.nic_usd),
+                self._wire_price(lambda w: w.switch_port_usd),
+                self._wire_price(lambda w: w.cable_usd),
                 self._wire(lambda w: w.switch_radix),
                 self.machine_axis == "node" and own_network,
-                self.machine(lambda m: m.usd_per_hour),
-                self.machine(lambda m: m.host_usd_per_hour),
-                number(prices.host_usd.value),
+                self.machine_price(lambda m: m.usd_per_hour),
+                self.machine_price(lambda m: m.host_usd_per_hour),
+                self._host_usd,
                 self.machine(lambda m: number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
                 number(prices.host_power_w.value),
@@ -252,6 +252,14 @@ class PointArrays(LayoutArrays, ABC):
                 number(prices.pue.value),
                 number(prices.amortisation_years.value),
             ),
+        )
+
+    @property
+    def _host_usd(self) -> ArrayLike:
+        """Of a host that serves parameters, or as many draws of it as are priced."""
+        price = hardware.host_price(self.problem.prices)
+        return (
+            self._drawn(price.drawn(self.problem.draw_count)) if self.problem.draws else price.usd
         )
 
     def immaterial(self) -> tuple[str, ...]:

@@ -263,18 +263,27 @@ class Problem:
         """Evaluate points given one by one; see :meth:`scattered`."""
         return [*self.scattered(columns_of(points), speedup)]
 
+    @property
+    def sure_of(self) -> tuple[str, ...]:
+        """The quantities of a point that have intervals."""
+        aimed = self.target_samples is not None
+        return ("speedup", "step", *uncertainty.OF_COST, *(uncertainty.OF_RUN if aimed else ()))
+
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
     ) -> dict[str, uncertainty.Ends]:
         """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
 
-        There are none where the model is a closed formula.
+        What a closed formula says of time has none; what points cost has one under it, too.
         """
-        if not self.step_model.measurable:
+        if not next(iter(best.values())).size:
             return uncertainty.intervals(best, (), np.zeros(0))
+        timeless = not self.step_model.measurable
+        costs = {name: value for name, value in best.items() if name in uncertainty.OF_COST}
         drawn = self.sampled.scattered(columns, speedup=False)
         baseline = np.ravel(self.sampled.baseline["throughput"])
-        return uncertainty.intervals(best, drawn, baseline)
+        found = uncertainty.intervals(costs if timeless else best, drawn, baseline)
+        return {**uncertainty.intervals(best, (), baseline), **found}
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True

@@ -66,9 +66,10 @@ def _machine_refused(
         return f"{label} has no known {machine.unknown}", "drop it"
     if POWER in facts and machine.accelerator.power_w is None:
         return f"{label} has no known power", "drop it"
-    if PURCHASE in facts and not np.isfinite(machine.accelerator_usd + machine.host_usd):
+    if PURCHASE in facts and not np.isfinite(machine.accelerator_usd.usd + machine.host_usd.usd):
         return f"{label} has no known purchase price", _GIVE_PRICE
-    if RENT in facts and not np.isfinite(machine.usd_per_hour + machine.host_usd_per_hour):
+    rent = machine.usd_per_hour.usd + machine.host_usd_per_hour.usd
+    if RENT in facts and not np.isfinite(rent):
         return f"{label} has no known rental price", _GIVE_PRICE
     return None
 
@@ -81,7 +82,7 @@ def _link_refused(problem: Problem, value: Value, label: str, bought: bool) -> R
         return str(cause), ""
     if not np.isfinite(link.latency_s):
         return f"{label} has no latency", f"write {{bandwidth: {label}, latency: 5 us}}"
-    missing = [part for part, usd in link.prices_usd().items() if not np.isfinite(usd)]
+    missing = [part for part, price in link.prices_usd().items() if not np.isfinite(price.usd)]
     if not bought or not missing:
         return None
     remedy = _inline_prices(value, missing) if isinstance(value, Wire) else _GIVE_PRICE

@@ -1,11 +1,12 @@
-"""The interval of a step: how far off its computing and its communication may be, draw by draw.
+"""The intervals of a point: how far off its computing, communication and prices may be, by draws.
 
 Every draw prices the whole step, of the point and of the baseline, so that what both have in common
 cancels in the speedup. Computing errs as :func:`.anchors.drawn_errors` says, or, where a study
 gives shares of the peaks, by one factor an accelerator (:func:`compute_factors`); communication by
 the bootstrap draws of fitted costs and one factor an aggregation (:class:`Drawn`), as wide as its
 evidence says (:mod:`dse.calibration.spread`); what accelerators lose to one another by the spread
-from system to system (:func:`drawn_scale`, :func:`drawn_sharing`).
+from system to system (:func:`drawn_scale`, :func:`drawn_sharing`); prices by
+:mod:`.unit_price`.
 """
 
 from __future__ import annotations
@@ -34,8 +35,10 @@ from dse.model.arrays import Array, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 
+SPEEDUP = "speedup"
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
-SURE = ("speedup", "step")  # the quantities that have one
+OF_COST = ("capital", "hourly", "tco")  # what every point costs
+OF_RUN = ("time_to_target", "per_run", "energy")  # that have one where a study has a target
 # Of a step at 70 % of both peaks: median error and the 90th percentile on 303 published rates that
 # nothing in it is fitted to (`make accuracy`, "dse at 70 % of both peaks").
 SHARES_SPREAD = held_out_spread(0.25, 0.83)
@@ -237,18 +240,21 @@ def intervals(
     drawn: Iterable[tuple[NDArray[np.int64], DrawnPoints]],
     baseline_samples_per_s: Array,
 ) -> dict[str, Ends]:
-    """90 % intervals of the quantities ``speedup`` and ``step`` of points.
+    """90 % intervals of quantities of points.
 
-    There is one wherever a point has a price. best: both quantities by the best fit, (points,).
+    There is one wherever a point has a value. best: the quantities by the best fit, (points,).
     drawn: (positions of points, the same points priced once per draw), see
     :meth:`.problem.Problem.scattered`. baseline_samples_per_s: (draws,).
     """
-    found = {name: Ends(*(np.full(best[name].shape, np.nan) for _ in range(2))) for name in SURE}
+    found = {name: Ends(*(np.full(best[name].shape, np.nan) for _ in range(2))) for name in best}
     for where, points in drawn:
-        priced = np.isfinite(best["step"][where])
-        at = where[priced]
-        speedup = points["throughput"] / baseline_samples_per_s[:, np.newaxis]
-        for name, draws in (("speedup", speedup), ("step", points["step"])):
+        for name in best:
+            if name == SPEEDUP:
+                draws = points["throughput"] / baseline_samples_per_s[:, np.newaxis]
+            else:
+                draws = points[name]
+            priced = np.isfinite(best[name][where])
+            at = where[priced]
             wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, priced]
             low, high = np.percentile(wide, INTERVAL, axis=0)
             # Where all draws miss the best fit, the interval is stretched to it.

@@ -10,6 +10,7 @@ from dse.report.words import (
     aim,
     choice,
     cost,
+    cost_interval,
     count,
     describe,
     gain_interval,
@@ -189,7 +190,21 @@ def _how_sure(document: RunDocument) -> str:
     text += _beside_the_baseline(document)
     if name != EVIDENCE["inside"][0]:
         text += f" {sentence}"
-    return f"{text} Prices carry no interval."
+    return f"{text}{_money_interval(document)}"
+
+
+def _money_interval(document: RunDocument) -> str:
+    """What the prices of the catalogue leave open of the first cost."""
+    bounds = cost_interval(document, document.recommended)
+    if bounds is None:
+        return ""
+    how = aim(document, "minimize")
+    if bounds[0] == bounds[1]:
+        return f" Its {how.title} is computed with your own prices alone."
+    return (
+        f" Its {how.title} is {interval(bounds, how.unit)}: sellers differ, prices age, and some "
+        "were never checked."
+    )
 
 
 def _beside_the_baseline(document: RunDocument) -> str:

@@ -16,11 +16,13 @@ Bounds: TypeAlias = tuple[float, float]  # low, high
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """90 % intervals of a point."""
+    """90 % intervals of a point. costs: by quantity, of what it costs, and of a run to the target
+    where the study has one. None where a closed formula says it."""
 
-    speedup: Bounds
-    step_s: Bounds
+    speedup: Bounds | None
+    step_s: Bounds | None
     throughput_samples_per_s: Bounds | None = None
+    costs: Mapping[str, Bounds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,6 +69,8 @@ def lines(point: Explained) -> list[str]:
         assert phrase is not None, f"{row.name} has no words"
         label = phrase.title if phrase.title == row.name else f"{phrase.title} ({row.name})"
         said = words.UNKNOWN if cost is None else f"{cost:,.2f} {phrase.unit}"
+        if bounds := words.interval(ends.get(row.name), phrase.unit):
+            said += f"  ({words.INTERVAL} {bounds})"
         out.append(f"{label:<26} {said}")
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")

@@ -20,10 +20,10 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import SURE
 from dse.report import decoding, gradients, launches, own_rates
 from dse.report.design_point import (
     ApproachTerms,
+    Bounds,
     Explained,
     Fusion,
     Interval,
@@ -104,10 +104,15 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
-        intervals={
-            field.name: getattr(point.interval, field.name, None) for field in fields(Interval)
-        },
+        intervals=_by_name(point.interval),
     )
+
+
+def _by_name(interval: Interval | None) -> dict[str, Bounds | None]:
+    """Intervals by the names of their quantities; None where there is none."""
+    named = [field.name for field in fields(Interval) if field.name != "costs"]
+    costs = interval.costs if interval else {}
+    return {**{name: getattr(interval, name, None) for name in named}, **costs}
 
 
 def _searched(problem: Problem, name: str, values: Mapping[str, Value | None]) -> bool:
@@ -204,16 +209,21 @@ def _interval(
     problem: Problem, values: Mapping[str, Value | None], best: Evaluation
 ) -> Interval | None:
     """90 % intervals of the point that costs ``best``; None if there are none."""
-    known = {name: np.ravel(best[name]) for name in SURE}
-    ends = problem.intervals(columns_of([values]), known)
-    if np.isnan(ends["step"].low[0]):
+    known = {name: np.ravel(best[name]) for name in problem.sure_of}
+    found = problem.intervals(columns_of([values]), known)
+    bounds = {
+        name: (float(ends.low[0]), float(ends.high[0]))
+        for name, ends in found.items()
+        if not np.isnan(ends.low[0])
+    }
+    if not bounds:
         return None
-    speedup, step_s = (
-        (float(ends[name].low[0]), float(ends[name].high[0])) for name in ("speedup", "step")
-    )
-    samples = float(np.ravel(best["throughput"])[0] * known["step"][0])
-    rate = (samples / step_s[1], samples / step_s[0])
-    return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate)
+    speedup, step_s = bounds.pop("speedup", None), bounds.pop("step", None)
+    rate = None
+    if step_s:
+        samples = float(np.ravel(best["throughput"])[0] * known["step"][0])
+        rate = (samples / step_s[1], samples / step_s[0])
+    return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate, costs=bounds)
 
 
 def _scalar(value: Array) -> float | None:

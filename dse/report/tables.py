@@ -8,7 +8,7 @@ from math import inf
 
 from dse.report import words
 from dse.report.design_point import Point
-from dse.report.document import RunDocument
+from dse.report.document import RunDocument, Sense
 
 NOT_APPLICABLE = "–"
 DASHES = (
@@ -114,6 +114,13 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
     objectives = [document.objectives.named(sense) for sense in senses]
     header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated",
               "evidence", "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
+    sure = [
+        sense
+        for sense in senses
+        if any(words.cost_interval(document, point, sense) for point in document.front)
+    ]
+    for sense in sure:
+        header += [f"{document.objectives.named(sense)}_{end}" for end in ("low", "high")]
     rows: list[list[object]] = []
     for point in document.front:
         prices = [words.cost(document, point, sense) for sense in senses]
@@ -126,11 +133,16 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
                 point.throughput_samples_per_s,
                 "true" if point.extrapolated else "false",
                 point.evidence,
-                *(point.interval.speedup if point.interval else ("", "")),
-                *(point.interval.step_s if point.interval else ("", "")),
+                *((point.interval and point.interval.speedup) or ("", "")),
+                *((point.interval and point.interval.step_s) or ("", "")),
+                *(end for sense in sure for end in _ends(document, point, sense)),
             ]
         )
     return header, rows
+
+
+def _ends(document: RunDocument, point: Point, sense: Sense) -> Sequence[object]:
+    return words.cost_interval(document, point, sense) or ("", "")
 
 
 def comparison(document: RunDocument) -> Comparison:
@@ -172,18 +184,28 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     senses = document.objectives.minimized
     targets = [document.objectives.named(sense) for sense in senses]
     nodes = f"{words.count(p.nodes)} {'node' if p.nodes == 1 else 'nodes'}"
-    others = {words.objective(document, name): value
-              for name, value in p.costs.items() if name not in targets}  # fmt: skip
+    others = {name: words.objective(document, name) for name in p.costs if name not in targets}
+    bounds = p.interval.costs if p.interval else {}
     return {
         "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
         **{
-            words.aim(document, sense).title: Cell(words.show_cost(document, p, sense))
+            words.aim(document, sense).title: Cell(
+                words.show_cost(document, p, sense),
+                words.interval(
+                    words.cost_interval(document, p, sense), words.aim(document, sense).unit
+                ),
+            )
             for sense, target in zip(senses, targets, strict=True)
             if target != "step"
         },
         "throughput": Cell(words.shown(p.throughput_samples_per_s, "samples/s")),
         "step time": Cell(words.duration(p.step_s), words.interval(step_s, "s")),
-        **{how.title: Cell(words.shown(value, how.unit)) for how, value in others.items()},
+        **{
+            how.title: Cell(
+                words.shown(p.costs[name], how.unit), words.interval(bounds.get(name), how.unit)
+            )
+            for name, how in others.items()
+        },
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
         "global batch": Cell(words.count(p.global_batch)),
         words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),

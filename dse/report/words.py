@@ -165,10 +165,15 @@ def gain_interval(document: RunDocument, point: Point) -> Bounds | None:
 
 def rate_interval(point: Point) -> Bounds | None:
     """The interval of samples per second, which follows from that of the step."""
-    if point.interval is None:
+    if point.interval is None or point.interval.step_s is None:
         return None
     low, high = point.interval.step_s
     return point.global_batch / high, point.global_batch / low
+
+
+def cost_interval(document: RunDocument, point: Point, sense: Sense = "minimize") -> Bounds | None:
+    """The interval of what is minimized; sense: which of them."""
+    return point.interval.costs.get(document.objectives.named(sense)) if point.interval else None
 
 
 def aim(document: RunDocument, sense: Sense) -> Phrase:

@@ -18,11 +18,11 @@ def test_latency_is_in_seconds_by_protocol() -> None:
 
 def test_a_switch_port_is_a_share_of_its_switch() -> None:
     ndr = fabric("ib-ndr")
-    assert ndr.switch_port_usd == pytest.approx(36000 / 64)
+    assert ndr.prices_usd["switch_port"].value == pytest.approx(36000 / 64)
     assert ndr.switch_radix == 64
     assert next(f for f in ndr.facts if f.name == "prices.switch_port").status == "derived"
 
 
 def test_a_rented_fabric_has_no_prices() -> None:
     efa = fabric("aws-efa-v2")
-    assert (efa.nic_usd, efa.switch_port_usd, efa.cable_usd) == (None, None, None)
+    assert [fact.value for fact in efa.prices_usd.values()] == [None, None, None]

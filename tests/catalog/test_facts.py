@@ -1,30 +1,35 @@
 from __future__ import annotations
 
-from dse.catalog.facts import Fact, latest, latest_value
+from dse.catalog.facts import Fact, latest
 
 
 def price(value: float | None, date: str, status: str = "sourced") -> Fact:
     return Fact("price", value, "USD", str(value), "s", "2026-01-01", date=date, status=status)
 
 
+def _value(prices: list[Fact]) -> float | None:
+    fact = latest(prices)
+    return None if fact is None else fact.value
+
+
 def test_the_latest_price_is_the_most_recent() -> None:
-    assert latest_value([price(1, "2019-05"), price(2, "2024"), price(3, "2020-01-01")]) == 2
+    assert _value([price(1, "2019-05"), price(2, "2024"), price(3, "2020-01-01")]) == 2
 
 
 def test_an_undated_price_is_older_than_any_other() -> None:
-    assert latest_value([price(1, ""), price(2, "2012")]) == 2
-    assert latest_value([price(1, "")]) == 1
+    assert _value([price(1, ""), price(2, "2012")]) == 2
+    assert _value([price(1, "")]) == 1
 
 
 def test_an_unverified_price_counts_only_for_want_of_others() -> None:
-    assert latest_value([price(1, "2026", "unverified"), price(2, "2012")]) == 2
-    assert latest_value([price(1, "2026", "unverified")]) == 1
+    assert _value([price(1, "2026", "unverified"), price(2, "2012")]) == 2
+    assert _value([price(1, "2026", "unverified")]) == 1
 
 
 def test_of_equal_dates_the_lowest_is_taken() -> None:
-    assert latest_value([price(3, "2026"), price(2, "2026")]) == 2
+    assert _value([price(3, "2026"), price(2, "2026")]) == 2
 
 
 def test_no_price_is_none() -> None:
     assert latest([]) is None
-    assert latest_value([price(None, "2026", "unknown")]) is None
+    assert _value([price(None, "2026", "unknown")]) is None

@@ -50,7 +50,10 @@ def test_a_profile_is_neither_read_nor_counted(tmp_path: Path) -> None:
     assert any("not-there is ignored" in line for line in caveats(problem))
     point = describe(problem, problem.study.baseline.values)
     assert point.extrapolated
-    assert point.interval is None
+    assert point.interval
+    assert (point.interval.speedup, point.interval.step_s) == (None, None), "a closed formula"
+    low, high = point.interval.costs["capital"]
+    assert low < (point.costs["capital"] or 0.0) < high
     assert point.why_outside == ("model pai is a formula of which nothing is measured",)
 
 
