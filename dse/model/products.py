@@ -91,19 +91,18 @@ def product_s(
     splittable: whether k may be split over units that the tiles leave idle, whose partial sums are
     then written and added. Zero rows or columns cost ``t0``.
     """
-    reached = law.reached_flops_per_s
+    units, waves = np.asarray(law.units), [np.asarray(k + law.extra_k)]
+    added: list[ArrayLike] = [0.0]  # seconds, where the inner dimension is split
+    if np.any(splittable):
+        partial = 2 * PARTIAL_BYTES * (m * n * groups) / law.reached_bytes_per_s
+        partial = np.where(splittable, partial, np.inf)
+        waves += [k / parts + law.extra_k for parts in SPLITS]
+        added += [parts * partial for parts in SPLITS]
     best: Array = np.full((), np.inf)
-    may_split = bool(np.any(splittable))
     for rows, columns, power in law.tiles:
-        tiles = np.ceil(m / rows) * np.ceil(n / columns) * groups
-        speed = reached * np.power(law.small_tile, power) / (2.0 * rows * columns)
-        whole = np.ceil(tiles / law.units) * law.units * (k + law.extra_k) / speed
-        best = np.minimum(best, whole)
-        for parts in SPLITS if may_split else ():
-            waves = np.ceil(tiles * parts / law.units) * law.units
-            shared = waves * (k / parts + law.extra_k) / speed
-            partial = 2 * parts * PARTIAL_BYTES * (m * n * groups)
-            best = np.minimum(
-                best, np.where(splittable, shared + partial / law.reached_bytes_per_s, np.inf)
-            )
+        tiles = np.ceil(m / rows) * np.ceil(n / columns) * groups / units
+        speed = law.reached_flops_per_s * np.power(law.small_tile, power) / (2.0 * rows * columns)
+        step_s = units / speed
+        for parts, steps, partial_s in zip((1, *SPLITS), waves, added, strict=False):
+            best = np.minimum(best, np.ceil(tiles * parts) * steps * step_s + partial_s)
     return np.asarray(law.start_s + np.maximum(best, moved_bytes / law.reached_bytes_per_s))

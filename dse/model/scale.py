@@ -62,6 +62,17 @@ def slowed_s(comm_s: ArrayLike, backward_s: ArrayLike, slowdown: ArrayLike) -> A
     return np.asarray(np.minimum(comm_s, backward_s) * slowdown)
 
 
+def lengthened_s(comm_s: ArrayLike, backward_s: ArrayLike, slowdown: ArrayLike) -> Array:
+    """Seconds of the backward pass with those of :func:`slowed_s`.
+
+    ``min(T_backward + slowdown T_comm, T_backward + slowdown T_backward)``: both are computed
+    before they broadcast against each other, and rounded as the sum with :func:`slowed_s` is.
+    """
+    slowdown, backward_s = np.asarray(slowdown), np.asarray(backward_s)
+    longer, most = backward_s + slowdown * comm_s, backward_s + slowdown * backward_s
+    return np.asarray(np.minimum(longer, most))
+
+
 def largest_of(count: ArrayLike) -> Array:
     """Expected largest of ``count`` standard normal draws (any shape, values >= 1).
 

@@ -13,9 +13,10 @@ from dse.model.arrays import Array, ArrayLike
 from dse.model.compute import Device, Layers
 from dse.model.passes import Compute
 from dse.model.precision import Precision
-from dse.model.scale import slowed_s
+from dse.model.scale import lengthened_s, slowed_s
 
 PARAMETER_SERVER = "ps"
+ROUNDING = 1e-12  # of a step, by sums and differences of its terms
 
 
 class Work(Protocol):
@@ -75,9 +76,9 @@ class StepTime:
     """Seconds of one step, each array in the shape of the axes it depends on.
 
     comm_s: all aggregation, hidden or not. stalled_s: input that the rest of the step does not
-    hide. slowed_s: by which the backward pass is longer for communication beside it. waiting_s: for
-    the slowest accelerator. ``step_s = compute_s + slowed_s + waiting_s + exposed_s + optimizer_s +
-    stalled_s``.
+    hide. waiting_s: for the slowest accelerator. beside_s: of the backward pass that communication
+    may run beside; slowdown: see :class:`Work`. ``step_s = compute_s + slowed_s + waiting_s +
+    exposed_s + optimizer_s + stalled_s``.
     """
 
     forward_s: Array
@@ -87,8 +88,9 @@ class StepTime:
     stalled_s: Array
     optimizer_s: Array
     step_s: Array
-    slowed_s: Array = field(default_factory=lambda: np.zeros(()))
     waiting_s: Array = field(default_factory=lambda: np.zeros(()))
+    beside_s: Array = field(default_factory=lambda: np.zeros(()))
+    slowdown: ArrayLike = 0.0
 
     @property
     def compute_s(self) -> Array:
@@ -96,10 +98,16 @@ class StepTime:
         return self.forward_s + self.backward_s
 
     @property
+    def slowed_s(self) -> Array:
+        """By which the backward pass is longer for the communication beside it."""
+        return slowed_s(self.comm_s, self.beside_s, self.slowdown)
+
+    @property
     def exposed_s(self) -> Array:
-        """Aggregation that the backward pass does not hide."""
+        """Aggregation that the backward pass does not hide; what rounding leaves of it is none."""
         rest = self.compute_s + self.optimizer_s + self.stalled_s + self.slowed_s + self.waiting_s
-        return np.maximum(self.step_s - rest, 0.0)
+        left = self.step_s - rest
+        return np.where(left <= ROUNDING * self.step_s, 0.0, left)
 
 
 class StepModel(Protocol):
@@ -168,6 +176,8 @@ NO_EARLIER = Earlier()
 
 def _earlier(work: Work) -> Earlier:
     count, passes = np.asarray(work.accumulation) - 1, work.passes
+    if not count.any():
+        return NO_EARLIER
     adding_s = compute.adding_s(work.layers, work.device, work.precision)
     return Earlier(
         count * passes.forward_s, count * (passes.backward_s + adding_s), count * work.loading_s
@@ -214,17 +224,16 @@ def ended(
     """
     forward_s, backward_s = passes.forward_s + earlier.forward_s, passes.backward_s
     waiting_s = np.asarray((forward_s + earlier.backward_s + backward_s) * waiting)
-    slowed = slowed_s(comm_s, backward_s, slowdown)
     around = passes.forward_s + update_s + (earlier.forward_s + earlier.backward_s) + waiting_s
     loading_s = loading_s + earlier.loading_s
     stalled: Array = np.zeros(())
-    step = np.maximum(end_s, backward_s + slowed) + around
+    step = np.maximum(end_s, lengthened_s(comm_s, backward_s, slowdown)) + around
     if not np.all(loading_s <= around + backward_s):  # else the input never binds
         stalled = np.maximum(loading_s - step, 0.0)
         step = np.maximum(step, loading_s)
     return StepTime(
         forward_s, backward_s + earlier.backward_s, loading_s, comm_s, stalled, update_s, step,
-        slowed, waiting_s,
+        waiting_s, backward_s, slowdown,
     )  # fmt: skip
 
 

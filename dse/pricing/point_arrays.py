@@ -28,6 +28,7 @@ from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
 from dse.pricing.study_facts import StudyFacts
+from dse.pricing.unit_price import UnitPrice
 from dse.study import Value
 
 BUCKET = "bucket"
@@ -257,10 +258,9 @@ class PointArrays(LayoutArrays, ABC):
     @property
     def _host_usd(self) -> ArrayLike:
         """Of a host that serves parameters, or as many draws of it as are priced."""
-        price = hardware.host_price(self.problem.prices)
-        return (
-            self._drawn(price.drawn(self.problem.draw_count)) if self.problem.draws else price.usd
-        )
+        problem = self.problem
+        price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
+        return self._drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     def immaterial(self) -> tuple[str, ...]:
         """The axes that change nothing of a single point.

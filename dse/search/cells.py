@@ -25,10 +25,11 @@ _MACHINE_AXES = ("node", "accelerator")
 
 @dataclass(frozen=True)
 class Cells:
-    """Points of a box: a list of cells (axis 0), each with the whole grid over all other axes.
+    """Points of a box: a list of cells (the last axis), each with the whole grid over all others.
 
-    fixed, coordinates: as points want them. base: index of every cell's first point. shape:
-    (cells, *grid), with an axis for each of the box. strides: of the box, in points.
+    The list is long and the grid short: last, it is what numpy's inner loops run over. fixed,
+    coordinates: as points want them. base: index of every cell's first point. shape:
+    (*grid, cells), the grid with an axis for each of the box. strides: of the box, in points.
     """
 
     fixed: Mapping[str, Value | None]
@@ -44,7 +45,7 @@ class Cells:
 
     def index(self, positions: Indices) -> Indices:
         """Indices of design points, from positions in ``shape`` (C order)."""
-        cell, *grid = np.unravel_index(positions, self.shape)
+        *grid, cell = np.unravel_index(positions, self.shape)
         found = self.base[cell]
         for at, stride in zip(grid, self.strides, strict=True):
             found = found + at * stride
@@ -128,13 +129,13 @@ def _listed(slab: Slab, narrow: Box, alive: Mask, box: Box) -> Iterator[Cells]:
         for axis, (known, part) in enumerate(zip(slab.axes, slices, strict=True)):
             if axis in listed:
                 base = base + listed_cells[axis] * strides[axis]
-                column = (part.start + listed_cells[axis]).reshape((-1,) + (1,) * len(grid))
+                column = (part.start + listed_cells[axis]).reshape((1,) * len(grid) + (-1,))
                 coordinates[known.name] = Coordinate(known.values, column)
             else:
-                shape = (1, *(-1 if other == axis else 1 for other in range(len(grid))))
+                shape = (*(-1 if other == axis else 1 for other in range(len(grid))), 1)
                 every = np.arange(part.start, part.stop).reshape(shape)
                 coordinates[known.name] = Coordinate(known.values, every, (part.start, part.stop))
-        yield Cells(slab.fixed, coordinates, base, (len(base), *grid), strides)
+        yield Cells(slab.fixed, coordinates, base, (*grid, len(base)), strides)
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:

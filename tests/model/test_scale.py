@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dse.model.scale import largest_of, waiting_factor
+from dse.model.scale import largest_of, lengthened_s, slowed_s, waiting_factor
 
 
 def test_the_largest_of_few_is_known_exactly() -> None:
@@ -24,3 +26,11 @@ def test_one_worker_waits_for_nobody_and_more_wait_longer() -> None:
     assert np.all(factor[:, 0] == 1)
     assert factor[0, 1:] == pytest.approx(1.02)
     assert np.all(np.diff(factor[1]) > 0)
+
+
+@given(*[st.floats(0, 1e3)] * 3)
+def test_a_lengthened_pass_is_the_pass_and_what_slows_it_to_the_last_digit(
+    comm_s: float, backward_s: float, slowdown: float
+) -> None:
+    parts = backward_s + slowed_s(comm_s, backward_s, slowdown)
+    assert lengthened_s(comm_s, backward_s, slowdown) == parts
