@@ -21,7 +21,8 @@ from dse.errors import StudyError
 from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
-from dse.model.money import HOURS_PER_YEAR, fat_tree_tiers
+from dse.model.bill import fat_tree
+from dse.model.money import HOURS_PER_YEAR
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ def saved(found: Terms, speedup: float) -> Savings:
 
 
 def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[str, Fact]]]:
-    """USD for the cards, switch ports and cables of the whole fleet on a fat tree; that sum in
-    words; the facts behind it.
+    """USD for the cards, switches and cables of the whole fleet on a fat tree; that sum in words;
+    the facts behind it.
 
     USD are None where the price of a part is not known.
     """
@@ -93,21 +94,22 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[s
     radix = [fact for fact in fabric.facts if fact.name == "switch_radix"]
     facts = [(name, fact) for fact in (*priced.values(), *radix)]
     if fabric.switch_radix is None or None in prices.values():
-        return None, f"cards, switch ports and cables of {name}", facts
+        return None, f"cards, switches and cables of {name}", facts
     cards = -(-found.gpus // found.gpus_per_nic)
-    tiers = float(fat_tree_tiers(cards, fabric.switch_radix))
+    tree = fat_tree(cards, fabric.switch_radix)
+    switches, cables = float(tree.switches), float(tree.cables)
     nic, port, cable = (price or 0.0 for price in prices.values())
-    ports = 2 * tiers - 1
+    switch = port * fabric.switch_radix
     sum_text = (
-        f"a card of {name}: USD {nic:,.0f}, {_many(ports, 'switch port')} at {port:,.0f}, "
-        f"{_many(tiers, 'cable')} at {cable:,.0f} ({_many(tiers, 'tier')} of switches for "
-        f"{_many(cards, 'card')})"
+        f"{_many(cards, 'card')} of {name} at USD {nic:,.0f}, {_many(switches, 'switch')} of "
+        f"{fabric.switch_radix} ports at {switch:,.0f}, {_many(cables, 'cable')} at {cable:,.0f}"
     )
-    return cards * (nic + ports * port + tiers * cable), sum_text, facts
+    return cards * nic + switches * switch + cables * cable, sum_text, facts
 
 
 def _many(number: float, what: str) -> str:
-    return f"{number:,.0f} {what}{'s' * (number != 1)}"
+    ending = ("es" if what.endswith("ch") else "s") * (number != 1)
+    return f"{number:,.0f} {what}{ending}"
 
 
 def of_upgrade(

@@ -19,6 +19,7 @@ from dse.model.aggregation.algorithms import node_count
 from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summed
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
+from dse.model.bill import Bill, bill
 from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
@@ -222,18 +223,27 @@ class PointArrays(LayoutArrays, ABC):
 
     # -- what it costs -------------------------------------------------------------------------
 
-    def cost(self) -> money.Cost:
-        """To buy, to rent, to run."""
+    @property
+    def bill(self) -> Bill:
+        """How many of every part they are made of."""
         # A node type comes with its network cards, unless the study chooses others.
         own_network = self.at("inter_node") is None and self.at("nics_per_node") is None
-        prices = self.problem.prices
-        number = hardware.number
         dedicated = bool(self.aggregation.axes & SERVER_AXES)
-        return money.cost(
+        return bill(
             self.gpus,
             self.gpus_per_node,
             self.rails,
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
+            self._wire(lambda w: w.switch_radix),
+            self.machine_axis == "node" and own_network,
+        )
+
+    def cost(self) -> money.Cost:
+        """To buy, to rent, to run."""
+        prices = self.problem.prices
+        number = hardware.number
+        return money.cost(
+            self.bill,
             money.Prices(
                 self.machine_price(lambda m: m.accelerator_usd),
                 self.machine_price(lambda m: m.host_usd),
@@ -241,7 +251,6 @@ class PointArrays(LayoutArrays, ABC):
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire(lambda w: w.switch_radix),
-                self.machine_axis == "node" and own_network,
                 self.machine_price(lambda m: m.usd_per_hour),
                 self.machine_price(lambda m: m.host_usd_per_hour),
                 self._host_usd,

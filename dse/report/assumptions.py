@@ -232,8 +232,8 @@ def _composed_by_frameworks(problem: Problem) -> list[str]:
 
 def _network_assumptions(problem: Problem) -> list[str]:
     lines = [
-        "Switches form a full-bisection fat tree, bought by the port; where no switch size is "
-        f"known, {hardware.DEFAULT_RADIX:g} ports are assumed."
+        "Switches form the least full-bisection fat tree and are bought whole; where no switch "
+        f"size is known, {hardware.DEFAULT_RADIX:g} ports are assumed."
     ]
     for name in mentioned(problem, "inter_node"):
         known = catalog.fabric(name).latency_s if problem.step_model.measurable else {}

@@ -176,11 +176,10 @@ def test_money_is_speedup_times_prices(found: dict[str, Any]) -> None:
     unpriced = next(entry for entry in money["upgrades"] if entry["name"] == "Ethernet 40 Gbps")
     assert unpriced["capital_usd"] is unpriced["payback_years"] is None
     fabric = money["upgrades"][0]
-    # 100 cards on two tiers of 32-port switches: three ports and two cables a card
-    assert fabric["capital_usd"] == 100 * (700 + 3 * 400 + 2 * 300)
+    # 100 cards on switches of 32 ports: 7 leaves, 16 ports down and 16 up, and 4 spines
+    assert fabric["capital_usd"] == 100 * 700 + 11 * 32 * 400 + (100 + 7 * 16) * 300
     assert fabric["basis"] == (
-        "a card of 100gbe: USD 700, 3 switch ports at 400, 2 cables at 300 "
-        "(2 tiers of switches for 100 cards)"
+        "100 cards of 100gbe at USD 700, 11 switches of 32 ports at 12,800, 212 cables at 300"
     )
     assert "100gbe" in {source["item"] for source in found["sources"]}
 

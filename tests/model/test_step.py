@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.model import money
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.model.aggregation.base import Cluster
 from dse.model.aggregation.composed import Composed, Software
@@ -180,68 +179,6 @@ def test_gradients_are_sent_as_asked_and_stored_no_narrower_than_the_weights(
     assert found.stored_gradient_bytes == max(found.weight_bytes, found.gradient_bytes)
     if gradient == "fp32":
         assert found == PRECISIONS[precision]
-
-
-PRICES = money.Prices(
-    accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
-    cable_usd=100.0, switch_radix=64.0, nics_included=False, accelerator_usd_per_hour=2.0,
-    host_usd_per_hour=0.0, server_usd=20_000.0, power_w=400.0, host_power_ratio=0.5,
-    server_power_w=575.0, network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2,
-    amortisation_years=4.0,
-)  # fmt: skip
-
-
-def test_a_single_node_needs_no_fabric_even_if_its_price_is_unknown() -> None:
-    from dataclasses import replace
-
-    unknown = replace(PRICES, nic_usd=float("nan"), switch_port_usd=float("nan"))
-    assert float(money.cost(8, 8, 1, 0.0, unknown).capital_usd) == 8 * 10_000 + 20_000
-    assert np.isnan(money.cost(16, 8, 1, 0.0, unknown).capital_usd)
-
-
-def test_capital_counts_ports_and_cables_of_every_tier() -> None:
-    one_tier = money.cost(64 * 8, 8, 1, 0.0, PRICES)
-    assert float(one_tier.capital_usd) == 512 * 10_000 + 64 * (20_000 + 500 + 200 + 100)
-    two_tiers = money.cost(65 * 8, 8, 1, 0.0, PRICES)
-    assert float(two_tiers.capital_usd) == 520 * 10_000 + 65 * (20_000 + 500 + 3 * 200 + 2 * 100)
-    with_servers = money.cost(64, 8, 1, 2.0, PRICES)
-    plain = money.cost(64, 8, 1, 0.0, PRICES)
-    assert float(with_servers.capital_usd - plain.capital_usd) == 2 * (20_000 + 800)
-
-
-def test_power_rent_and_ownership() -> None:
-    cost = money.cost(8, 8, 1, 0.0, PRICES)
-    assert float(cost.power_w) == pytest.approx(8 * 400 * 1.5 / 0.9 * 1.2)
-    assert float(cost.rental_usd_per_hour) == 16.0
-    capital = 8 * 10_000 + 20_000
-    expected = capital / (4 * 8760) + 8 * 400 * 1.5 / 0.9 * 1.2 / 1000 * 0.1
-    assert float(cost.tco_usd_per_hour) == pytest.approx(expected)
-
-
-def test_a_dedicated_server_draws_power_whatever_the_accelerators_are() -> None:
-    plain, served = (money.cost(16, 8, 1, servers, PRICES) for servers in (0.0, 3.0))
-    more = float(served.power_w - plain.power_w)
-    assert more == pytest.approx(3 * 575 / 0.9 * 1.2)
-    years = 3 * (20_000 + 800) / (4 * 8760)
-    tco = float(served.tco_usd_per_hour - plain.tco_usd_per_hour)
-    assert tco == pytest.approx(years + more / 1000 * 0.1)
-    alone = [money.cost(8, 8, 1, servers, PRICES).power_w for servers in (0.0, 3.0)]
-    assert alone[0] == alone[1], "one node needs no server"
-
-
-def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
-    from dataclasses import replace
-
-    whole = replace(
-        PRICES, accelerator_usd=0.0, host_usd=300_000.0, nics_included=True,
-        accelerator_usd_per_hour=0.0, host_usd_per_hour=32.0,
-    )  # fmt: skip
-    part, two = money.cost(4, 8, 8, 0.0, whole), money.cost(16, 8, 8, 0.0, whole)
-    assert float(part.capital_usd) == 300_000
-    assert float(part.rental_usd_per_hour) == 32
-    assert float(two.capital_usd) == 600_000 + 16 * (200 + 100)  # ports and cables, no cards
-    with_server = money.cost(16, 8, 8, 1.0, whole)
-    assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 200 + 100
 
 
 def test_servers_update_their_shares_in_the_memory_of_hosts() -> None:

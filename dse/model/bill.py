@@ -1,0 +1,81 @@
+"""What a cluster is made of: how many of every part its buyer orders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.model.aggregation.algorithms import node_count
+from dse.model.arrays import Array, ArrayLike
+
+
+class FatTree(NamedTuple):
+    """Whole switches of every tier and cables of a network, in the shape of its endpoints."""
+
+    leaves: Array
+    spines: Array
+    cores: Array
+    cables: Array
+
+    @property
+    def switches(self) -> Array:
+        """Of all tiers."""
+        return self.leaves + self.spines + self.cores
+
+
+def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
+    """The least full-bisection fat tree of switches with ``radix`` ports; arguments broadcast.
+
+    Al-Fares, Loukissas & Vahdat, SIGCOMM 2008, built only as far as it is used. Up to r endpoints
+    share one switch. Up to r^2/2, leaves have half their ports down and half up, to as few spines
+    as have the ports: ``ceil(P / (r/2))`` leaves and ``ceil(leaves (r/2) / r)`` spines. Above,
+    spines have half their ports up, too, to cores: as many spines as leaves, half as many cores.
+    Three tiers hold r^3/4; larger networks are counted as if they did. Every endpoint, and every
+    port that leads up, has a cable. No endpoints need nothing.
+    """
+    ports = np.asarray(endpoints, dtype=np.float64)
+    radix = np.asarray(radix, dtype=np.float64)
+    half = np.maximum(np.floor(radix / 2), 1.0)
+    several, many = ports > radix, ports > radix * half
+    leaves = np.ceil(ports / np.where(several, half, radix))
+    up = np.where(several, leaves * half, 0.0)  # ports of leaves that lead up
+    spines = np.where(many, leaves, np.ceil(up / radix))
+    cores = np.where(many, np.ceil(up / radix), 0.0)
+    return FatTree(leaves, spines, cores, ports + up + np.where(many, up, 0.0))
+
+
+@dataclass(frozen=True)
+class Bill:
+    """How many of every part; arrays that broadcast to the points.
+
+    nodes: hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts
+    that serve parameters, with a card each, which ``nics`` counts.
+    """
+
+    accelerators: Array
+    nodes: Array
+    nics: Array
+    tree: FatTree
+    servers: Array
+
+
+def bill(
+    gpus: ArrayLike,
+    gpus_per_node: ArrayLike,
+    nics_per_node: ArrayLike,
+    servers: ArrayLike,
+    switch_radix: ArrayLike,
+    nics_included: bool,
+) -> Bill:
+    """Parts of ``gpus`` accelerators in nodes; one node needs no network and no servers.
+
+    servers: dedicated ones. nics_included: whether a node comes with its cards. All broadcast.
+    """
+    nodes = node_count(gpus, gpus_per_node)
+    several = nodes > 1
+    extra = np.asarray(np.where(several, servers, 0.0))
+    endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
+    nics = extra if nics_included else endpoints
+    return Bill(np.asarray(gpus), nodes, nics, fat_tree(endpoints, switch_radix), extra)

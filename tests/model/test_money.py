@@ -1,0 +1,79 @@
+"""dse.model.money"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dse.model import money
+from dse.model.bill import bill
+
+PRICES = money.Prices(
+    accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
+    cable_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0,
+    host_usd_per_hour=0.0, server_usd=20_000.0, power_w=400.0, host_power_ratio=0.5,
+    server_power_w=575.0, network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2,
+    amortisation_years=4.0,
+)  # fmt: skip
+SWITCH_USD = 64 * 200
+# A machine sold whole, with its cards.
+WHOLE = replace(
+    PRICES, accelerator_usd=0.0, host_usd=300_000.0, accelerator_usd_per_hour=0.0,
+    host_usd_per_hour=32.0,
+)  # fmt: skip
+
+
+def cost(
+    gpus: int, per_node: int, nics: int, servers: float = 0.0, prices: money.Prices = PRICES
+) -> money.Cost:
+    return money.cost(bill(gpus, per_node, nics, servers, 64, prices is WHOLE), prices)
+
+
+def test_a_single_node_needs_no_fabric_even_if_its_price_is_unknown() -> None:
+    unknown = replace(PRICES, nic_usd=float("nan"), switch_port_usd=float("nan"))
+    assert float(cost(8, 8, 1, prices=unknown).capital_usd) == 8 * 10_000 + 20_000
+    assert np.isnan(cost(16, 8, 1, prices=unknown).capital_usd)
+
+
+def test_capital_is_the_sum_of_whole_switches_and_all_cables() -> None:
+    two = cost(2 * 8, 8, 1)
+    assert float(two.capital_usd) == 160_000 + 2 * (20_000 + 500 + 100) + SWITCH_USD
+    one_tier = cost(64 * 8, 8, 1)
+    assert float(one_tier.capital_usd) == 5_120_000 + 64 * (20_000 + 500 + 100) + SWITCH_USD
+    # 65 endpoints: 3 leaves with 32 ports down and 32 up, 96 cables to 2 spines.
+    two_tiers = cost(65 * 8, 8, 1)
+    network = 65 * (500 + 100) + 96 * 100 + 5 * SWITCH_USD
+    assert float(two_tiers.capital_usd) == 5_200_000 + 65 * 20_000 + network
+    more = float(cost(64, 8, 1, 2.0).capital_usd - cost(64, 8, 1).capital_usd)
+    assert more == 2 * (20_000 + 500 + 100), "the switch has ports left for servers"
+
+
+def test_power_rent_and_ownership() -> None:
+    found = cost(8, 8, 1)
+    assert float(found.power_w) == pytest.approx(8 * 400 * 1.5 / 0.9 * 1.2)
+    assert float(found.rental_usd_per_hour) == 16.0
+    capital = 8 * 10_000 + 20_000
+    expected = capital / (4 * 8760) + 8 * 400 * 1.5 / 0.9 * 1.2 / 1000 * 0.1
+    assert float(found.tco_usd_per_hour) == pytest.approx(expected)
+
+
+def test_a_dedicated_server_draws_power_whatever_the_accelerators_are() -> None:
+    plain, served = (cost(16, 8, 1, servers) for servers in (0.0, 3.0))
+    more = float(served.power_w - plain.power_w)
+    assert more == pytest.approx(3 * 575 / 0.9 * 1.2)
+    years = 3 * (20_000 + 500 + 100) / (4 * 8760)
+    tco = float(served.tco_usd_per_hour - plain.tco_usd_per_hour)
+    assert tco == pytest.approx(years + more / 1000 * 0.1)
+    alone = [cost(8, 8, 1, servers).power_w for servers in (0.0, 3.0)]
+    assert alone[0] == alone[1], "one node needs no server"
+
+
+def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
+    part, two = cost(4, 8, 8, prices=WHOLE), cost(16, 8, 8, prices=WHOLE)
+    assert float(part.capital_usd) == 300_000
+    assert float(part.rental_usd_per_hour) == 32
+    assert float(two.capital_usd) == 600_000 + 16 * 100 + SWITCH_USD  # no cards
+    with_server = cost(16, 8, 8, 1.0, WHOLE)
+    assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 100
