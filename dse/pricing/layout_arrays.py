@@ -165,7 +165,7 @@ class LayoutArrays:
         return self.numbers("nics_per_node", 1.0)
 
     @cached_property
-    def _wiring(self) -> tuple[str, tuple[hardware.Wiring, ...]]:
+    def wiring(self) -> tuple[str, tuple[hardware.Wiring, ...]]:
         """The axis that decides the inter-node link, and one link per value of it."""
         prices, transport = self.problem.prices, self.summing.transport
         found = self.at("inter_node")
@@ -190,7 +190,7 @@ class LayoutArrays:
         return self._price(self.machine_axis, [read(row) for row in self.machines])
 
     def _wire_price(self, read: Callable[[hardware.Wiring], UnitPrice]) -> Array:
-        axis, rows = self._wiring
+        axis, rows = self.wiring
         return self._price(axis, [read(row) for row in rows])
 
     def _price(self, axis: str, prices: Sequence[UnitPrice]) -> Array:
@@ -201,7 +201,7 @@ class LayoutArrays:
         return usd.take(self.coordinates[axis].at, axis=-1)
 
     def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
-        axis, rows = self._wiring
+        axis, rows = self.wiring
         return self._attribute(axis, rows, read)
 
     @cached_property

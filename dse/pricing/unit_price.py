@@ -16,12 +16,14 @@ class UnitPrice:
     """USD, or USD per hour, for one; NaN where not known.
 
     part: what is paid for; all prices of one part are off by the same factor. log_spread: standard
-    deviation of the logarithm of that factor, see :class:`dse.catalog.PriceSpread`.
+    deviation of the logarithm of that factor, see :class:`dse.catalog.PriceSpread`. fact: where the
+    price is from; None where the study itself has it, or it is not known.
     """
 
     part: str
     usd: float
     log_spread: float = 0.0
+    fact: Fact | None = None
 
     def drawn(self, draws: int) -> Array:
         """As many draws of it, log-normal, (draws,)."""
@@ -36,5 +38,5 @@ UNKNOWN = UnitPrice("an unknown part", float("nan"))
 def unit_price(part: str, fact: Fact | None, prices: PriceList) -> UnitPrice:
     """The price that a list or the catalogue has; NaN where it is not known."""
     if fact is None or fact.value is None:
-        return UnitPrice(part, float("nan"))
-    return UnitPrice(part, fact.value, price_spread().log_spread(fact, prices.as_of))
+        return UnitPrice(part, float("nan"), fact=fact)
+    return UnitPrice(part, fact.value, price_spread().log_spread(fact, prices.as_of), fact)

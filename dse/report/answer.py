@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.report.bills import price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.words import (
@@ -55,7 +56,10 @@ def answer(document: RunDocument) -> list[str]:
 def _notes(document: RunDocument) -> tuple[str, ...]:
     """What the answer must be read with."""
     best, base = document.recommended, document.baseline
-    return (*_left_out(best, base), *_of_software(best, base), *document.caveats)
+    return (
+        *_left_out(best, base), *_of_software(best, base), *price_notes(document),
+        *document.caveats,
+    )  # fmt: skip
 
 
 def _of_software(best: Point, base: Point) -> list[str]:

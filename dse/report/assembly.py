@@ -16,6 +16,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
+from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
 from dse.report import own_rates, provenance
 from dse.report.alternatives import alternatives
@@ -57,6 +58,7 @@ def build(
     rule = study.recommend
     best = recommended(outcome.front, rule)
     cheap = recommended(outcome.front, "cheapest-within-5%")
+    fast = recommended(outcome.front, "fastest")
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -99,8 +101,17 @@ def build(
         ),
         recommended=Recommended(**vars(front[best]), rule=rule, why=why(rule, study.objectives)),
         cheapest_within_5_percent=front[cheap],
-        fastest=front[recommended(outcome.front, "fastest")],
+        fastest=front[fast],
         front=front,
+        bills={
+            name: bill_of_materials(problem.points_at(values))
+            for name, values in (
+                ("baseline", study.baseline.values),
+                ("recommended", outcome.front[best].values),
+                ("cheapest_within_5_percent", outcome.front[cheap].values),
+                ("fastest", outcome.front[fast].values),
+            )
+        },
         other_aggregations=alternatives(problem, outcome.front, outcome.front[best].values),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),

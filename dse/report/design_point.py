@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from dse.pricing.bill_of_materials import Item
 from dse.report.json_form import INLINE
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
@@ -219,7 +220,7 @@ class Explained(Point):
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
-    quantity, None where there is none."""
+    quantity, None where there is none; bill: what is ordered for it."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -232,3 +233,4 @@ class Explained(Point):
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
+    bill: tuple[Item, ...] = ()

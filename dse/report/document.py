@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
+from dse.pricing.bill_of_materials import Item
 from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
 from dse.report.json_form import IF_ANY, Flat
 
@@ -230,7 +231,8 @@ class RunnersUp:
 
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
-    """All that the report of a run says. rejected: demand -> points that fail it."""
+    """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
+    ordered for the points that the answer names, by their names here."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -256,6 +258,7 @@ class RunDocument:
     cheapest_within_5_percent: Flat[Point]
     fastest: Flat[Point]
     front: tuple[Flat[Point], ...]
+    bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     sample: Sample
     calibration: tuple[CalibrationRow, ...]

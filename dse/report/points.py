@@ -14,6 +14,7 @@ from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, memory_remedies
+from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.evaluation import Evaluation
@@ -105,6 +106,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=_by_name(point.interval),
+        bill=bill_of_materials(points),
     )
 
 

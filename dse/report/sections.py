@@ -15,10 +15,10 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.report import alternatives, figures, tables, terms, words
+from dse.report import alternatives, bills, figures, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
-from dse.report.document import CalibrationRow, RunDocument
+from dse.report.document import CalibrationRow, RunDocument, Sense
 from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -56,6 +56,10 @@ def _buy(document: RunDocument) -> dict[str, Any]:
         "intervals": any(point.interval for point in _named(document)),
         "costs_note": costs_note(document),
     }
+
+
+def _bill(document: RunDocument) -> dict[str, Any]:
+    return {"bills": bills.tables(document)}
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:
@@ -111,6 +115,7 @@ def _reproduce(document: RunDocument) -> dict[str, Any]:
 SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy),
     Section("front", "The front", "The front", _front),
+    Section("bill", "Bill of materials", "Bill of materials", _bill),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",
@@ -127,7 +132,7 @@ def _wide(bounds: Bounds | None) -> bool:
 
 def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
     """(label, big figure, note) of the recommended point and of what it is measured against."""
-    best, base, fast = document.recommended, document.baseline, document.fastest
+    best, fast = document.recommended, document.fastest
     cheap = document.cheapest_within_5_percent
     cost = words.aim(document, "minimize")
     bounds = words.interval(best.interval.speedup if best.interval else None, "x")
@@ -143,12 +148,20 @@ def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
         ("Speedup over the baseline", words.shown(best.speedup, "x"),
          f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
         *((tables.capital(words.aim(document, sense).title),
-           words.show_cost(document, best, sense),
-           f"baseline {words.show_cost(document, base, sense)}")
+           words.show_cost(document, best, sense), _beside(document, sense))
           for sense in document.objectives.minimized),
         ("Throughput, samples/s", words.shown(best.throughput_samples_per_s, ""), per_step),
         end,
     ]  # fmt: skip
+
+
+def _beside(document: RunDocument, sense: Sense) -> str:
+    """What stands under a cost: its interval, and that of the baseline."""
+    base = f"baseline {words.show_cost(document, document.baseline, sense)}"
+    bounds = words.cost_interval(document, document.recommended, sense)
+    if not _wide(bounds):
+        return base
+    return f"{words.INTERVAL} {words.interval(bounds, words.aim(document, sense).unit)}; {base}"
 
 
 def costs_note(document: RunDocument) -> str:

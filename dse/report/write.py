@@ -13,14 +13,15 @@ from itertools import count
 from pathlib import Path
 
 from dse.errors import OutputError
-from dse.report import json_form, markdown, page, runners_up, tables
+from dse.report import bills, json_form, markdown, page, runners_up, tables
 from dse.report.document import RunDocument
 from dse.report.document_files import RUN
 from dse.search.runlog import sync_folder
 
+BILLS = "bom.csv"
 RUNNERS_UP = "near.csv"  # only where runners-up were asked for
 STAGING = ".report-"
-FILES = (RUN, "front.csv", RUNNERS_UP, "report.md", "report.html")
+FILES = (RUN, "front.csv", BILLS, RUNNERS_UP, "report.md", "report.html")
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -33,6 +34,7 @@ def write_report(document: RunDocument, folder: Path) -> Path:
     contents = {
         RUN: json_form.text(document) + "\n",
         "front.csv": front_csv(document),
+        BILLS: bills.bills_csv(document),
         "report.md": markdown.render_markdown(document),
         "report.html": page.render_page(document),
     }

@@ -27,7 +27,7 @@ from tests.pricing.studies import LARGE, SMALL, written
 from tests.processes import text, until
 from tests.ray_head import beside_a_head
 
-REPORT = {"report.html", "report.md", "front.csv", "run.json"}
+REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "run.json"}
 LOG = "run.log.jsonl"
 KEPT = "{} keeps what is done; continue with --resume"
 EXHAUSTIVE = ("--engine", "exhaustive")

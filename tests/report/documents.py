@@ -208,6 +208,16 @@ def _searched(gain: str, cost: str, also: str | None) -> dict[str, Any]:
             "front": len(front),
             "ties": sum(p["ties"] for p in front),
         },
+        "bills": {
+            "recommended": [
+                {"item": "NVIDIA V100", "quantity": 8, "unit_usd": 9000.0, "usd": 72000.0,
+                 "price_class": "list", "price_date": "2018-05-08", "age_years": 8.5,
+                 "checked": True, "source": "epoch-prices"},
+                {"item": "Host | <b>1</b>", "quantity": 1, "unit_usd": None, "usd": None,
+                 "price_class": "list", "price_date": "", "age_years": None,
+                 "checked": False, "source": "recalled"},
+            ],
+        },
         "rejected": {
             "capital <= 1.2 MUSD": len(points) - len(feasible),
             "fits_memory": 12,

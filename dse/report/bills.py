@@ -1,0 +1,161 @@
+"""Bills of materials: what is ordered for the points that the answer names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from dse.pricing.bill_of_materials import QUOTE, Item
+from dse.report.document import RunDocument
+from dse.report.words import UNKNOWN, percent
+
+OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
+_HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
+           "age_years", "checked", "source")  # fmt: skip
+_COMPARED = (("recommended", "the recommended point's"), ("baseline", "the baseline's"))
+_TITLES = {
+    "recommended": "Recommended",
+    "baseline": "Baseline",
+    "cheapest_within_5_percent": "Within 5 % of the fastest",
+    "fastest": "Fastest",
+}
+
+
+class Line(NamedTuple):
+    """A line of a bill as it is shown."""
+
+    item: str
+    quantity: str
+    unit: str
+    total: str
+    price: str
+    source: str
+
+
+class Table(NamedTuple):
+    """A bill as it is shown: whose, its lines, their sum, and what to know of its prices."""
+
+    title: str
+    lines: tuple[Line, ...]
+    total: str
+    note: str
+
+
+def tables(document: RunDocument) -> tuple[Table, ...]:
+    """The bills, each once; points that order the same share one."""
+    found: dict[tuple[Item, ...], list[str]] = {}
+    for name, title in _TITLES.items():
+        if items := document.bills.get(name):
+            found.setdefault(items, []).append(title)
+    return tuple(
+        Table(
+            _title(titles),
+            tuple(map(_line, items)),
+            _usd(total(items)),
+            _note(items),
+        )
+        for items, titles in found.items()
+    )
+
+
+def _title(titles: Sequence[str]) -> str:
+    """One heading for all names of a point; the fastest is within 5 % of the fastest."""
+    kept = [title for title in titles if "Fastest" not in titles or "Within" not in title]
+    return ", ".join([kept[0], *(title.lower() for title in kept[1:])])
+
+
+def lines(items: Sequence[Item]) -> list[str]:
+    """A bill as plain text."""
+    widths = max((len(item.item) for item in items), default=0)
+    return [
+        f"{item.quantity:>8,} x {item.item:<{widths}}  at {_usd(item.unit_usd):>14}"
+        f"  = {_usd(item.usd):>16}  ({_price(item)})"
+        for item in items
+    ]
+
+
+def bills_csv(document: RunDocument) -> str:
+    """All bills, a line of a bill each."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_HEADER)
+    for name, items in document.bills.items():
+        for item in items:
+            writer.writerow([
+                name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
+                item.price_class, item.price_date, _cell(item.age_years),
+                "true" if item.checked else "false", item.source,
+            ])  # fmt: skip
+    return out.getvalue()
+
+
+def total(items: Sequence[Item]) -> float | None:
+    """The sum of a bill; None where a price is not known."""
+    sums = [item.usd for item in items]
+    return None if None in sums else sum(usd for usd in sums if usd is not None)
+
+
+def price_notes(document: RunDocument) -> Iterator[str]:
+    """What two sums must be compared with in mind: old prices, of other years, unchecked, mixed."""
+    bills = {whose: document.bills.get(name, ()) for name, whose in _COMPARED}
+    if document.recommended.config == document.baseline.config:
+        bills.pop("the baseline's")
+    ages = [item.age_years for items in bills.values() for item in items]
+    known = [age for age in ages if age is not None]
+    if old := _shares(bills, lambda item: (item.age_years or 0.0) > OLD_YEARS):
+        apart = max(known) - min(known)
+        others = f", and prices lie up to {apart:.1f} years apart" * (apart > OLD_YEARS)
+        yield f"{old} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again."
+    if unchecked := _shares(bills, lambda item: not item.checked):
+        yield f"{unchecked} are prices from memory, which nobody checked."
+    if len({item.price_class for items in bills.values() for item in items}) > 1:
+        own = _shares(bills, lambda item: item.price_class == QUOTE)
+        yield f"{own} are your own prices, the rest list prices."
+
+
+def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool]) -> str:
+    """``28 % of the recommended point's sum and 60 % of the baseline's``, of those with some."""
+    parts: list[str] = []
+    for whose, items in bills.items():
+        whole = total(items)
+        part = sum(item.usd or 0.0 for item in items if chosen(item))
+        if whole and part:
+            parts.append(f"{percent(part / whole)} of {whose}{' sum' * (not parts)}")
+    return " and ".join(parts)
+
+
+def _line(item: Item) -> Line:
+    return Line(
+        item.item, f"{item.quantity:,}", _usd(item.unit_usd), _usd(item.usd), _price(item),
+        item.source,
+    )  # fmt: skip
+
+
+def _price(item: Item) -> str:
+    """Class, date and age of a price: ``list, 2022-07-01, 4.4 years old``."""
+    parts = [item.price_class]
+    if item.price_date:
+        parts.append(item.price_date)
+    if item.age_years is not None:
+        parts.append(f"{item.age_years:.1f} years old")
+    if not item.checked:
+        parts.append("not checked")
+    return ", ".join(parts)
+
+
+def _note(items: Sequence[Item]) -> str:
+    whole = total(items)
+    unchecked = sum(item.usd or 0.0 for item in items if not item.checked)
+    if not whole or not unchecked:
+        return ""
+    return f"{percent(unchecked / whole)} of the sum is of prices from memory, not checked."
+
+
+def _usd(value: float | None) -> str:
+    return UNKNOWN if value is None else f"USD {value:,.2f}"
+
+
+def _cell(value: float | None) -> object:
+    return "" if value is None else value

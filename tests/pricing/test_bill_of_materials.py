@@ -1,0 +1,117 @@
+"""dse.pricing.bill_of_materials: ten bills by hand, and where their prices are from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.pricing.bill_of_materials import LIST, QUOTE, Item, bill_of_materials
+from dse.pricing.load import load, shipped_studies
+from dse.pricing.problem import Problem
+from tests.pricing import priced, studies
+
+P100, V100, A100, H100, B200 = 7_400, 10_664, 17_349, 31_250, 47_409
+HOST = 20_000  # H200 and B200 come with theirs
+# of a study: values that differ from its baseline, and the sum as a buyer adds it up
+BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
+    # 16 P100 in 4 nodes, 4 servers with a card each, one switch of 64 ports
+    ("ps-vs-allreduce", {}, 16 * P100 + 4 * HOST + 8 * 200 + 64 * 200 + 8 * 60 + 4 * HOST),
+    # without servers
+    ("ps-vs-allreduce", {"aggregation": "ring-mpi"},
+     16 * P100 + 4 * HOST + 4 * 200 + 64 * 200 + 4 * 60),
+    # 64 nodes of one: just one switch
+    ("ps-vs-allreduce", {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1},
+     64 * P100 + 64 * HOST + 64 * 200 + 64 * 200 + 64 * 60),
+    # 64 nodes on switches of 32 ports: 4 leaves with 16 up each, 2 spines
+    ("ps-vs-allreduce",
+     {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1, "inter_node": "100gbe"},
+     64 * P100 + 64 * HOST + 64 * 700 + (4 + 2) * 32 * 400 + (64 + 64) * 300),
+    # 8 nodes of V100, one card each
+    ("billion", {}, 64 * V100 + 8 * HOST + 8 * 700 + 32 * 400 + 8 * 300),
+    # one node: no network
+    ("billion", {"gpus": 8}, 8 * V100 + HOST),
+    # 16 nodes of A100 with 8 cards: 128 endpoints on 64 ports, 4 leaves and 2 spines
+    ("billion", {"accelerator": "a100-sxm4-80gb", "gpus": 128, "nics_per_node": 8,
+                 "inter_node": "ib-ndr"},
+     128 * A100 + 16 * HOST + 128 * 1_364 + (4 + 2) * 36_000 + (128 + 128) * 1_280),
+    # 13 nodes with 4 cards on HDR's 40 ports: 52 endpoints, 3 leaves of which the last is part full
+    ("billion", {"accelerator": "h100-sxm", "gpus": 104, "nics_per_node": 4,
+                 "inter_node": "ib-hdr"},
+     104 * H100 + 13 * HOST + 52 * 1_200 + (3 + 2) * 40 * 500 + (52 + 60) * 700),
+    # a price that contains the host
+    ("billion", {"accelerator": "b200-sxm", "gpus": 16, "inter_node": "400gbe"},
+     16 * B200 + 2 * 1_700 + 64 * 800 + 2 * 1_200),
+    # 128 nodes with 8 cards on 32 ports: above 512 a third tier, 64 leaves, 64 spines, 32 cores
+    ("billion", {"gpus": 1024, "nics_per_node": 8},
+     1024 * V100 + 128 * HOST + 1024 * 700 + (64 + 64 + 32) * 32 * 400 + 3 * 1024 * 300),
+)  # fmt: skip
+
+
+def bill(problem: Problem, **values: Any) -> tuple[Item, ...]:
+    return bill_of_materials(problem.points_at(priced.point(problem, **values)))
+
+
+@pytest.mark.parametrize(("study", "values", "usd"), BILLS)
+def test_the_sum_of_a_bill_is_the_purchase_price_to_the_cent(
+    study: str, values: dict[str, Any], usd: float
+) -> None:
+    problem = load(shipped_studies() / f"{study}.yaml")
+    items = bill(problem, **values)
+    assert round(sum(item.usd or np.nan for item in items), 2) == usd
+    point = problem.point(priced.point(problem, **values))
+    assert round(float(np.ravel(point["capital"])[0]), 2) == usd
+    assert all(item.usd == item.quantity * (item.unit_usd or 0.0) for item in items)
+
+
+def test_items_have_the_names_that_people_order_by() -> None:
+    problem = load(shipped_studies() / "ps-vs-allreduce.yaml")
+    names = [
+        item.item
+        for item in bill(
+            problem, gpus=64, gpus_per_node=1, inter_node="100gbe", aggregation="ps-grpc"
+        )
+    ]
+    assert names == [
+        "NVIDIA Tesla P100 SXM2 16 GB",
+        "Host for accelerators",
+        "Network card, 100 Gbps Ethernet",
+        "Leaf switch of 32 ports, 100 Gbps Ethernet",
+        "Spine switch of 32 ports, 100 Gbps Ethernet",
+        "Cable, 100 Gbps Ethernet",
+        "Host for a parameter server",
+    ]
+
+
+def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:
+    problem = load(shipped_studies() / "billion.yaml")
+    device, host, *_ = bill(problem, accelerator="h100-sxm")
+    assert (device.price_class, device.price_date, device.checked) == (LIST, "2025-03-03", True)
+    assert device.age_years == pytest.approx((258 + 365) / 365.25, abs=0.01)
+    assert (host.price_date, host.age_years, host.checked) == ("", None, False)
+
+
+def test_own_prices_are_quotes(tmp_path: Path) -> None:
+    own = "prices: {accelerators: {p100-sxm2-16gb: {purchase: 5 kUSD}}}\n"
+    problem = load(studies.written(tmp_path, studies.SMALL + own))
+    link = problem.study.values("inter_node")[1]
+    device, host, card, *_ = bill(
+        problem, accelerator="p100-sxm2-16gb", gpus=16, inter_node=link, aggregation="ring-mpi"
+    )
+    assert (device.unit_usd, device.price_class, device.checked) == (5000.0, QUOTE, True)
+    assert host.price_class == LIST
+    assert (card.item, card.unit_usd) == ("Network card, 25 Gbps", 200.0)
+    assert (card.price_class, card.source) == (QUOTE, problem.study.path)
+
+
+def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:
+    bare = studies.SMALL.replace(", switch_port: 200 USD", "").replace(
+        "minimize: capital", "minimize: power"
+    )
+    problem = load(studies.written(tmp_path, bare.replace('"capital <= 200 kUSD", ', "")))
+    link = problem.study.values("inter_node")[1]
+    items = bill(problem, gpus=16, inter_node=link, aggregation="ring-mpi")
+    (switch,) = (item for item in items if item.item.startswith("Switch"))
+    assert (switch.quantity, switch.unit_usd, switch.usd) == (1, None, None)
