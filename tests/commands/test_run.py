@@ -15,7 +15,8 @@ from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
 MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
-            "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
+            "speedup_low", "speedup_high", "step_s_low", "step_s_high",
+            "capital_low", "capital_high"]  # fmt: skip
 
 
 def test_a_run_writes_its_report_and_nothing_else(ran: tuple[Path, str]) -> None:
