@@ -5,6 +5,7 @@ from __future__ import annotations
 from dse.report.bills import price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
+from dse.report.recommendation import SPEED_PER_DOLLAR
 from dse.report.words import (
     CONFIDENCE,
     EVIDENCE,
@@ -14,6 +15,7 @@ from dse.report.words import (
     cost_interval,
     count,
     describe,
+    gain,
     gain_interval,
     interval,
     percent,
@@ -38,7 +40,7 @@ def answer(document: RunDocument) -> list[str]:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
-    lines = [f"Recommended: {named}.", worth, _nearly(document), sure]
+    lines = [f"Recommended: {named}.", worth, *_next_dollars(document), _nearly(document), sure]
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -129,6 +131,28 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
     elif abs(ratio - 1) < 0.005:
         change = "the same"
     return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}, {change}"
+
+
+def _next_dollars(document: RunDocument) -> list[str]:
+    """What more money buys beyond the point with the most speed for its cost."""
+    best = document.recommended
+    mine, paid = gain(document, best), cost(document, best)
+    if best.rule != SPEED_PER_DOLLAR or not mine or not paid:
+        return []
+    dearer = [
+        (more / extra, extra, point)
+        for point in document.front
+        if (extra := (cost(document, point) or 0.0) - paid) > 0
+        and (more := (gain(document, point) or 0.0) - mine) > 0
+    ]
+    if not dearer:
+        return ["More money buys no more speed."]
+    rate, extra, point = max(dearer, key=lambda found: found[:2])
+    how = aim(document, "minimize")
+    return [
+        f"The next {shown(extra, how.unit)} buy {percent(rate / (mine / paid))} as much speed for "
+        f"their money: {show_gain(document, point)} with {describe(point, beside=best)}."
+    ]
 
 
 def _nearly(document: RunDocument) -> str:

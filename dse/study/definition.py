@@ -224,7 +224,9 @@ IGNORED = "ignore"
 Memory: TypeAlias = Literal["checked", "ignore"]
 REAL = "real"
 Input: TypeAlias = Literal["real", "synthetic"]
-Recommend: TypeAlias = Literal["knee", "cheapest-within-5%", "fastest"]
+Recommend: TypeAlias = Literal[
+    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar"
+]
 
 
 @dataclass(frozen=True)

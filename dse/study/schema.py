@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Input, Memory, Sampler
+from dse.study.definition import Input, Memory, Recommend, Sampler
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
@@ -205,7 +205,7 @@ class StudyFile(Section):
         default="fitted",
         description="what accelerators that work together lose to one another; ideal: nothing",
     )
-    recommend: Literal["knee", "cheapest-within-5%", "fastest"] = Field(
+    recommend: Recommend = Field(
         default="knee", description="which point of the front to recommend"
     )
     model: Literal["calibrated", "pai"] = Field(

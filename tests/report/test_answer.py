@@ -261,3 +261,20 @@ def test_answer_names_the_software_of_every_point_it_names() -> None:
     for named in (cheap, fast):
         run["cheapest_within_5_percent"] = named
         assert "the vendor's software" in answer(read(run))[2]
+
+
+def test_beyond_the_most_speed_for_a_dollar_the_answer_says_what_the_next_buy() -> None:
+    run = written()
+    costs = {"capital": 1000.0, "hourly": 1.0, "tco": 1.0, "power": 1.0}
+    one, two, three = (
+        {**run["front"][at], "speedup": gain, "capital": usd, "costs": {**costs, "capital": usd}}
+        for at, gain, usd in ((0, 2.0, 1000.0), (1, 3.0, 2000.0), (2, 6.0, 4000.0))
+    )
+    run["front"] = [one, two, three]
+    run["fastest"] = run["cheapest_within_5_percent"] = three
+    run["recommended"] = {**one, "rule": "speed-per-dollar", "why": ""}
+    said = answer(read(run))[2]
+    # 4 more for 3,000 USD: 1.33 for 1,000 against 2
+    assert said.startswith("The next USD 3 k buy 67 % as much speed for their money: 6x with ")
+    run["recommended"] = {**three, "rule": "speed-per-dollar", "why": ""}
+    assert answer(read(run))[2] == "More money buys no more speed."

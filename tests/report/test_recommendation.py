@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dse.report import recommendation
 from dse.search.run import FrontPoint
@@ -57,3 +59,37 @@ def test_every_rule_says_what_it_does_with_two_costs(rule: str) -> None:
     assert "capital" in both
     assert ("time to target" in both) is (rule != "fastest")
     assert "{" not in both
+
+
+def test_the_cheapest_and_the_most_speed_for_a_dollar() -> None:
+    points = front((1, 1), (8, 2), (9, 4), (16, 16))
+    assert recommendation.recommended(points, "cheapest") == 0
+    assert recommendation.recommended(points, "speed-per-dollar") == 1
+
+
+_ROWS = st.lists(
+    st.tuples(st.floats(0.1, 1e6), st.floats(1.0, 1e9)), min_size=1, max_size=12, unique=True
+)
+
+
+def _front_of(rows: list[tuple[float, float]]) -> list[FrontPoint]:
+    """The rows that no other beats, by rising cost."""
+    kept: list[tuple[float, float]] = []
+    for gain, cost in sorted(rows, key=lambda row: (row[1], -row[0])):
+        if not kept or gain > kept[-1][0]:
+            kept.append((gain, cost))
+    return front(*kept)
+
+
+@given(_ROWS, st.data())
+@pytest.mark.parametrize("rule", ["cheapest", "fastest", "speed-per-dollar"])
+def test_what_is_recommended_does_not_hang_on_other_points(
+    rule: str, rows: list[tuple[float, float]], data: st.DataObject
+) -> None:
+    """Leave out any of the others: dominated ones, ends of the front, what a limit cuts off."""
+    points = _front_of(rows)
+    best = points[recommendation.recommended(points, rule)]
+    others = [row for row in rows if row != (best.gain, best.cost)]
+    left = data.draw(st.lists(st.sampled_from(others), unique=True)) if others else []
+    fewer = _front_of([*left, (best.gain, best.cost)])
+    assert fewer[recommendation.recommended(fewer, rule)] == best
