@@ -35,7 +35,8 @@ class PriceList:
 
     ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
     ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
-    ``host_usd``) or a share of a complete node (``node-share``). ``host_power_w`` is for each
+    ``host_usd``) or a share of a complete node (``node-share``), ``sold_in`` how many a buyer takes
+    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is for each
     accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
@@ -47,6 +48,7 @@ class PriceList:
     accelerator_usd: Mapping[str, Fact]
     accelerator_hourly_usd: Mapping[str, Fact]
     includes: Mapping[str, str]
+    sold_in: Mapping[str, Fact]
     host_usd: Fact
     electricity_usd_per_kwh: Fact
     pue: Fact
@@ -71,6 +73,7 @@ def _complete(path: Path) -> PriceList:
     blank = PriceList(
         "",
         _day(entry),
+        {},
         {},
         {},
         {},
@@ -104,10 +107,16 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         if entry.has(key)
     }
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
-    includes = dict(base.includes)
+    includes, sold_in = dict(base.includes), dict(base.sold_in)
     for name, own in _named(entry, "accelerators", "accelerators"):
         _set(own, "purchase", "usd", name, bought)
         _set(own, "hourly", "usd_per_hour", name, rented)
+        if own.has("sold_in"):
+            sold_in[name] = own.number("sold_in", "count")
+            many = sold_in[name].value or 0.0
+            if many < 1 or many % 1:
+                raise own.wrong(f"sold_in {many:g} is no number of accelerators", "write 1, 4 or 8",
+                                "sold_in")  # fmt: skip
         if own.has("includes"):
             includes[name] = own.text("includes")
         includes.setdefault(name, CARD)
@@ -133,6 +142,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         accelerator_usd=bought,
         accelerator_hourly_usd=rented,
         includes=includes,
+        sold_in=sold_in,
         fabric_usd=fabrics,
         node_usd=machines,
         node_hourly_usd=machine_hours,

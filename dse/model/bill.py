@@ -50,11 +50,13 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
 class Bill:
     """How many of every part; arrays that broadcast to the points.
 
-    nodes: hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts
-    that serve parameters, with a card each, which ``nics`` counts.
+    accelerators: that are bought. training: those of them that train; the rest is idle. nodes:
+    hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts that
+    serve parameters, with a card each, which ``nics`` counts.
     """
 
     accelerators: Array
+    training: Array
     nodes: Array
     nics: Array
     tree: FatTree
@@ -68,14 +70,25 @@ def bill(
     servers: ArrayLike,
     switch_radix: ArrayLike,
     nics_included: bool,
+    sold_in: ArrayLike = 1.0,
 ) -> Bill:
     """Parts of ``gpus`` accelerators in nodes; one node needs no network and no servers.
 
-    servers: dedicated ones. nics_included: whether a node comes with its cards. All broadcast.
+    servers: dedicated ones. nics_included: whether a node comes with its cards. sold_in: how many
+    accelerators are bought at once; those of a node fill whole boards. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
+    sold_in = np.asarray(sold_in, dtype=np.float64)
+    bought = nodes * np.ceil(np.minimum(gpus, gpus_per_node) / sold_in) * sold_in
     several = nodes > 1
     extra = np.asarray(np.where(several, servers, 0.0))
     endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
     nics = extra if nics_included else endpoints
-    return Bill(np.asarray(gpus), nodes, nics, fat_tree(endpoints, switch_radix), extra)
+    return Bill(
+        np.maximum(bought, gpus),
+        np.asarray(gpus),
+        nodes,
+        nics,
+        fat_tree(endpoints, switch_radix),
+        extra,
+    )

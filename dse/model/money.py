@@ -76,16 +76,16 @@ def cost(parts: Bill, prices: Prices) -> Cost:
     """Purchase, rental and ownership of a cluster; arrays of shapes that broadcast.
 
     capital = the bill's sum (:func:`capital_usd`).
-    power = accelerators, hosts, dedicated servers and network, times PUE.
+    power = accelerators that train, hosts, dedicated servers and network, times PUE.
     tco per hour = capital / amortisation + power * electricity price.
     """
     capital = capital_usd(parts, prices)
-    machines_w = parts.accelerators * np.asarray(prices.power_w) * (1 + prices.host_power_ratio)
+    machines_w = parts.training * np.asarray(prices.power_w) * (1 + prices.host_power_ratio)
     machines_w = machines_w + parts.servers * prices.server_power_w
     power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
-    rental = parts.accelerators * np.asarray(prices.accelerator_usd_per_hour)
+    rental = parts.training * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
     return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Item:
     price_class: ``list``, of the catalogue, or ``quote``, the user's own. price_date: when it was
     asked; empty where that is not known. age_years: on the day that the price list is for; None
     where it has no date. checked: False where the price is from memory. source: a key of the
-    catalogue's sources, a file, or the study.
+    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are bought beyond those that train,
+    since fewer are not sold.
     """
 
     item: str
@@ -38,6 +40,7 @@ class Item:
     age_years: float | None
     checked: bool
     source: str
+    idle: int = 0
 
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
@@ -51,7 +54,10 @@ def _items(points: Points) -> Iterator[Item]:
     machine = points.machines[_at(points, points.machine_axis)]
     link = links[_at(points, axis)]
     device, node = machine.accelerator, machine.node
-    yield from _item(points, device.title, bill.accelerators, machine.accelerator_usd)
+    whole = np.any(bill.accelerators > bill.training)
+    boards = f", sold in units of {machine.sold_in:.0f}" if whole else ""
+    for item in _item(points, device.title + boards, bill.accelerators, machine.accelerator_usd):
+        yield replace(item, idle=item.quantity - int(np.ravel(bill.training)[0]))
     name = node.title if node else "Host for accelerators"
     yield from _item(points, name, bill.nodes, machine.host_usd)
     network = _network_name(points, axis)
@@ -101,5 +107,12 @@ def _item(points: Points, name: str, count: Array, price: UnitPrice) -> Iterator
         price_date="" if fact is None else fact.date,
         age_years=None if fact is None else age_years(fact, points.problem.prices.as_of),
         checked=checked,
-        source=points.problem.study.path if fact is None else fact.source,
+        source=_source(points, fact) if known else "",
     )
+
+
+def _source(points: Points, fact: catalog.Fact | None) -> str:
+    """A source of the catalogue, else the name of the file that has the price."""
+    if fact is None:
+        return Path(points.problem.study.path).name
+    return fact.source if fact.source in catalog.sources() else Path(fact.source).name

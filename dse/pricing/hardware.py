@@ -30,7 +30,8 @@ def number(value: float | None) -> float:
 class Machine:
     """One accelerator in its node, with its links and prices; NaN marks what is not known.
 
-    pair_bytes_per_s: to one other of the node; infinite where a switch joins them.
+    pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
+    many accelerators are bought at once.
     """
 
     accelerator: Accelerator
@@ -42,6 +43,7 @@ class Machine:
     host_usd: UnitPrice
     usd_per_hour: UnitPrice
     host_usd_per_hour: UnitPrice
+    sold_in: float = 1.0
 
     @property
     def unknown(self) -> str:
@@ -77,6 +79,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
             f"{device.name} for rent", prices.accelerator_hourly_usd.get(device.name), prices
         ),
         host_usd_per_hour=FREE,
+        sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
     )
 
 

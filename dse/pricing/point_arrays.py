@@ -236,6 +236,7 @@ class PointArrays(LayoutArrays, ABC):
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
             self._wire(lambda w: w.switch_radix),
             self.machine_axis == "node" and own_network,
+            self.machine(lambda m: m.sold_in),
         )
 
     def cost(self) -> money.Cost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.report.bills import price_notes
+from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.recommendation import SPEED_PER_DOLLAR
@@ -59,8 +59,8 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     """What the answer must be read with."""
     best, base = document.recommended, document.baseline
     return (
-        *_left_out(best, base), *_of_software(best, base), *price_notes(document),
-        *document.caveats,
+        *_left_out(best, base), *_of_software(best, base), *idle_notes(document),
+        *price_notes(document), *document.caveats,
     )  # fmt: skip
 
 

@@ -115,6 +115,18 @@ def price_notes(document: RunDocument) -> Iterator[str]:
         yield f"{own} are your own prices, the rest list prices."
 
 
+def idle_notes(document: RunDocument) -> Iterator[str]:
+    """What is bought and not used, since fewer are not sold."""
+    for name, whose in _COMPARED:
+        for item in document.bills.get(name, ()):
+            if item.idle:
+                yield (
+                    f"{item.idle:,} of the {item.quantity:,} accelerators in {whose} bill stay "
+                    "idle: fewer are not sold (sold_in). Fill the nodes, or give a price list "
+                    "that sells them one by one."
+                )
+
+
 def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool]) -> str:
     """``28 % of the recommended point's sum and 60 % of the baseline's``, of those with some."""
     parts: list[str] = []

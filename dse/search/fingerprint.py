@@ -158,6 +158,8 @@ def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
     for name, fact in (*facts, *general):
         amount = "unknown" if fact.value is None else f"{fact.value:,.12g} {fact.unit}".strip()
         yield name, amount
+    for name, fact in prices.sold_in.items():
+        yield f"how many {name} are sold at once", f"{fact.value:g}"
     for name, kind in prices.includes.items():
         yield f"what the price of {name} is for", kind
 

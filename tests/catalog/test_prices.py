@@ -61,6 +61,12 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
         ("accelerators:\n  t4: {rent: 1 USD/hour}\n", "unknown key 'rent'"),
         ("fabrics: {ib-ndr: {nick: 3 USD}}\n", "unknown key 'nick'; did you mean nic?"),
         ("nodes: 3\n", "nodes is not a mapping"),
+        (
+            "accelerators:\n  t4: {sold_in: 0}\n",
+            "sold_in 0 is no number of accelerators; write 1, 4",
+        ),
+        ("accelerators:\n  t4: {sold_in: 2.5}\n", "sold_in 2.5 is no number of accelerators"),
+        ("as_of: soon\n", "as_of 'soon'; write a day: 2026-11-16"),
     ],
 )
 def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: str) -> None:

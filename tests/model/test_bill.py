@@ -54,6 +54,22 @@ def test_trees_broadcast() -> None:
     assert tree.switches.tolist() == [[1, 1, 1], [5 + 3, 3 + 2, 1]]
 
 
+@pytest.mark.parametrize(
+    ("gpus", "per_node", "sold_in", "bought"),
+    [
+        (1, 1, 4, 4),  # one of a board of four
+        (8, 8, 4, 8),
+        (6, 2, 4, 12),  # three nodes with a board each
+        (12, 4, 8, 24),
+        (2, 8, 4, 4),  # one node, of which two train
+        (5, 1, 1, 5),
+    ],
+)
+def test_nodes_have_whole_boards(gpus: int, per_node: int, sold_in: int, bought: int) -> None:
+    found = bill(gpus, per_node, 1, 0.0, 64, nics_included=False, sold_in=sold_in)
+    assert (found.accelerators, found.training) == (bought, gpus)
+
+
 def test_one_node_has_no_network_and_several_have_servers_besides() -> None:
     alone = bill(8, 8, 2, 4.0, 64, nics_included=False)
     assert (alone.nodes, alone.nics, alone.servers, alone.tree.switches) == (1, 0, 0, 0)

@@ -22,13 +22,13 @@ BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # without servers
     ("ps-vs-allreduce", {"aggregation": "ring-mpi"},
      16 * P100 + 4 * HOST + 4 * 200 + 64 * 200 + 4 * 60),
-    # 64 nodes of one: just one switch
+    # 64 nodes of one, sold in fours: just one switch
     ("ps-vs-allreduce", {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1},
-     64 * P100 + 64 * HOST + 64 * 200 + 64 * 200 + 64 * 60),
+     256 * P100 + 64 * HOST + 64 * 200 + 64 * 200 + 64 * 60),
     # 64 nodes on switches of 32 ports: 4 leaves with 16 up each, 2 spines
     ("ps-vs-allreduce",
      {"aggregation": "ring-mpi", "gpus": 64, "gpus_per_node": 1, "inter_node": "100gbe"},
-     64 * P100 + 64 * HOST + 64 * 700 + (4 + 2) * 32 * 400 + (64 + 64) * 300),
+     256 * P100 + 64 * HOST + 64 * 700 + (4 + 2) * 32 * 400 + (64 + 64) * 300),
     # 8 nodes of V100, one card each
     ("billion", {}, 64 * V100 + 8 * HOST + 8 * 700 + 32 * 400 + 8 * 300),
     # one node: no network
@@ -75,7 +75,7 @@ def test_items_have_the_names_that_people_order_by() -> None:
         )
     ]
     assert names == [
-        "NVIDIA Tesla P100 SXM2 16 GB",
+        "NVIDIA Tesla P100 SXM2 16 GB, sold in units of 4",
         "Host for accelerators",
         "Network card, 100 Gbps Ethernet",
         "Leaf switch of 32 ports, 100 Gbps Ethernet",
@@ -83,6 +83,14 @@ def test_items_have_the_names_that_people_order_by() -> None:
         "Cable, 100 Gbps Ethernet",
         "Host for a parameter server",
     ]
+
+
+def test_what_is_bought_beyond_those_that_train_is_idle() -> None:
+    problem = load(shipped_studies() / "billion.yaml")
+    (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=2)
+    assert (device.quantity, device.idle) == (128, 64)
+    (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=4)
+    assert (device.quantity, device.idle) == (64, 0)
 
 
 def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:
@@ -103,7 +111,7 @@ def test_own_prices_are_quotes(tmp_path: Path) -> None:
     assert (device.unit_usd, device.price_class, device.checked) == (5000.0, QUOTE, True)
     assert host.price_class == LIST
     assert (card.item, card.unit_usd) == ("Network card, 25 Gbps", 200.0)
-    assert (card.price_class, card.source) == (QUOTE, problem.study.path)
+    assert (card.price_class, card.source) == (QUOTE, Path(problem.study.path).name)
 
 
 def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:

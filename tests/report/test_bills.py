@@ -76,3 +76,9 @@ def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:
     assert sum(float(row["usd"]) for row in rows if row["point"] == "recommended") == 70_000
     assert rows[0]["age_years"] == ""
     assert rows[0]["checked"] == "false"
+
+
+def test_what_is_bought_and_stays_idle_is_told() -> None:
+    boards = replace(GPU, quantity=8, usd=100_000.0, idle=4)
+    (note,) = bills.idle_notes(document(recommended=(boards, HOST), baseline=(GPU,)))
+    assert note.startswith("4 of the 8 accelerators in the recommended point's bill stay idle")
