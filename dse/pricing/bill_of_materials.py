@@ -27,8 +27,8 @@ class Item:
     price_class: ``list``, of the catalogue, or ``quote``, the user's own. price_date: when it was
     asked; empty where that is not known. age_years: on the day that the price list is for; None
     where it has no date. checked: False where the price is from memory. source: a key of the
-    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are bought beyond those that train,
-    since fewer are not sold.
+    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are
+    bought beyond those that train, since fewer are not sold.
     """
 
     item: str

@@ -39,7 +39,7 @@ from dse.report.document import (
 )
 from dse.report.inputs import inputs
 from dse.report.points import describe
-from dse.report.recommendation import recommended, why
+from dse.report.recommendation import needed, recommended, why
 from dse.search.guided import number_name
 from dse.search.run import Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -55,7 +55,7 @@ def build(
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
     front = tuple(describe(problem, point.values, point) for point in outcome.front)
-    rule = study.recommend
+    rule, because = needed(outcome)
     best = recommended(outcome.front, rule)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
@@ -99,7 +99,9 @@ def build(
             assumed=tuple(study.baseline.assumed),
             misses=baseline_misses(problem),
         ),
-        recommended=Recommended(**vars(front[best]), rule=rule, why=why(rule, study.objectives)),
+        recommended=Recommended(
+            **vars(front[best]), rule=rule, why=why(rule, study.objectives, because)
+        ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
         front=front,

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.search.run import FrontPoint
-from dse.study import Objective
+from dse.search import budget
+from dse.search.run import FrontPoint, Outcome
+from dse.study import Constraint, Objective
+from dse.study.expressions import Name
 
 NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 
+# (quantity, first character of the comparison) of constraints on speed
+_LEAST_SPEEDS = {("speedup", ">"), ("throughput", ">"), ("step", "<"), ("time_to_target", "<")}
 SPEED_PER_DOLLAR = "speed-per-dollar"
 RULES = {
     "knee": "the point of the front that stands highest above the line from its cheapest to its "
@@ -36,10 +40,36 @@ RULES_OF_THREE = {
 }
 
 
-def why(rule: str, objectives: Sequence[Objective]) -> str:
-    """The rule in words."""
+def needed(outcome: Outcome) -> tuple[str, str]:
+    """The rule that the study asks for, or that answers its need, and why that one.
+
+    Where a speed is demanded, the cheapest point that has it; where a budget keeps faster points
+    out, the fastest within it; else the most speed for a dollar.
+    """
+    study = outcome.problem.study
+    if study.recommend is not None:
+        return study.recommend, ""
+    if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
+        return "cheapest", f"the study demands {' and '.join(speeds)}"
+    if budget.binds(outcome):
+        limits = " and ".join(constraint.text for constraint in budget.budgets(study))
+        return "fastest", f"{limits} keeps faster points out"
+    return SPEED_PER_DOLLAR, "the study demands no speed, and no budget keeps faster points out"
+
+
+def _of_speed(constraint: Constraint) -> bool:
+    """Whether a constraint says how fast training must be at least."""
+    expression = constraint.expression
+    if expression is None or not isinstance(expression.left, Name):
+        return False
+    return (expression.left.name, expression.comparison[0]) in _LEAST_SPEEDS
+
+
+def why(rule: str, objectives: Sequence[Objective], because: str = "") -> str:
+    """The rule in words, and why that one where the study does not ask for it."""
     gain, *costs = (objective.name.replace("_", " ") for objective in objectives)
-    return RULES[rule] if len(costs) == 1 else RULES_OF_THREE[rule].format(*costs, gain=gain)
+    said = RULES[rule] if len(costs) == 1 else RULES_OF_THREE[rule].format(*costs, gain=gain)
+    return f"{said}. Chosen because {because}" if because else said
 
 
 def recommended(front: Sequence[FrontPoint], rule: str) -> int:

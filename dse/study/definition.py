@@ -237,7 +237,7 @@ class Study:
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
-    the samples, or these are made up.
+    the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -261,7 +261,7 @@ class Study:
     executor: ExecutorOptions = ExecutorOptions()
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
-    recommend: Recommend = "knee"
+    recommend: Recommend | None = None
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"

@@ -205,8 +205,10 @@ class StudyFile(Section):
         default="fitted",
         description="what accelerators that work together lose to one another; ideal: nothing",
     )
-    recommend: Recommend = Field(
-        default="knee", description="which point of the front to recommend"
+    recommend: Recommend | None = Field(
+        default=None,
+        description="which point of the front to recommend; left out: the cheapest where a speed "
+        "is demanded, the fastest where a budget binds, else the most speed per dollar",
     )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"

@@ -322,7 +322,7 @@ def test_everything_optional_may_be_left_out(read: Reader) -> None:
     study = read(text="".join(needed))
     assert study.target is None
     assert study.constraints == ()
-    assert study.recommend == "knee"
+    assert study.recommend is None
 
 
 def test_calibration_as_one_word_or_a_list(read: Reader) -> None:
