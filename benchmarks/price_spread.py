@@ -24,7 +24,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dse import catalog
-from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift, day_of
+from dse.catalog.facts import day_of
+from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift
 from dse.model.arrays import Array
 
 OBSERVED = catalog.models_dir() / "prices" / "observations.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -67,3 +68,13 @@ def latest(prices: Iterable[Fact]) -> Fact | None:
         return None
     newest = max(fact.date for fact in trusted)
     return min((fact for fact in trusted if fact.date == newest), key=lambda fact: fact.value or 0)
+
+
+def day_of(date: str) -> datetime.date | None:
+    """The day of 2024-08-15; of 2024-08 the first, of 2024 that of July; None if empty.
+
+    Raises ValueError where it is none of these.
+    """
+    if not date:
+        return None
+    return datetime.date.fromisoformat({4: f"{date}-07-01", 7: f"{date}-01"}.get(len(date), date))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dse.catalog.facts import UNITS, Fact
+from dse.catalog.facts import UNITS, Fact, day_of
 from dse.catalog.reader import Entry
 from dse.catalog.store import models_dir, sources
 
@@ -77,11 +77,3 @@ def age_years(fact: Fact, asked: datetime.date) -> float | None:
     """How old a price is on a day, at least 0; None where it has no date."""
     day = day_of(fact.date)
     return None if day is None else max((asked - day).days / DAYS_PER_YEAR, 0.0)
-
-
-def day_of(date: str) -> datetime.date | None:
-    """The day of a date such as 2024-08-15, the middle of a month or year; None without one."""
-    parts = [int(part) for part in date.split("-") if part.isdigit()]
-    if not parts:
-        return None
-    return datetime.date(*(*parts, *(7, 1)[len(parts) - 1 :])[:3])

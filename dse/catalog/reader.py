@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse import units
-from dse.catalog.facts import STATUSES, UNITS, Fact
+from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
 
@@ -177,7 +177,7 @@ class Entry:
         status = str(written.get("status", "sourced"))
         if status not in STATUSES:
             raise self.wrong(f"status '{status}'", f"write {' or '.join(STATUSES)}", *steps)
-        date = str(written.get("date", ""))
+        date = self._date(written, steps)
         about = [str(written[part]) for part in ("vendor", "detail") if part in written]
         number, unit = self._value(value, dimension, steps)
         return Fact(
@@ -188,9 +188,17 @@ class Entry:
             source=source.key,
             accessed=source.accessed,
             detail="; ".join(about),
-            date="" if date == "unknown" else date,
+            date=date,
             status="unknown" if value == "unknown" else status,
         )
+
+    def _date(self, written: dict[str, Any], steps: tuple[str | int, ...]) -> str:
+        date = str(written.get("date", "unknown"))
+        try:
+            return "" if date == "unknown" or day_of(date) is None else date
+        except ValueError as cause:
+            remedy = "write 2026-11-16, 2026-11 or 2026"
+            raise self.wrong(f"'{date}' is no date", remedy, *steps, "date") from cause
 
     def _value(
         self, value: Any, dimension: str, steps: tuple[str | int, ...]

@@ -29,9 +29,10 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
     """The least full-bisection fat tree of switches with ``radix`` ports; arguments broadcast.
 
     Al-Fares, Loukissas & Vahdat, SIGCOMM 2008, built only as far as it is used. Up to r endpoints
-    share one switch. Up to r^2/2, leaves have half their ports down and half up, to as few spines
-    as have the ports: ``ceil(P / (r/2))`` leaves and ``ceil(leaves (r/2) / r)`` spines. Above,
-    spines have half their ports up, too, to cores: as many spines as leaves, half as many cores.
+    share one switch. Up to r^2/2, L = ``ceil(P / (r/2))`` leaves have half their ports down and
+    half up, as many to each spine as to any other: ``floor(r / L)``, so ``ceil((r/2) / floor(r /
+    L))`` spines. Above, r/2 leaves and r/2 spines are a pod, whose spines have half their ports up;
+    each of N pods has ``floor(r / N)`` links to each of ``ceil((r/2)^2 / floor(r / N))`` cores.
     Three tiers hold r^3/4; larger networks are counted as if they did. Every endpoint, and every
     port that leads up, has a cable. No endpoints need nothing.
     """
@@ -41,9 +42,13 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
     several, many = ports > radix, ports > radix * half
     leaves = np.ceil(ports / np.where(several, half, radix))
     up = np.where(several, leaves * half, 0.0)  # ports of leaves that lead up
-    spines = np.where(many, leaves, np.ceil(up / radix))
-    cores = np.where(many, np.ceil(up / radix), 0.0)
-    return FatTree(leaves, spines, cores, ports + up + np.where(many, up, 0.0))
+    pods = np.ceil(leaves / half)
+    links = np.maximum(np.floor(radix / np.maximum(leaves, 1.0)), 1.0)  # of a leaf to each spine
+    flat = np.where(several, np.ceil(half / links), 0.0)
+    spines = np.where(many, pods * half, flat)
+    links = np.maximum(np.floor(radix / np.maximum(pods, 1.0)), 1.0)  # of a pod to each core
+    cores = np.where(many, np.ceil(half * half / links), 0.0)
+    return FatTree(leaves, spines, cores, ports + up + np.where(many, spines * half, 0.0))
 
 
 @dataclass(frozen=True)
@@ -78,15 +83,17 @@ def bill(
     accelerators are bought at once; those of a node fill whole boards. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
-    sold_in = np.asarray(sold_in, dtype=np.float64)
-    bought = nodes * np.ceil(np.minimum(gpus, gpus_per_node) / sold_in) * sold_in
+    sold_in, gpus = np.asarray(sold_in, dtype=np.float64), np.asarray(gpus)
+    full = np.floor(gpus / gpus_per_node)  # the last node may be filled in part
+    boards = full * np.ceil(gpus_per_node / sold_in)
+    boards = boards + np.ceil((gpus - full * gpus_per_node) / sold_in)
     several = nodes > 1
     extra = np.asarray(np.where(several, servers, 0.0))
     endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
     nics = extra if nics_included else endpoints
     return Bill(
-        np.maximum(bought, gpus),
-        np.asarray(gpus),
+        boards * sold_in,
+        gpus,
         nodes,
         nics,
         fat_tree(endpoints, switch_radix),

@@ -92,9 +92,8 @@ def _hosts(problem: Problem) -> list[str]:
     verb = "contain" if len(shares) > 1 else "contains"
     host_usd = hardware.number(prices.host_usd.value)
     return [
-        f"The {prices_of} of {_listed(shares)} already {verb} {part} of the server (too little "
-        f"where a node is part-filled). For {_listed(others)} a server of USD {host_usd:,.0f} per "
-        "node is added."
+        f"The {prices_of} of {_listed(shares)} already {verb} {part} of the server. "
+        f"For {_listed(others)} a server of USD {host_usd:,.0f} per node is added."
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.pricing.uncertainty import OF_COST
 from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -146,12 +147,16 @@ def _next_dollars(document: RunDocument) -> list[str]:
         and (more := (gain(document, point) or 0.0) - mine) > 0
     ]
     if not dearer:
-        return ["More money buys no more speed."]
+        return ["No other point is faster."]
     rate, extra, point = max(dearer, key=lambda found: found[:2])
     how = aim(document, "minimize")
+    share = percent(rate / (mine / paid))
+    buys = f"buy {share} as much speed for their money"
+    if not how.unit.startswith("USD"):
+        buys = f"bring {share} as much speed as the first"
     return [
-        f"The next {shown(extra, how.unit)} buy {percent(rate / (mine / paid))} as much speed for "
-        f"their money: {show_gain(document, point)} with {describe(point, beside=best)}."
+        f"The next {shown(extra, how.unit)} {buys}: {show_gain(document, point)} with "
+        f"{describe(point, beside=best)}."
     ]
 
 
@@ -212,7 +217,8 @@ def _how_sure(document: RunDocument) -> str:
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
-        return f"No confidence interval can be given. {sentence}"
+        speed = "No confidence interval of its speed can be given."
+        return f"{speed} {sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
     text += _beside_the_baseline(document)
@@ -222,17 +228,16 @@ def _how_sure(document: RunDocument) -> str:
 
 
 def _money_interval(document: RunDocument) -> str:
-    """What the prices of the catalogue leave open of the first cost."""
-    bounds = cost_interval(document, document.recommended)
+    """What is not sure of the first cost."""
+    bounds, how = cost_interval(document, document.recommended), aim(document, "minimize")
     if bounds is None:
         return ""
-    how = aim(document, "minimize")
     if bounds[0] == bounds[1]:
-        return f" Its {how.title} is computed with your own prices alone."
-    return (
-        f" Its {how.title} is {interval(bounds, how.unit)}: sellers differ, prices age, and some "
-        "were never checked."
-    )
+        return f" Its {how.title} is computed with your own prices."
+    said = f" Its {how.title} is {interval(bounds, how.unit)}"
+    if document.objectives.minimize not in OF_COST:
+        return f"{said}."
+    return f"{said}: sellers differ, prices age, and some were never checked."
 
 
 def _beside_the_baseline(document: RunDocument) -> str:

@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import own_rates, provenance
+from dse.report import limits, own_rates, provenance
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Baseline, Point, Recommended
@@ -119,7 +119,10 @@ def build(
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
-        caveats=_notes(problem, outcome.front[best].values),
+        caveats=(
+            *limits.crossed(study, front[best]),
+            *_notes(problem, outcome.front[best].values),
+        ),
         assumptions=tuple(assumptions(problem, outcome.front[best].values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),

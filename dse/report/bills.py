@@ -117,7 +117,8 @@ def price_notes(document: RunDocument) -> Iterator[str]:
 
 def idle_notes(document: RunDocument) -> Iterator[str]:
     """What is bought and not used, since fewer are not sold."""
-    for name, whose in _COMPARED:
+    same = document.recommended.config == document.baseline.config
+    for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
             if item.idle:
                 yield (

@@ -36,7 +36,7 @@ RULES_OF_THREE = {
     "cheapest": "the point with the least {0} that meets every constraint; if several are equal, "
     "the one with the least {1}",
     SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
-    "with the least {1}",
+    "with the least {0}, then {1}",
 }
 
 

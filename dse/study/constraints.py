@@ -23,6 +23,7 @@ from dse.units import UnitError
 MAX_LENGTH = 500
 MAX_DEPTH = 30
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
+_MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
@@ -81,6 +82,8 @@ class _Parser:
             example = dimensions.example(left_dimension)
             remedy = f"write for example {sides[0]} {sign} {example}"
             raise ExpressionError(start, problem, remedy)
+        if isinstance(left, Number) and isinstance(right, Name):
+            left, right, sign = right, left, _MIRRORED[sign]
         if isinstance(left, Name) and isinstance(right, Number):
             # the common form costs one pass over the column: convert the constant, not the array
             left, right = Name(left.name, 1.0), Number(float(f"{right.value / left.scale:.15g}"))

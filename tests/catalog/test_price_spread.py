@@ -7,7 +7,8 @@ from math import hypot, sqrt
 import pytest
 
 from dse.catalog import Fact, default_prices, price_spread
-from dse.catalog.price_spread import age_years, day_of
+from dse.catalog.facts import day_of
+from dse.catalog.price_spread import age_years
 
 TODAY = datetime.date(2026, 7, 1)
 PRICE = Fact("price", 100.0, "USD", "100 USD", "epoch-prices", "2026-01-01", date="2024-07-01")

@@ -66,6 +66,11 @@ def test_a_users_list_overrides_entry_by_entry(tmp_path: Path) -> None:
             "sold_in 0 is no number of accelerators; write 1, 4",
         ),
         ("accelerators:\n  t4: {sold_in: 2.5}\n", "sold_in 2.5 is no number of accelerators"),
+        (
+            "host: {value: 9 kUSD, date: 15-Nov-2024}\n",
+            "'15-Nov-2024' is no date; write 2026-11-16",
+        ),
+        ("host: {value: 9 kUSD, date: 2024-02-30}\n", "'2024-02-30' is no date"),
         ("as_of: soon\n", "as_of 'soon'; write a day: 2026-11-16"),
     ],
 )

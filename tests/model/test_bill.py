@@ -13,15 +13,19 @@ from dse.model.bill import bill, fat_tree
 
 
 def reference(endpoints: int, radix: int) -> tuple[int, int, int, int]:
-    """Leaves, spines, cores and cables, one switch after the other."""
+    """Leaves, spines, cores and cables: spines are added until all leaves have their links."""
     half = max(radix // 2, 1)
     if endpoints <= radix:
         return math.ceil(endpoints / radix), 0, 0, endpoints
     leaves = math.ceil(endpoints / half)
-    up = leaves * half
     if endpoints <= radix * half:
-        return leaves, math.ceil(up / radix), 0, endpoints + up
-    return leaves, leaves, math.ceil(up / radix), endpoints + 2 * up
+        spines = 1
+        while spines * max(radix // leaves, 1) < half:  # links of a leaf, as many to each spine
+            spines += 1
+        return leaves, spines, 0, endpoints + leaves * half
+    pods = math.ceil(leaves / half)
+    cores = math.ceil(half * half / max(radix // pods, 1))
+    return leaves, pods * half, cores, endpoints + leaves * half + pods * half * half
 
 
 @given(st.integers(0, 100_000), st.integers(2, 128))
@@ -32,21 +36,36 @@ def test_a_tree_is_counted_as_by_hand(endpoints: int, radix: int) -> None:
 
 
 @given(st.integers(1, 100_000), st.sampled_from([32, 36, 40, 64, 128]))
-def test_all_endpoints_have_a_port_and_the_way_up_as_many(endpoints: int, radix: int) -> None:
+def test_every_leaf_reaches_every_spine_with_all_that_comes_from_below(
+    endpoints: int, radix: int
+) -> None:
     tree = fat_tree(endpoints, radix)
     if tree.spines == 0:
         assert tree.leaves == 1
         assert endpoints <= radix
-    else:
+    elif tree.cores == 0:
+        links = radix // int(tree.leaves)
         assert tree.leaves * (radix // 2) >= endpoints
-        ports_above = (tree.cores if tree.cores else tree.spines) * radix
-        assert ports_above >= tree.leaves * (radix // 2)
+        assert links * tree.leaves <= radix, "a spine has a port for each"
+        assert links * tree.spines >= radix // 2
 
 
 @pytest.mark.parametrize(("endpoints", "switches"), [(1024, 48), (2048, 96), (32768, 2560)])
 def test_published_networks_of_64_port_switches(endpoints: int, switches: int) -> None:
     """All tiers, as the sheet that the price of NDR is from counts them."""
     assert fat_tree(endpoints, 64).switches == switches
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "radix", "switches"),
+    [
+        (512, 40, 26 + 20),  # 26 leaves have one link to each of 20 spines
+        (256, 36, 15 + 9),  # two to each of nine
+        (1040, 64, 33 + 32),  # 16 servers more than fill 32 leaves
+    ],
+)
+def test_networks_that_do_not_divide_evenly(endpoints: int, radix: int, switches: int) -> None:
+    assert fat_tree(endpoints, radix).switches == switches
 
 
 def test_trees_broadcast() -> None:
@@ -63,6 +82,9 @@ def test_trees_broadcast() -> None:
         (12, 4, 8, 24),
         (2, 8, 4, 4),  # one node, of which two train
         (5, 1, 1, 5),
+        (12, 8, 1, 12),  # the last node is filled in part
+        (12, 8, 4, 12),
+        (9, 8, 4, 12),
     ],
 )
 def test_nodes_have_whole_boards(gpus: int, per_node: int, sold_in: int, bought: int) -> None:

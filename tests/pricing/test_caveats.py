@@ -94,8 +94,8 @@ def test_prices_with_and_without_a_host_are_told_apart(
         line for line in caveats(load(studies.written(tmp_path, text))) if "of the server" in line
     ]
     assert found == [
-        "The price of v100-sxm2-32gb already contains its part of the server (too little where a "
-        "node is part-filled). For a100-sxm4-40gb a server of USD 20,000 per node is added."
+        "The price of v100-sxm2-32gb already contains its part of the server. For "
+        "a100-sxm4-40gb a server of USD 20,000 per node is added."
     ] * said  # fmt: skip
 
 

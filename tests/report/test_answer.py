@@ -277,4 +277,4 @@ def test_beyond_the_most_speed_for_a_dollar_the_answer_says_what_the_next_buy() 
     # 4 more for 3,000 USD: 1.33 for 1,000 against 2
     assert said.startswith("The next USD 3 k buy 67 % as much speed for their money: 6x with ")
     run["recommended"] = {**three, "rule": "speed-per-dollar", "why": ""}
-    assert answer(read(run))[2] == "More money buys no more speed."
+    assert answer(read(run))[2] == "No other point is faster."

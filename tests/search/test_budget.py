@@ -80,6 +80,8 @@ def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:
     [
         ("capital <= 2 MUSD", True),
         ("hourly < 100 USD/hour", True),
+        ("2 MUSD >= capital", True),
+        ("2 kUSD <= capital", False),
         ("capital >= 2 kUSD", False),
         ("capital / gpus <= 50 kUSD", False),
         ("gpus <= 64", False),
