@@ -62,11 +62,13 @@ class PointArrays(LayoutArrays, ABC):
     @cached_property
     def _computing(self) -> tuple[Compute, Array, Array]:
         """Both passes, the input, the weight update."""
-        where = self.key(COMPUTE_AXES) or self._one_cell
+        of_axes, one_cell = self.key(COMPUTE_AXES), self._one_cell
+        where = of_axes or one_cell
         key = where and ("passes", self.problem.draws, self.precision, self.stack, self.rank, where)
-        layers = self.problem.layers
 
         def make() -> tuple[Compute, Array, Array]:
+            if one_cell and not of_axes:  # for all points at once, however many they are
+                return self._cell(one_cell)._computed()
             grid = self._grid(COMPUTE_AXES)
             if grid is not None:
                 cells, shape, points = grid
@@ -75,12 +77,21 @@ class PointArrays(LayoutArrays, ABC):
                     points.spread(np.broadcast_to(seconds, shape).reshape(-1)) for seconds in rest
                 )
                 return spread(passes, shape, points), loading, update
-            device, stack = self.device, self._drawn_stack()
-            passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)
-            update = compute.optimizer_s(layers, device, self.precision, self.state_bytes, stack)
-            return passes, compute.input_s(layers, device, self.batch), update
+            return self._computed()
 
         return self.problem.remember(key, make)  # type: ignore[no-any-return]
+
+    def _computed(self) -> tuple[Compute, Array, Array]:
+        layers, device, stack = self.problem.layers, self.device, self._drawn_stack()
+        passes = compute.forward_backward(layers, device, self.batch, self.precision, stack)
+        update = compute.optimizer_s(layers, device, self.precision, self.state_bytes, stack)
+        return passes, compute.input_s(layers, device, self.batch), update
+
+    def _cell(self, values: tuple[tuple[str, tuple[Value | None, ...]], ...]) -> PointArrays:
+        """One point with these values, of which every axis has one, in as many axes."""
+        at = np.zeros((1,) * self.rank, dtype=np.int64)
+        coordinates = {name: Coordinate(column, at, (0, 1)) for name, column in values}
+        return Points(self.problem, self.fixed, coordinates, self.rank)
 
     @property
     def _one_cell(self) -> tuple[Any, ...] | None:

@@ -163,3 +163,17 @@ def test_parameter_servers_update_the_weights_where_they_serve(tmp_path: Path) -
     assert alone == ring
     assert one == pytest.approx(2 * two)
     assert one > ring, "a host's memory is slower than an accelerator's"
+
+
+def test_points_that_compute_the_same_may_be_priced_in_any_number(tmp_path: Path) -> None:
+    """What they compute is remembered, however many ask for it."""
+    problem = load(studies.written(tmp_path))
+    baseline = problem.study.baseline.values
+    points = [{**baseline, "batch_per_gpu": 64, "gpus": gpus, "bucket": bucket}
+              for gpus in (4, 8, 16) for bucket in (2.0**22, 25 * 2.0**20)]  # fmt: skip
+    other = load(studies.written(tmp_path))
+    alone = [float(np.ravel(other.point(point)["step"])[0]) for point in points]
+    for count in (6, 2, 4, 1):
+        for where, evaluation in problem.rows(points[:count]):
+            found = np.broadcast_to(evaluation["step"], where.shape)
+            np.testing.assert_allclose(found, np.take(alone, where), rtol=1e-14)
