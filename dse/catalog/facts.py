@@ -20,6 +20,7 @@ UNITS = {
 }
 
 STATUSES = ("sourced", "derived", "unverified", "unknown")
+UNCHECKED = ("unverified", "unknown")  # statuses of what nobody checked
 UNVERIFIED = "unverified: from the authors' memory or a source that leaves doubts, not checked"
 # How a price is picked: of a node by :func:`latest`, of an accelerator in prices/list-prices.yaml.
 PRICE_RULE = (

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dse import catalog
+from dse.catalog.facts import UNCHECKED
 from dse.catalog.price_spread import age_years
 from dse.model.arrays import Array
 from dse.pricing import hardware
@@ -17,7 +18,6 @@ from dse.pricing.unit_price import UnitPrice
 from dse.study import Wire
 
 LIST, QUOTE = "list", "quote"  # classes of prices
-UNCHECKED = ("unverified", "unknown")
 
 
 @dataclass(frozen=True, kw_only=True)

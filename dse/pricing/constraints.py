@@ -57,6 +57,14 @@ def checks(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
         yield unmet(demand), mask
 
 
+def met(evaluation: Evaluation, study: Study, count: int) -> Mask:
+    """Which of ``count`` points meet every demand, shape (count,)."""
+    passed = np.ones(count, dtype=bool)
+    for _, mask in demands(evaluation, study):
+        passed &= mask
+    return passed
+
+
 def demands(evaluation: Evaluation, study: Study) -> Iterator[tuple[str, Mask]]:
     """(name, mask of the points that pass) for the built-in demands and every constraint.
 

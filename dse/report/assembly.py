@@ -165,9 +165,7 @@ def sample(problem: Problem, seed: int) -> Sample:
     most, least, *_ = problem.study.objectives
     rows: list[tuple[float, float, str, int]] = []
     for where, evaluation in problem.rows(points):
-        passed = np.ones(len(where), dtype=bool)
-        for _, mask in constraints.demands(evaluation, problem.study):
-            passed &= mask
+        passed = constraints.met(evaluation, problem.study, len(where))
         gain = np.broadcast_to(evaluation[most.name], passed.shape)
         cost = np.broadcast_to(evaluation[least.name], passed.shape)
         gpus = np.broadcast_to(evaluation.gpus, passed.shape)

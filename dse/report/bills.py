@@ -163,7 +163,7 @@ def _note(items: Sequence[Item]) -> str:
     unchecked = sum(item.usd or 0.0 for item in items if not item.checked)
     if not whole or not unchecked:
         return ""
-    return f"{percent(unchecked / whole)} of the sum is of prices from memory, not checked."
+    return f"{percent(unchecked / whole)} of the sum are prices from memory, not checked."
 
 
 def _usd(value: float | None) -> str:

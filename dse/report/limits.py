@@ -7,20 +7,16 @@ from collections.abc import Iterator
 from dse.report.design_point import Bounds, Point
 from dse.report.words import interval
 from dse.study import QUANTITIES, Study
-from dse.study.expressions import Name, Number
 
 
 def crossed(study: Study, point: Point) -> Iterator[str]:
     """A sentence for every limit that lies inside of the point's interval."""
     for constraint in study.constraints:
-        expression = constraint.expression
-        if expression is None:
+        limit = constraint.limit
+        if limit is None:
             continue
-        left, right = expression.left, expression.right
-        if not (isinstance(left, Name) and isinstance(right, Number)):
-            continue
-        bounds, phrase = _bounds(point, left.name), QUANTITIES[left.name].phrase
-        if bounds and phrase and bounds[0] < right.value / left.scale < bounds[1]:
+        bounds, phrase = _bounds(point, limit.name), QUANTITIES[limit.name].phrase
+        if bounds and phrase and bounds[0] < limit.value < bounds[1]:
             yield (
                 f"{constraint.text} is met by the best estimate, but not for sure: the "
                 f"{phrase.title} is {interval(bounds, phrase.unit)} with 90 % confidence."

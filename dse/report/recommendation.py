@@ -9,7 +9,6 @@ import numpy as np
 from dse.search import budget
 from dse.search.run import FrontPoint, Outcome
 from dse.study import Constraint, Objective
-from dse.study.expressions import Name
 
 NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 
@@ -52,17 +51,15 @@ def needed(outcome: Outcome) -> tuple[str, str]:
     if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
         return "cheapest", f"the study demands {' and '.join(speeds)}"
     if budget.binds(outcome):
-        limits = " and ".join(constraint.text for constraint in budget.budgets(study))
-        return "fastest", f"{limits} keeps faster points out"
+        limits = [constraint.text for constraint in budget.budgets(study)]
+        return "fastest", f"{' and '.join(limits)} keep{'s' * (len(limits) == 1)} faster points out"
     return SPEED_PER_DOLLAR, "the study demands no speed, and no budget keeps faster points out"
 
 
 def _of_speed(constraint: Constraint) -> bool:
     """Whether a constraint says how fast training must be at least."""
-    expression = constraint.expression
-    if expression is None or not isinstance(expression.left, Name):
-        return False
-    return (expression.left.name, expression.comparison[0]) in _LEAST_SPEEDS
+    limit = constraint.limit
+    return limit is not None and (limit.name, limit.comparison[0]) in _LEAST_SPEEDS
 
 
 def why(rule: str, objectives: Sequence[Objective], because: str = "") -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
-from dse.catalog.facts import PRICE_RULE, UNVERIFIED
+from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
 from dse.report import alternatives, bills, figures, tables, terms, words
 from dse.report.answer import answer
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import jinja2
 
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
-UNCHECKED = ("unverified", "unknown")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dse.model.arrays import Mask
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.search import bounds, exhaustive, screening
@@ -14,7 +15,6 @@ from dse.search.cells import PRICED_POINTS, Cells, whole
 from dse.search.pareto import Values
 from dse.search.run import Outcome
 from dse.study import Constraint, Study
-from dse.study.expressions import Name, Number
 from dse.study.quantities import PURCHASE, QUANTITIES, RENT
 
 RESOLUTION = 0.01  # a point that is faster by no more is as fast
@@ -27,13 +27,10 @@ def budgets(study: Study) -> tuple[Constraint, ...]:
 
 
 def _is_budget(constraint: Constraint) -> bool:
-    expression = constraint.expression
-    if expression is None or expression.comparison not in _BELOW:
+    limit = constraint.limit
+    if limit is None or limit.comparison not in _BELOW:
         return False
-    left, right = expression.left, expression.right
-    if not (isinstance(left, Name) and isinstance(right, Number)):
-        return False
-    return bool(QUANTITIES[left.name].facts & {PURCHASE, RENT})
+    return bool(QUANTITIES[limit.name].facts & {PURCHASE, RENT})
 
 
 def binds(outcome: Outcome) -> bool:
@@ -46,7 +43,12 @@ def binds(outcome: Outcome) -> bool:
     bar = max(point.gain for point in outcome.front) * (1 + RESOLUTION)
     if outcome.archive is not None:
         return _tried(freed, outcome, bar)
-    return any(_faster(freed, part, bar) for part in _parts(freed, bar))
+
+    def wanted(values: Values) -> Mask:
+        return np.asarray(values[0] > bar)
+
+    found = (screening.wanted_points(freed, part, wanted)[0][0] for part in _parts(freed, wanted))
+    return any(len(gains) for gains in found)
 
 
 def _tried(freed: Problem, outcome: Outcome, bar: float) -> bool:
@@ -55,27 +57,17 @@ def _tried(freed: Problem, outcome: Outcome, bar: float) -> bool:
     assert archive is not None
     fast = np.flatnonzero(archive.numbers[:, 0] > bar)
     values = [archive.space.values(archive.points[at]) for at in fast]
-    for where, evaluation in freed.rows(values) if values else []:
-        passed = np.ones(len(where), dtype=bool)
-        for _, mask in constraints.demands(evaluation, freed.study):
-            passed &= mask
-        if passed.any():
-            return True
-    return False
+    found = freed.rows(values) if values else []
+    return any(
+        bool(constraints.met(evaluation, freed.study, len(where)).any())
+        for where, evaluation in found
+    )
 
 
-def _parts(problem: Problem, bar: float) -> Iterator[Cells]:
-    """Points of the whole space, but for those that cannot gain as much for certain."""
+def _parts(problem: Problem, wanted: screening.Wanted) -> Iterator[Cells]:
+    """Points of the whole space, but for those that cannot be wanted for certain."""
     for box in problem.space.boxes(exhaustive.BOX_POINTS):
         if bounds.screens(problem, box):
-            yield from screening.wanted_cells(problem, box, lambda values: values[0] > bar)[1]
+            yield from screening.wanted_cells(problem, box, wanted)[1]
         else:
             yield from (whole(problem, piece) for piece in box.pieces(PRICED_POINTS))
-
-
-def _faster(problem: Problem, part: Cells, bar: float) -> bool:
-    def wanted(values: Values) -> np.ndarray:
-        return np.asarray(values[0] > bar)
-
-    gains, *_ = screening.wanted_points(problem, part, wanted)[0]
-    return bool(len(gains))

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH
-from dse.study.expressions import Expression
+from dse.study.expressions import Expression, Limit
 from dse.study.numbers import shown
 from dse.yaml_source import Source
 
@@ -126,6 +126,11 @@ class Constraint:
     expression: Expression | None
     line: int
     column: int
+
+    @property
+    def limit(self) -> Limit | None:
+        """What it bounds, if that is one quantity by a number; else None."""
+        return self.expression.limit if self.expression else None
 
 
 Goal: TypeAlias = Literal["maximize", "minimize"]

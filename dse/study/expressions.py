@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,14 @@ class Binary:
 Node: TypeAlias = Number | Name | Binary
 
 
+class Limit(NamedTuple):
+    """A constraint on one quantity: ``name comparison value``, the value in its SI unit."""
+
+    name: str
+    comparison: str
+    value: float
+
+
 @dataclass(frozen=True)
 class Expression:
     """A parsed comparison of two arithmetic expressions over columns of results."""
@@ -55,6 +63,13 @@ class Expression:
     left: Node
     right: Node
     names: frozenset[str]
+
+    @property
+    def limit(self) -> Limit | None:
+        """What it bounds, if that is one quantity by a number; else None."""
+        if isinstance(self.left, Name) and isinstance(self.right, Number):
+            return Limit(self.left.name, self.comparison, self.right.value / self.left.scale)
+        return None
 
     def evaluate(self, columns: Mapping[str, npt.ArrayLike]) -> BoolArray:
         """Where the constraint holds; NaN does not meet it.

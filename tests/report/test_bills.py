@@ -39,7 +39,7 @@ def test_points_that_order_the_same_share_a_bill() -> None:
     assert found[0].total == "USD 70,000.00"
     assert found[0].lines[0].price == "list, 2022-07-01, 4.4 years old"
     assert found[0].lines[1].price == "list, not checked"
-    assert found[0].note == "29 % of the sum is of prices from memory, not checked."
+    assert found[0].note == "29 % of the sum are prices from memory, not checked."
 
 
 def test_old_unchecked_and_mixed_prices_are_told_with_their_share() -> None:
