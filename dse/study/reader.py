@@ -100,7 +100,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     _complete(top.at("space"), axes)
     defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
-    constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
+    baseline = _baseline(top, axes, defaults, conditions, names)
+    constraints = tuple(read_constraint(at, baseline) for at in _entries(top, "constraints"))
     if file.memory == IGNORED:
         _check_ignored(top, constraints)
     profiles, fabrics = (
@@ -119,7 +120,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         axes=axes,
         defaults=defaults,
         conditions=conditions,
-        baseline=_baseline(top, axes, defaults, conditions, names),
+        baseline=baseline,
         constraints=constraints,
         objectives=objectives,
         target=target,
