@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
+from dse.report import waterfall, what_if, without_buying
 from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -41,7 +42,11 @@ def answer(document: RunDocument) -> list[str]:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
-    lines = [f"Recommended: {named}.", worth, *_next_dollars(document), _nearly(document), sure]
+    lines = [
+        f"Recommended: {named}.", worth, *waterfall.said(document), *without_buying.said(document),
+        *what_if.said(document),
+        *_next_dollars(document), _nearly(document), sure,
+    ]  # fmt: skip
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -60,7 +65,8 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     """What the answer must be read with."""
     best, base = document.recommended, document.baseline
     return (
-        *_left_out(best, base), *_of_software(best, base), *idle_notes(document),
+        *_left_out(best, base), *([] if document.waterfall else _of_software(best, base)),
+        *idle_notes(document),
         *price_notes(document), *document.caveats,
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ from dse.pricing.problem import Problem
 from dse.report import limits, own_rates, provenance
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
+from dse.report.choices import choices
 from dse.report.design_point import Baseline, Point, Recommended
 from dse.report.document import (
     AxisRange,
@@ -40,6 +41,9 @@ from dse.report.document import (
 from dse.report.inputs import inputs
 from dse.report.points import describe
 from dse.report.recommendation import needed, recommended, why
+from dse.report.waterfall import waterfall
+from dse.report.what_if import what_if
+from dse.report.without_buying import without_buying
 from dse.search.guided import number_name
 from dse.search.run import Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -59,6 +63,11 @@ def build(
     best = recommended(outcome.front, rule)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
+    baseline = Baseline(
+        **vars(describe(problem, study.baseline.values)),
+        assumed=tuple(study.baseline.assumed),
+        misses=baseline_misses(problem),
+    )
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -94,17 +103,23 @@ def build(
         units=UNITS,
         axes=_axes(problem),
         constraints=tuple(constraint.text for constraint in study.constraints),
-        baseline=Baseline(
-            **vars(describe(problem, study.baseline.values)),
-            assumed=tuple(study.baseline.assumed),
-            misses=baseline_misses(problem),
-        ),
+        baseline=baseline,
         recommended=Recommended(
             **vars(front[best]), rule=rule, why=why(rule, study.objectives, because)
         ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
+        without_buying=without_buying(problem, baseline, [outcome.front[best].values]),
         front=front,
+        choices=choices(
+            front,
+            [
+                np.array([getattr(point, name) for point in outcome.front])
+                for name in ("gain", "cost", "other")
+            ],
+            best,
+            study.resolution,
+        ),
         bills={
             name: bill_of_materials(problem.points_at(values))
             for name, values in (
@@ -115,6 +130,8 @@ def build(
             )
         },
         other_aggregations=alternatives(problem, outcome.front, outcome.front[best].values),
+        waterfall=waterfall(problem, outcome.front[best].values),
+        what_if=what_if(outcome, rule),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),

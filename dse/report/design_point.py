@@ -160,6 +160,14 @@ class Recommended(Point):
 
 
 @dataclass(frozen=True, kw_only=True)
+class WithoutBuying(Point):
+    """The baseline's hardware with the best software of the study, at the baseline's costs. missed:
+    the demands of the study that it fails."""
+
+    missed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Alternative(Point):
     """The recommended point with another aggregation. ratio: its speedup over the recommended;
     missed: the demands it fails; on_front: points of the front that aggregate so."""

@@ -12,7 +12,14 @@ from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
-from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
+from dse.report.design_point import (
+    Alternative,
+    Baseline,
+    Bounds,
+    Point,
+    Recommended,
+    WithoutBuying,
+)
 from dse.report.json_form import IF_ANY, Flat
 
 SCHEMA_VERSION = 2
@@ -230,6 +237,84 @@ class RunnersUp:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a step changes on one axis, as labels. alone: why it was not made by itself and earlier;
+    empty where nothing kept it."""
+
+    axis: str
+    before: str
+    after: str
+    alone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaterfallStep:
+    """A step from the baseline to the recommended point. software: whether all is software, on the
+    baseline's hardware. speedup, cost, other: after it; factor: by which it makes training faster.
+    """
+
+    changes: tuple[Change, ...]
+    software: bool
+    speedup: float | None
+    factor: float | None
+    cost: float | None
+    other: float | None = field(default=None, metadata=IF_ANY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A row of the front. front: positions of its points, from 0, first the one that stands for
+    it. varies: axis -> the values that these points and their listed equals have of it."""
+
+    front: tuple[int, ...]
+    varies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """The front without differences that are worth nothing. resolution: points of a row are within
+    this share of its first in every objective."""
+
+    resolution: float
+    rows: tuple[Choice, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIfPoint:
+    """A point of a what-if; gain, cost, other: the study's objectives. missed: demands it fails."""
+
+    config: Mapping[str, str]
+    immaterial: tuple[str, ...] = ()
+    speedup: float | None
+    gain: float | None
+    cost: float | None
+    other: float | None = field(default=None, metadata=IF_ANY)
+    missed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIfRow:
+    """A value of the axis. alone: the baseline with nothing else changed. best_software: the same
+    hardware with the best software of the study, None where there is too much to try. best: the
+    point of the whole space that is recommended under this value, None where none is feasible or
+    the space does not have it."""
+
+    value: str
+    baseline: bool
+    alone: Flat[WhatIfPoint]
+    best_software: Flat[WhatIfPoint] | None
+    best: Flat[WhatIfPoint] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIf:
+    """What each value of one axis is worth."""
+
+    axis: str
+    rows: tuple[WhatIfRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
     ordered for the points that the answer names, by their names here."""
@@ -257,9 +342,13 @@ class RunDocument:
     recommended: Flat[Recommended]
     cheapest_within_5_percent: Flat[Point]
     fastest: Flat[Point]
+    without_buying: Flat[WithoutBuying] | None = None
     front: tuple[Flat[Point], ...]
+    choices: Choices | None = None
     bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
     other_aggregations: tuple[Flat[Alternative], ...] = ()
+    waterfall: tuple[Flat[WaterfallStep], ...] = ()
+    what_if: WhatIf | None = None
     sample: Sample
     calibration: tuple[CalibrationRow, ...]
     transports: tuple[TransportRow, ...]

@@ -61,8 +61,9 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     found.filters.update(
-        count=words.count, duration=words.duration, percent=words.percent, unbroken=unbroken
-    )
+        count=words.count, duration=words.duration, embed=embed, percent=words.percent,
+        unbroken=unbroken,
+    )  # fmt: skip
     return found
 
 

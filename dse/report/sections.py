@@ -9,16 +9,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.report import alternatives, bills, figures, tables, terms, words
+from dse.report import (
+    alternatives,
+    bills,
+    choices,
+    figures,
+    tables,
+    terms,
+    waterfall,
+    what_if,
+    words,
+)
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument, Sense
+from dse.report.waterfall_figure import waterfall_figure
 from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -30,12 +42,12 @@ NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called 
 @dataclass(frozen=True)
 class Section:
     """A section: its name in links and files, its heading, and what its templates say beside the
-    document. link: its heading in the page's list of sections."""
+    document, None where it is left out. link: its heading in the page's list of sections."""
 
     name: str
     title: str
     link: str
-    facts: Callable[[RunDocument], dict[str, Any]]
+    facts: Callable[[RunDocument], dict[str, Any] | None]
 
 
 def bodies(
@@ -43,8 +55,10 @@ def bodies(
 ) -> Iterator[tuple[Section, str]]:
     """Every section with what stands under its heading. kind: of the templates, html or md."""
     for section in SECTIONS:
-        template = environment.get_template(f"sections/{section.name}.{kind}.j2")
-        yield section, template.render(d=document, **section.facts(document)).strip("\n")
+        facts = section.facts(document)
+        if facts is not None:
+            template = environment.get_template(f"sections/{section.name}.{kind}.j2")
+            yield section, template.render(d=document, **facts).strip("\n")
 
 
 def _buy(document: RunDocument) -> dict[str, Any]:
@@ -72,10 +86,38 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "least": words.aim(document, "minimize").least,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
         "front": tables.front_table(document),
+        "merged": choices.said(document),
+        "resolution": words.percent(document.choices.resolution) if document.choices else "",
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "outside": outside_measured(document),
         "others": alternatives.table(document),
         "others_note": alternatives.NOTE,
+    }
+
+
+def _gain(document: RunDocument) -> dict[str, Any] | None:
+    if not document.waterfall:
+        return None
+    return {
+        "said": waterfall.said(document),
+        "steps": waterfall.rows(document),
+        "costs": [words.aim(document, sense).title for sense in document.objectives.minimized],
+        "base": waterfall.start(document),
+        "figure": partial(waterfall_figure, document),  # only the page has it
+    }
+
+
+def _what_if(document: RunDocument) -> dict[str, Any] | None:
+    if document.what_if is None:
+        return None
+    return {
+        "axis": tables.heading(document.what_if.axis),
+        "said": what_if.said(document),
+        "heads": what_if.HEADS,
+        "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
+        "rows": what_if.rows(document),
+        "settings": what_if.settings(document),
+        "rule": document.recommended.rule,
     }
 
 
@@ -114,6 +156,8 @@ def _reproduce(document: RunDocument) -> dict[str, Any]:
 SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy),
     Section("front", "The front", "The front", _front),
+    Section("gain", "Where the gain comes from", "Where the gain comes from", _gain),
+    Section("what_if", "What if", "What if", _what_if),
     Section("bill", "Bill of materials", "Bill of materials", _bill),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import words
+from dse.report import choices, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 
@@ -39,9 +39,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class FrontRow:
-    """A row of the front: cells as (what to sort by, text), and the points equal to it.
+    """A row of the front: cells as (what to sort by, text), and how many points are as good.
 
-    ``axes``: where the listed equals differ; ``listed``: each of them; ``more``: how many are not.
+    ``number``: of the front point that stands for it. ``axes``: where these differ, with all values
+    that are as good. ``others``: (number, text) of the other front points in the row. ``listed``:
+    each of the points that are exactly equal to the first; ``more``: how many are not listed.
     """
 
     number: int
@@ -50,6 +52,7 @@ class FrontRow:
     cells: tuple[tuple[str | float, str], ...]
     ties: int
     axes: tuple[tuple[str, str], ...]
+    others: tuple[tuple[int, str], ...]
     listed: tuple[str, ...]
     more: int
 
@@ -149,11 +152,13 @@ def comparison(document: RunDocument) -> Comparison:
     """Baseline, recommended, cheapest within 5 %, fastest; equal points share a column."""
     least = capital(words.aim(document, "minimize").least)
     heads, points = list[str](), list[Point]()
-    named = (
+    unbought = document.without_buying
+    named: tuple[tuple[str, Point], ...] = (
         ("Baseline", document.baseline),
         ("Recommended", document.recommended),
         (f"{least} within 5 % of fastest", document.cheapest_within_5_percent),
         ("Fastest", document.fastest),
+        *([("Without buying anything", unbought)] if unbought else []),
     )
     for title, point in named:
         configs = [other.config for other in points]
@@ -234,16 +239,28 @@ def _axis(
 
 def front_table(document: RunDocument) -> FrontTable:
     """The front by rising cost, the constant axes apart."""
-    front = document.front
-    varying, constant = split_axes(document, front, beyond_one_node=True)
+    found = choices.rows(document)
+    points = [row.point for row in found]
+    varying, constant = split_axes(document, points, beyond_one_node=True)
+    free = {
+        axis: labels
+        for axis, labels in found[0].varies.items()
+        if axis not in varying and all(row.any_of(axis) == labels for row in found)
+    }
+    some = {axis for row in found for axis in row.varies if axis not in free}
+    varying = [axis for axis in axis_names(document) if axis in {*varying, *some}]
+    columns = {heading(axis) for axis in varying}
+    anything = {heading(axis): f"any of {', '.join(labels)}" for axis, labels in free.items()}
+    constant = [(head, anything.get(head, label)) for head, label in constant
+                if head not in columns]  # fmt: skip
     measures = (words.aim(document, sense) for sense in document.objectives.senses)
     heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
-    heads.append(("Equals", True))
-    rows = [_front_row(document, at, point, varying) for at, point in enumerate(front, 1)]
-    note = DASHES if any(point.nodes == 1 for point in front) else ""
+    heads.append(("Alike", True))
+    rows = [_front_row(document, row, varying, free) for row in found]
+    note = DASHES if any(point.nodes == 1 for point in points) else ""
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
 
 
@@ -262,8 +279,12 @@ def _numbers(labels: Sequence[str]) -> bool:
 
 
 def _front_row(
-    document: RunDocument, number: int, point: Point, varying: Sequence[str]
+    document: RunDocument, row: choices.Row, varying: Sequence[str], free: Container[str]
 ) -> FrontRow:
+    """free: axes of which the whole front may have any value."""
+    point, number = row.point, row.at + 1
+    points = [point, *(document.front[at] for at in row.others)]
+    more = choices.unlisted(points)
     prices = {sense: words.cost(document, point, sense) for sense in document.objectives.minimized}
     cells: list[tuple[str | float, str]] = [
         (number, str(number)),
@@ -272,17 +293,41 @@ def _front_row(
           for sense, price in prices.items()),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
-        (point.gpus, words.count(point.gpus)),
+        (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus), more)),
     ]  # fmt: skip
     for name in varying:
         label, labels = words.label(point, name), _labels(document, name)
-        cells.append((labels.index(label) if label in labels else -1, label or NOT_APPLICABLE))
-    name = role(document, point)
-    mark = next((sign for word, sign in MARKS.items() if word in name.split(", ")), "")
+        text = _any_of(row.any_of(name), label or NOT_APPLICABLE, more)
+        cells.append((labels.index(label) if label in labels else -1, text))
+    names = [name for one in points for name in role(document, one).split(", ") if name]
+    name = ", ".join(dict.fromkeys(names))
+    mark = "".join(sign for word, sign in MARKS.items() if word in names)
     listed = combinations(point)
-    more = max(0, point.ties - len(listed))
-    return FrontRow(number, name, mark, tuple(cells), point.ties, tuple(equals(point)),
-                    tuple(listed), more)  # fmt: skip
+    axes = [(heading(axis), ", ".join(labels))
+            for axis, labels in row.varies.items() if axis not in free]  # fmt: skip
+    return FrontRow(
+        number, name, mark, tuple(cells), sum(one.ties for one in points) + len(row.others),
+        tuple(axes), tuple(_other(document, at, point) for at in row.others), tuple(listed),
+        max(0, point.ties - len(listed)),
+    )  # fmt: skip
+
+
+def _any_of(labels: Sequence[str], alone: str, more: bool) -> str:
+    return choices.any_of(labels, more) if labels else alone
+
+
+def _other(document: RunDocument, at: int, beside: Point) -> tuple[int, str]:
+    """The number of an alternative, and what it is in few words."""
+    point = document.front[at]
+    costs = [words.show_cost(document, point, sense) for sense in document.objectives.minimized]
+    differs = [
+        f"{heading(axis)} {words.label(point, axis) or NOT_APPLICABLE}"
+        for axis in axis_names(document)
+        if words.label(point, axis) != words.label(beside, axis)
+    ]
+    name = role(document, point)
+    said = ", ".join([words.show_gain(document, point), *costs])
+    return at + 1, f"{said}: {', '.join(differs) or 'the same values'}" + f" ({name})" * bool(name)
 
 
 def equals(point: Point) -> list[tuple[str, str]]:

@@ -141,5 +141,12 @@ def overlap_refused(model: str, value: object) -> tuple[str, str] | None:
     return f"overlap: model {model} has no '{value}'", f"use {' or '.join(known)}"
 
 
+# The axes in the order in which a person would change a cluster: what costs no purchase first.
+SOFTWARE = ("overlap", "aggregation", "ps_servers", "ps_placement", "fusion_buffer", "fusion_cycle",
+            "bucket", GRADIENT, "precision", "stack", "optimizer", "batch_per_gpu",
+            "accumulation")  # fmt: skip
+HARDWARE = ("nics_per_node", "inter_node", "intra_node", "gpus_per_node", "accelerator", "node",
+            "gpus")  # fmt: skip
+
 # A condition may not decide whether a point has these at all.
 REQUIRED = ("node", "accelerator", "gpus", "batch_per_gpu", "aggregation")

@@ -253,6 +253,8 @@ class Study:
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
     the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
+    ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
+    ``what_if``: the axis each of whose values is asked about.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -281,6 +283,8 @@ class Study:
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"
     input: Input = "real"
+    resolution: float = 0.01
+    what_if: str | None = None
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

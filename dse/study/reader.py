@@ -28,6 +28,7 @@ from dse.study.definition import (
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
+from dse.study.questions import RESOLUTION, read_resolution, read_what_if
 from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
@@ -133,6 +134,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         model=file.model,
         memory=file.memory,
         input=file.input,
+        resolution=read_resolution(top.at("resolution")) if top.has("resolution") else RESOLUTION,
+        what_if=read_what_if(top.at("what_if"), axes) if top.has("what_if") else None,
         source=source,
         content_hash=_hash(source.data),
     )

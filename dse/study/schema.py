@@ -216,6 +216,14 @@ class StudyFile(Section):
         description="which point of the front to recommend; left out: the cheapest where a speed "
         "is demanded, the fastest where a budget binds, else the most speed per dollar",
     )
+    resolution: Annotated[Any, shown_as(QUANTITY)] = Field(
+        default=None,
+        description="points of the front that differ by no more in any objective are one choice, "
+        "such as 1 %; 0: every point by itself",
+    )
+    what_if: Annotated[Any, shown_as({"enum": list(AXES)})] = Field(
+        default=None, description="an axis of space: what each of its values alone would change"
+    )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
     )

@@ -134,7 +134,8 @@ def test_an_axis_that_matters_to_some_points_only_varies_if_these_differ() -> No
     run = written()
     for item in run["front"]:
         several = item["nodes"] > 1
-        item["config"]["inter_node"] = "25 Gbps" if several else "100 Gbps"
+        for config in (item["config"], *item["tied"]):
+            config["inter_node"] = "25 Gbps" if several else "100 Gbps"
         item["immaterial"] = [] if several else ["inter_node"]
     assert any(p["nodes"] == 1 for p in run["front"])
     assert any(p["nodes"] > 1 for p in run["front"])
@@ -165,7 +166,7 @@ def test_equals_are_listed_and_counted() -> None:
     assert len(row.listed) == 2
     assert row.more == 1
     assert "batch per GPU 16" in row.listed[0]
-    assert dict(row.axes)["batch per GPU"] == "16, 128"
+    assert dict(row.axes)["batch per GPU"] == "64, 16, 128"
 
 
 def test_no_ties() -> None:

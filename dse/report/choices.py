@@ -1,0 +1,135 @@
+"""The front as choices: points that differ by less than their numbers are worth are one row.
+
+The rows cover the front greedily. The recommended point comes first, then the fastest point that no
+row has yet, and so on; each stands for every point left that is within the resolution of it in all
+objectives. So no chain of small differences makes one row of a long front, and the rows follow from
+the front alone: dominated points change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import Array
+from dse.report import words
+from dse.report.design_point import Point
+from dse.report.document import Choice, Choices, RunDocument
+from dse.search.pareto import Indices
+
+_ROUNDING = 1e-12  # of a relative difference
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve")  # fmt: skip
+
+
+def covered(values: Sequence[Array], resolution: float, first: int) -> list[Indices]:
+    """Positions of points by row, the one that stands for a row at its head.
+
+    values: what is maximized, then what is minimized; shape (points,) each. Two points are alike if
+    in no objective they differ by more than ``resolution`` of the larger value. first: the point
+    that takes its row before all others; they follow by falling gain, then rising cost.
+    """
+    gain, *costs = values
+    order = np.lexsort((np.arange(len(gain)), *reversed(costs), -gain))
+    left = np.ones(len(gain), dtype=bool)
+    rows = []
+    for at in (first, *order.tolist()):
+        if left[at]:
+            near = np.flatnonzero(left & _alike(values, at, resolution))
+            left[near] = False
+            rows.append(np.array([at, *near[near != at]], dtype=np.int64))
+    return rows
+
+
+def _alike(values: Sequence[Array], at: int, resolution: float) -> Array:
+    """Which points are within the resolution of one."""
+    alike = np.ones(len(values[0]), dtype=bool)
+    for column in values:
+        larger = np.maximum(np.abs(column), abs(column[at]))
+        alike &= np.abs(column - column[at]) <= (resolution + _ROUNDING) * larger
+    return alike
+
+
+def choices(
+    front: Sequence[Point], values: Sequence[Array], recommended: int, resolution: float
+) -> Choices | None:
+    """The front as rows by rising cost; None where the study wants every point by itself.
+
+    values: the objectives of the front points, as :func:`covered` wants them. recommended: position
+    of the point that is recommended. Rows whose first points read the same on every axis are one.
+    """
+    if not resolution:
+        return None
+    named: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for row in covered(values, resolution, recommended):
+        head = front[int(row[0])]
+        name = tuple((axis, words.label(head, axis)) for axis in sorted(head.config))
+        named.setdefault(name, []).extend(row.tolist())
+    rows = [
+        Choice(front=(at[0], *sorted(at[1:])), varies=_varying([front[one] for one in at]))
+        for at in named.values()
+    ]
+    return Choices(resolution=resolution, rows=tuple(sorted(rows, key=lambda row: row.front[0])))
+
+
+def _varying(points: Sequence[Point]) -> dict[str, tuple[str, ...]]:
+    """Axis -> its labels over points and the listed equals of each, where there are several."""
+    found: dict[str, dict[str, None]] = {}
+    for point in points:
+        for config in (point.config, *point.tied):
+            for axis, label in config.items():
+                if label and words.matters(point, axis):
+                    found.setdefault(axis, {})[label] = None
+    return {axis: tuple(labels) for axis, labels in found.items() if len(labels) > 1}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table of the front. point: the one that stands for it, at position ``at``;
+    others: the positions of its alternatives; varies: axis -> labels."""
+
+    at: int
+    point: Point
+    others: tuple[int, ...]
+    varies: dict[str, tuple[str, ...]]
+
+    def any_of(self, axis: str) -> tuple[str, ...]:
+        """The values that are as good on an axis; empty where there is one alone."""
+        return self.varies.get(axis, ())
+
+
+def rows(document: RunDocument) -> list[Row]:
+    """The rows of the front; a row for every point where the document has no choices."""
+    front = document.front
+    if document.choices is None:
+        return [Row(at, point, (), _varying([point])) for at, point in enumerate(front)]
+    return [
+        Row(row.front[0], front[row.front[0]], row.front[1:], dict(row.varies))
+        for row in document.choices.rows
+    ]
+
+
+def said(document: RunDocument) -> str:
+    """How the front became rows, in a sentence; empty where every point has its own."""
+    found = document.choices
+    if found is None or len(found.rows) == len(document.front):
+        return ""
+    return (
+        f"{words.count(len(document.front))} front points are {words.count(len(found.rows))} "
+        f"choices: a row holds the points that are within {words.percent(found.resolution)} of its "
+        "first in every objective. front.csv has every point."
+    )
+
+
+def any_of(labels: Sequence[str], more: bool = False) -> str:
+    """``any of five``; more: there are others that are not listed."""
+    count = len(labels)
+    number = _NUMBERS[count] if count < len(_NUMBERS) else words.count(count)
+    return f"any of {number}{' or more' * more}"
+
+
+def unlisted(points: Iterable[Point]) -> bool:
+    """Whether there are equals of which only the number is known."""
+    return any(point.ties > len(point.tied) for point in points)

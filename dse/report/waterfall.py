@@ -1,0 +1,264 @@
+"""Where the gain comes from: the way from the baseline to the recommended point, change by change.
+
+In the order in which a person would make them: software before hardware. A change that cannot stand
+alone (a precision that the accelerator lacks, a batch that does not fit into its memory) is made
+together with the first later one that makes it possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, prod
+
+import numpy as np
+
+from dse.pricing import constraints
+from dse.pricing.problem import Problem
+from dse.report import words
+from dse.report.document import Change, RunDocument, WaterfallStep
+from dse.report.tables import NOT_APPLICABLE, capital, heading
+from dse.search.run import labels_of
+from dse.study import Value
+from dse.study.axes import HARDWARE, SOFTWARE
+
+_LACKS = "its nodes hold fewer accelerators"
+
+Values = Mapping[str, Value | None]
+Group = tuple[str, ...]  # axes that change together
+
+
+def waterfall(problem: Problem, recommended: Values) -> tuple[WaterfallStep, ...]:
+    """The steps from the study's baseline to a point; empty where they are the same.
+
+    Their factors multiply to the point's speedup.
+    """
+    way = _Way(problem, problem.study.baseline.values, recommended)
+    states = way.states()
+    priced = _priced(problem, [values for values, _ in states])
+    steps, before = [], 1.0
+    labels = labels_of(problem, {**dict.fromkeys(recommended), **problem.study.baseline.values})
+    software = True
+    for (values, axes), (speedup, cost, *other) in zip(states, priced, strict=True):
+        now = labels_of(problem, values)
+        software = software and all(axis in SOFTWARE for axis in axes)
+        steps.append(
+            WaterfallStep(
+                changes=tuple(way.changes(labels, now, axes)),
+                software=software,
+                speedup=_finite(speedup),
+                factor=_finite(speedup / before),
+                cost=_finite(cost),
+                other=_finite(other[0]) if other else None,
+            )
+        )
+        labels, before = now, speedup
+    return tuple(steps)
+
+
+class _Way:
+    """From ``base`` to ``best``. held: why an axis was not changed by itself."""
+
+    def __init__(self, problem: Problem, base: Values, best: Values) -> None:
+        self.problem, self.base, self.best = problem, base, best
+        self.idle = frozenset(problem.points_at(best).immaterial())
+        self.held: dict[str, str] = {}
+        self.borne = self._failing(self.base)
+
+    def states(self) -> list[tuple[Values, Group]]:
+        """The point after each step, and the axes that the step changes; the last is ``best``."""
+        made: list[str] = []
+        waiting: list[Group] = []
+        found: list[tuple[Values, Group]] = []
+        for group in self._groups():
+            joined = self._joined(made, group, waiting)
+            if not joined:
+                waiting.append(group)
+                continue
+            waiting = [other for other in waiting if other not in joined]
+            axes = tuple(axis for part in joined for axis in part)
+            made += axes
+            found.append((self._point(made), axes))
+        if waiting:
+            found.append((self.best, tuple(axis for part in waiting for axis in part)))
+        if found:
+            found[-1] = (self.best, found[-1][1])
+        return found
+
+    def changes(
+        self, before: Mapping[str, str], now: Mapping[str, str], axes: Group
+    ) -> list[Change]:
+        """What a step changes, in the order of ``axes``; what follows from them comes last."""
+        order = [*axes, *(axis for axis in now if axis not in axes and axis not in self.idle)]
+        return [
+            Change(
+                axis=axis,
+                before=before.get(axis, ""),
+                after=now.get(axis, ""),
+                alone=self.held.get(axis, ""),
+            )
+            for axis in order
+            if before.get(axis, "") != now.get(axis, "")
+        ]
+
+    def _groups(self) -> list[Group]:
+        """What changes together, in order. A conditional axis goes with what decides on it; what
+        does not matter at the end is left for the last step."""
+        axes = [axis for axis in (*SOFTWARE, *HARDWARE) if axis not in self.idle]
+        differ = [axis for axis in axes if self.base.get(axis) != self.best.get(axis)]
+        leader: dict[str, str] = {}
+        for axis in differ:
+            deciding = {name for condition in self.problem.study.conditions
+                        if condition.axis == axis for name, _ in condition.requires}  # fmt: skip
+            leader[axis] = max(deciding & set(differ), key=differ.index, default=axis)
+        return [
+            (axis, *(other for other in differ if leader[other] == axis and other != axis))
+            for axis in differ
+            if leader[axis] == axis
+        ]
+
+    def _joined(self, made: Sequence[str], group: Group, waiting: Sequence[Group]) -> list[Group]:
+        """The group and those of ``waiting`` that it makes possible; nothing where it must wait."""
+        alone = self._fails(made, [group])
+        tries = [[group], *([group, other] for other in waiting), [group, *waiting]]
+        first = next((tried for tried in tries if not self._fails(made, tried)), None)
+        if first is None:
+            self.held |= dict.fromkeys(group, "; ".join(_reasons(alone)))
+            return []
+        for other in waiting:
+            if other not in first and not self._fails(made, [*first, other]):
+                first.append(other)
+        return first
+
+    def _fails(self, made: Sequence[str], groups: Sequence[Group]) -> frozenset[str]:
+        """What a point with these changes cannot do, and the baseline can."""
+        axes = [*made, *(axis for group in groups for axis in group)]
+        return self._failing(self._point(axes)) - self.borne
+
+    def _point(self, axes: Sequence[str]) -> Values:
+        """``base`` with the values that ``best`` has of some axes."""
+        point: dict[str, Value | None] = dict.fromkeys(self.best)
+        point |= self.base
+        point |= {axis: self.best.get(axis) for axis in axes}
+        return point
+
+    def _failing(self, values: Values) -> frozenset[str]:
+        """The demands on every point that one does not meet."""
+        evaluation = self.problem.point(values, speedup=False)
+        checks = constraints.built_in(evaluation, self.problem.study)
+        found = {name for name, mask in checks if not mask.all()}
+        points = self.problem.points_at(values)
+        held = points.machine(lambda m: float(m.node.accelerators) if m.node else np.inf)
+        if np.any(points.gpus_per_node > held):
+            found.add(_LACKS)
+        return frozenset(found)
+
+
+def _reasons(names: frozenset[str]) -> list[str]:
+    """Why a point is not possible, each reason once."""
+    own = [name for name in sorted(names) if name == _LACKS]
+    return [why.split(" (")[0] for why in constraints.reasons(sorted(names - {_LACKS}))] + own
+
+
+def _priced(problem: Problem, points: Sequence[Values]) -> list[tuple[float, ...]]:
+    """Speedup and costs of points."""
+    names = ["speedup", *(o.name for o in problem.study.objectives if o.goal == "minimize")]
+    found: list[tuple[float, ...]] = [()] * len(points)
+    for where, evaluation in problem.rows(points) if points else ():
+        columns = [np.broadcast_to(evaluation[name], where.shape) for name in names]
+        for row, at in enumerate(where):
+            found[at] = tuple(float(column[row]) for column in columns)
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A step as it is shown. software: whether on the baseline's hardware; note: why changes are
+    made together."""
+
+    number: int
+    change: str
+    software: bool
+    factor: str
+    speedup: str
+    costs: tuple[str, ...]
+    note: str
+
+
+def rows(document: RunDocument) -> list[Row]:
+    """The steps as a table."""
+    senses = document.objectives.minimized
+    units = [words.aim(document, sense).unit for sense in senses]
+    return [
+        Row(
+            number=number,
+            change=change_text(step),
+            software=step.software,
+            factor=words.shown(step.factor, "x"),
+            speedup=words.shown(step.speedup, "x"),
+            costs=tuple(words.shown(cost, unit)
+                        for cost, unit in zip((step.cost, step.other), units, strict=False)),
+            note=_note(step),
+        )
+        for number, step in enumerate(document.waterfall, 1)
+    ]  # fmt: skip
+
+
+def start(document: RunDocument) -> tuple[str, ...]:
+    """The costs of the baseline, where the steps begin."""
+    senses = document.objectives.minimized
+    return tuple(words.show_cost(document, document.baseline, sense) for sense in senses)
+
+
+def change_text(step: WaterfallStep) -> str:
+    """``precision fp32 -> fp16, bucket 1 MiB -> 25 MiB``."""
+    parts = [
+        f"{heading(change.axis)} {change.before or NOT_APPLICABLE} → "
+        f"{change.after or NOT_APPLICABLE}"
+        for change in step.changes
+    ]
+    return capital(", ".join(parts))
+
+
+def _note(step: WaterfallStep) -> str:
+    """Why some of its changes were not made before."""
+    held = [f"{heading(change.axis)} {change.after} was not possible before: {change.alone}"
+            for change in step.changes if change.alone]  # fmt: skip
+    return capital("; ".join(held)) + "." if held else ""
+
+
+def software_factor(document: RunDocument) -> float | None:
+    """By which software alone makes the baseline's hardware faster, on the way."""
+    factors = [step.factor for step in document.waterfall if step.software]
+    return None if None in factors else prod(factor for factor in factors if factor is not None)
+
+
+def said(document: RunDocument) -> list[str]:
+    """How much of the speedup is software, in a sentence; nothing where there is no way."""
+    steps, whole = document.waterfall, document.recommended.speedup
+    software = software_factor(document)
+    if not steps or not whole or not software:
+        return []
+    total = words.shown(whole, "x")
+    if all(step.software for step in steps):
+        return [f"All of the {total} is software: the hardware is that of the baseline."]
+    if not steps[0].software:
+        return [f"All of the {total} is hardware: no change of software comes before it."]
+    own, rest = words.shown(software, "x"), words.shown(whole / software, "x")
+    if whole < software:
+        return [
+            f"Software alone makes the baseline's hardware {own} as fast; the recommended hardware "
+            f"has {rest} of that speed."
+        ]
+    needs = [f"{heading(change.axis)} {change.after}"
+             for step in steps if not step.software
+             for change in step.changes if change.axis in SOFTWARE and change.alone]  # fmt: skip
+    more = f" and what only it can do ({', '.join(needs)})" if needs else ""
+    return [
+        f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "
+        f"hardware{more}."
+    ]

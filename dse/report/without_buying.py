@@ -1,0 +1,83 @@
+"""What the hardware of the baseline does with the best software of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from dse.pricing import constraints
+from dse.pricing.problem import Problem
+from dse.report import words
+from dse.report.design_point import Baseline, Point, WithoutBuying
+from dse.report.document import RunDocument
+from dse.report.points import describe
+from dse.report.tables import NOT_APPLICABLE, heading
+from dse.search.best_software import best_software, missed
+from dse.study import Value
+from dse.study.axes import SOFTWARE
+from dse.study.questions import RESOLUTION
+
+TITLE = "Without buying anything"
+# Costs of a run, and what they are in proportion to.
+_OF_RUN = {"per_run": "hourly", "energy": "power"}
+
+
+def without_buying(
+    problem: Problem, baseline: Baseline, tried: Iterable[Mapping[str, Value | None]]
+) -> WithoutBuying | None:
+    """The named point; None where there are too many ways of training to try them all.
+
+    tried: points whose values of continuous axes are tried.
+    """
+    owned = problem.study.baseline.values
+    values = best_software(problem, owned, tried=tried)
+    if values is None:
+        return None
+    point = _priced_as(describe(problem, values), baseline)
+    return WithoutBuying(**vars(point), missed=missed(problem, owned, values))
+
+
+def _priced_as(point: Point, owned: Point) -> Point:
+    """The point with the bill of another, whose hardware it is."""
+    ratios = {name: (owned.costs.get(of) or 0.0) / (point.costs.get(of) or 1.0) or None
+              for name, of in _OF_RUN.items()}  # fmt: skip
+    objectives = {
+        name: owned.costs[name] if name in owned.costs
+        else value * ratio if value is not None and (ratio := ratios.get(name)) else value
+        for name, value in point.objectives.items()
+    }  # fmt: skip
+    interval = point.interval
+    if interval is not None:
+        costs = owned.interval.costs if owned.interval else {}
+        bounds = {
+            name: costs.get(name, ends) if name in owned.costs
+            else (ends[0] * ratio, ends[1] * ratio) if (ratio := ratios.get(name)) else ends
+            for name, ends in interval.costs.items()
+        }  # fmt: skip
+        interval = replace(interval, costs=bounds)
+    return replace(point, objectives=objectives, costs=owned.costs, interval=interval)
+
+
+def said(document: RunDocument) -> list[str]:
+    """What can be had for nothing, in a sentence; nothing where the document does not know."""
+    point, base = document.without_buying, document.baseline
+    if point is None or document.recommended.config == base.config:
+        return []
+    settings = [
+        f"{heading(axis)} {words.label(point, axis) or NOT_APPLICABLE}"
+        for axis in SOFTWARE
+        if words.label(point, axis) != words.label(base, axis) and words.matters(point, axis)
+    ]
+    mine, theirs = words.gain(document, point), words.gain(document, base)
+    if not settings or not mine or not theirs or mine < (1 + RESOLUTION) * theirs:
+        return [f"{TITLE}: no software of this study makes the baseline's hardware faster."]
+    bounds = words.interval(
+        words.gain_interval(document, point), words.aim(document, "maximize").unit
+    )
+    sure = f" ({words.CONFIDENCE}: {bounds})" if bounds else ""
+    fails = constraints.reasons(point.missed)
+    but = f"; but {' and '.join(fails)}" if fails else ""
+    return [
+        f"{TITLE}, the baseline's hardware reaches {words.show_gain(document, point)}{sure} with "
+        f"{', '.join(settings)}{but}."
+    ]

@@ -1,0 +1,130 @@
+"""The best software of a study on given hardware, whether or not its space has that hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, Mask
+from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
+from dse.pricing.point_arrays import PointArrays
+from dse.pricing.problem import Problem
+from dse.search.cells import PRICED_POINTS
+from dse.study import Axis, Study, Value
+from dse.study.axes import HARDWARE
+from dse.study.definition import written
+
+MOST_POINTS = 4_000_000  # ways of training that are tried: seconds
+# What no training goes without; every other demand is met where it can be.
+_NEEDED = (constraints.COMPUTABLE, constraints.KNOWN, constraints.HOSTED, constraints.FITS)
+
+Values = Mapping[str, Value | None]
+
+
+def best_software(
+    problem: Problem, owned: Values, kept: Collection[str] = (), tried: Iterable[Values] = ()
+) -> dict[str, Value | None] | None:
+    """The point with the most of what the study maximizes, on the hardware of ``owned``.
+
+    It takes every software setting of the study's space, and costs what ``owned`` costs, since
+    that is there: no more hosts for parameter servers than ``owned`` has. Of points that can train
+    at all those come first that miss the fewest of the study's demands, then the fastest, then the
+    first. ``owned`` itself takes part. kept: software axes that stay as well. tried: points whose
+    values of continuous axes are tried, beside that of ``owned``. None if there are more than
+    :data:`MOST_POINTS` of them, or none can train.
+    """
+    study = restricted(problem.study, owned, {*HARDWARE, *kept}, tried)
+    narrowed = replace(problem, study=study)
+    if narrowed.space.size > MOST_POINTS:
+        return None
+    own = problem.points_at(owned)
+    best, key = None, (np.inf, np.inf)
+    evaluation = own.evaluation(problem.baseline_samples_per_s)
+    cost, servers = evaluation.cost, own.bill.servers
+
+    def judged(points: PointArrays, shape: tuple[int, ...]) -> tuple[tuple[float, float], int]:
+        """The best of some points, and its position."""
+        priced = points.evaluation(problem.baseline_samples_per_s)
+        priced = replace(priced, cost=cost, _known={})
+        enough = np.asarray(points.bill.servers <= servers)
+        return _best(_ranked(priced, problem.study, enough, shape))
+
+    found, _ = judged(own, (1,))
+    if found < key:
+        best, key = dict(owned), found
+    for box in narrowed.space.boxes(PRICED_POINTS):
+        found, at = judged(narrowed.placed(box), box.shape)
+        if found < key:
+            best, key = narrowed.space.point(box.first + at), found
+    if best is None:
+        return None
+    return {**dict.fromkeys(name for name in problem.space.names), **best}
+
+
+def missed(problem: Problem, owned: Values, values: Values) -> tuple[str, ...]:
+    """The demands that a point fails that costs what ``owned`` costs."""
+    evaluation = replace(problem.point(values), cost=problem.point(owned).cost, _known={})
+    checks = constraints.demands(evaluation, problem.study)
+    return tuple(name for name, mask in checks if not mask.all())
+
+
+def restricted(
+    study: Study, values: Values, fixed: Collection[str], tried: Iterable[Values] = ()
+) -> Study:
+    """The study whose axes in ``fixed`` have one value alone, that of a point.
+
+    Continuous axes that are left have the values of that point and of those that are ``tried``.
+    """
+    points = [values, *tried]
+    conditions = tuple(c for c in study.conditions if c.axis not in fixed)
+    names = dict.fromkeys(c.axis for c in study.conditions if c.axis in fixed)
+    own = [_single(name, values.get(name)) for name in names]
+    axes = [
+        _single(axis.name, values.get(axis.name)) if axis.name in fixed
+        else _listed(axis, [point.get(axis.name) for point in points]) if axis.continuous else axis
+        for axis in (*study.axes, *study.defaults)
+    ]  # fmt: skip
+    return replace(
+        study, axes=tuple(axis for axis in (*axes, *own) if axis), defaults=(),
+        conditions=conditions,
+    )  # fmt: skip
+
+
+def _single(name: str, value: Value | None) -> Axis | None:
+    return None if value is None else Axis(name, (value,), (written(name, value),), True)
+
+
+def _listed(axis: Axis, values: Iterable[Value | None]) -> Axis:
+    """A continuous axis with some values alone."""
+    found = tuple(dict.fromkeys(value for value in values if value is not None))
+    return Axis(axis.name, found, tuple(written(axis.name, value) for value in found), False)
+
+
+def _ranked(
+    priced: Evaluation, study: Study, enough: Mask, shape: tuple[int, ...]
+) -> tuple[NDArray[np.int64], Array]:
+    """Demands that points miss, a great many where they cannot train; what they are to gain."""
+    fails = np.zeros(shape, dtype=np.int64)
+    never = np.iinfo(np.int64).max
+    able = np.array(np.broadcast_to(enough, shape))
+    for name, mask in constraints.demands(priced, study):
+        if name in _NEEDED:
+            able &= mask
+        else:
+            fails += ~np.broadcast_to(mask, shape)
+    gain = np.broadcast_to(priced[study.objectives[0].name], shape)
+    return np.where(able & np.isfinite(gain), fails, never), gain
+
+
+def _best(ranked: tuple[NDArray[np.int64], Array]) -> tuple[tuple[float, float], int]:
+    """(demands missed, gain with its sign turned) of the best point, and its position."""
+    fails, gain = ranked
+    fewest = fails.min()
+    if fewest == np.iinfo(np.int64).max:
+        return (np.inf, np.inf), 0
+    at = int(np.argmax(np.where(fails == fewest, gain, -np.inf)))
+    return (float(fewest), -float(gain.flat[at])), at

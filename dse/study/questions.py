@@ -1,0 +1,48 @@
+"""What a study asks beside the best point: what is one choice, and what one axis alone is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dse.spelling import alternatives
+from dse.study.cursor import Cursor
+from dse.study.definition import Axis
+
+RESOLUTION = 0.01  # when absent
+MOST_RESOLUTION = 0.5
+
+
+def read_resolution(at: Cursor) -> float:
+    """A share, ``1 %`` or ``0.01``, of at most one half; 0 where every point is by itself."""
+    share = _share(at.value)
+    if not 0 <= share <= MOST_RESOLUTION:
+        problem = f"resolution: {at.shown} is not a share from 0 to 50 %"
+        raise at.wrong(problem, "write for example 1 %, or 0 for every point by itself")
+    return share
+
+
+def _share(value: object) -> float:
+    """A number, or a text such as ``1 %``; NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return math.nan
+    text = str(value).strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return math.nan
+
+
+def read_what_if(at: Cursor, axes: Sequence[Axis]) -> str:
+    """An axis of the space that has several values."""
+    several = {axis.name: axis for axis in axes if len(axis.values) > 1}
+    known = {axis.name: axis for axis in axes}
+    remedy = f"name one with several values: {alternatives(several)}"
+    if not several:
+        remedy = "drop it: no axis of space has several values"
+    if not isinstance(at.value, str) or at.value not in known:
+        raise at.wrong(f"what_if: {at.shown} is not an axis of space", remedy)
+    if at.value not in several:
+        kind = "continuous" if known[at.value].continuous else "of one value alone"
+        raise at.wrong(f"what_if: axis '{at.value}' is {kind}", remedy)
+    return at.value
