@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dse.errors import StudyError
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
+from dse.study.choices import RESOLUTION, read_resolution, read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
     IGNORED,
@@ -28,7 +29,6 @@ from dse.study.definition import (
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
-from dse.study.questions import RESOLUTION, read_resolution, read_what_if
 from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
