@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
+from dse.report import confidence
 from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -42,6 +43,7 @@ def answer(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [f"Recommended: {named}.", worth, *_next_dollars(document), _nearly(document), sure]
+    lines += confidence.said(document)
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:

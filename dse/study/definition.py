@@ -243,6 +243,8 @@ class Study:
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
     the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
+    ``confidence``: with what probability the recommended point must meet every constraint.
+    ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -267,6 +269,8 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend | None = None
+    confidence: float | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"

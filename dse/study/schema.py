@@ -210,6 +210,10 @@ class StudyFile(Section):
         description="which point of the front to recommend; left out: the cheapest where a speed "
         "is demanded, the fastest where a budget binds, else the most speed per dollar",
     )
+    confidence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="the probability with which the recommended point must meet every constraint",
+    )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
     )
