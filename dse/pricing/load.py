@@ -23,6 +23,7 @@ from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study.questions import Questions
 
 IDEAL_SCALE = "ideal"  # a study's word for it
 
@@ -54,8 +55,11 @@ def shipped_studies() -> Path:
     return catalog.models_dir().parent / "search_spaces"
 
 
-def load(path: str | Path) -> Problem:
-    """Read a study and resolve it. Raises :class:`StudyError` with the place of what is wrong."""
+def load(path: str | Path, questions: Questions | None = None) -> Problem:
+    """Read a study and resolve it, with what is asked beside it.
+
+    Raises :class:`StudyError` with the place of what is wrong.
+    """
     found = study_path(path)
     if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
         shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
@@ -64,7 +68,7 @@ def load(path: str | Path) -> Problem:
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
         )
     study = read_study(found, known_names())
-    return resolve(study)
+    return resolve((questions or Questions()).asked_of(study))
 
 
 def resolve(study: Study) -> Problem:

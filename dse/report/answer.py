@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
-from dse.report import waterfall, what_if, without_buying
+from dse.report import confidence, waterfall, what_if, without_buying
 from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -47,6 +47,7 @@ def answer(document: RunDocument) -> list[str]:
         *what_if.said(document),
         *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
+    lines += confidence.said(document)
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:

@@ -315,9 +315,27 @@ class WhatIf:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """With what probability limits hold. asked: wanted of the recommended point, ``recommended``:
+    what it has, reached: whether that is enough. best_estimate: the row of the front, from 1, that
+    would be recommended if nobody asked. front: by row. considered: how many points were looked at.
+    limits: those that are a matter of chance.
+    """
+
+    asked: float
+    reached: bool
+    recommended: float
+    best_estimate: int
+    front: tuple[float, ...]
+    considered: int
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here."""
+    ordered for the points that the answer names, by their names here. questions: what was asked
+    beside the study, by option; confidence: None where none was asked for."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -359,6 +377,8 @@ class RunDocument:
     reproduce: tuple[str, ...]
     study_text: str
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
+    questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
+    confidence: Confidence | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import choices, words
+from dse.report import choices, front_columns, words
 from dse.report.design_point import Point
-from dse.report.document import RunDocument, Sense
+from dse.report.document import RunDocument
 
 NOT_APPLICABLE = "–"
 DASHES = (
@@ -111,41 +111,8 @@ def role(document: RunDocument, point: Point) -> str:
 
 
 def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
-    """(header, rows) of front.csv: every axis, then the objectives and what they rest on."""
-    axes = axis_names(document)
-    senses = document.objectives.minimized
-    objectives = [document.objectives.named(sense) for sense in senses]
-    header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated",
-              "evidence", "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
-    sure = [
-        sense
-        for sense in senses
-        if any(words.cost_interval(document, point, sense) for point in document.front)
-    ]
-    for sense in sure:
-        header += [f"{document.objectives.named(sense)}_{end}" for end in ("low", "high")]
-    rows: list[list[object]] = []
-    for point in document.front:
-        prices = [words.cost(document, point, sense) for sense in senses]
-        rows.append(
-            [
-                *(point.config.get(axis, "") for axis in axes),
-                point.speedup,
-                *("" if price is None else price for price in prices),
-                point.step_s,
-                point.throughput_samples_per_s,
-                "true" if point.extrapolated else "false",
-                point.evidence,
-                *((point.interval and point.interval.speedup) or ("", "")),
-                *((point.interval and point.interval.step_s) or ("", "")),
-                *(end for sense in sure for end in _ends(document, point, sense)),
-            ]
-        )
-    return header, rows
-
-
-def _ends(document: RunDocument, point: Point, sense: Sense) -> Sequence[object]:
-    return words.cost_interval(document, point, sense) or ("", "")
+    """(header, rows) of front.csv: every axis, then every quantity with its interval."""
+    return front_columns.csv_rows(document)
 
 
 def comparison(document: RunDocument) -> Comparison:

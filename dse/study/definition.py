@@ -255,6 +255,8 @@ class Study:
     the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
+    ``confidence``: with what probability the recommended point must meet every constraint.
+    ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -279,6 +281,8 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
     recommend: Recommend | None = None
+    confidence: float | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"

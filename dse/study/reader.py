@@ -111,6 +111,9 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     target = read_target(top)
     if target is None:
         check_target(top, objectives, constraints)
+    if file.confidence is not None and not any(one.expression for one in constraints):
+        remedy = "add constraints, such as capital <= 2 MUSD"
+        raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
     return Study(
         name=file.study,
         description=file.description,
@@ -130,6 +133,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         efficiency=Efficiency(**dict(file.efficiency)),
         prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
         recommend=file.recommend,
+        confidence=file.confidence,
         scale=file.scale,
         model=file.model,
         memory=file.memory,

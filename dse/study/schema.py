@@ -224,6 +224,10 @@ class StudyFile(Section):
     what_if: Annotated[Any, shown_as({"enum": list(AXES)})] = Field(
         default=None, description="an axis of space: what each of its values alone would change"
     )
+    confidence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="the probability with which the recommended point must meet every constraint",
+    )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
     )
