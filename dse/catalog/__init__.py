@@ -8,6 +8,7 @@ from dse.catalog.computing import Computing, computing
 from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
+from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
@@ -49,6 +50,7 @@ __all__ = [
     "Decoding",
     "Fabric",
     "Fact",
+    "FailureTerms",
     "Footprint",
     "Node",
     "Population",
@@ -70,6 +72,7 @@ __all__ = [
     "default_prices",
     "disagreements",
     "fabric",
+    "failure_terms",
     "file_hashes",
     "footprints",
     "gradient_tensors",

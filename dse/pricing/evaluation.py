@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.goodput import Goodput
 from dse.model.money import Cost
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
@@ -24,7 +25,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
-    every colocated server has a worker of its own. graded: computes :attr:`grade`.
+    every colocated server has a worker of its own. graded: computes :attr:`grade`; run:
+    :attr:`running`.
     """
 
     step: StepTime
@@ -41,11 +43,14 @@ class Evaluation(Mapping[str, Array]):
     target_samples: float
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]
+    run: Callable[[], Goodput]
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._known:
-            self._known[name] = np.asarray(QUANTITIES[name].value(self))
+            # Where nothing of the time trains, a run takes without bound.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self._known[name] = np.asarray(QUANTITIES[name].value(self))
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -58,6 +63,11 @@ class Evaluation(Mapping[str, Array]):
     def grade(self) -> NDArray[np.int64]:
         """How far the aggregation is from what was measured."""
         return self.graded()
+
+    @cached_property
+    def running(self) -> Goodput:
+        """What failures and checkpoints leave of a run's time."""
+        return self.run()
 
     @property
     def in_range(self) -> Mask:

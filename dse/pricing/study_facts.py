@@ -12,6 +12,7 @@ from dse.calibration import Profile
 from dse.catalog import PriceList
 from dse.model import compute, step
 from dse.model.arrays import Array, ArrayLike
+from dse.model.goodput import Failures
 from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import hardware
@@ -43,6 +44,8 @@ class StudyFacts(Protocol):
     def scale(self) -> Scale: ...
     @property
     def lost(self) -> Scale: ...
+    @property
+    def failures(self) -> Failures: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property

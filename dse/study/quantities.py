@@ -37,6 +37,9 @@ class PricedPoints(Protocol):
     target_samples: float
     baseline_samples_per_s: float
 
+    @property
+    def running(self) -> Any: ...
+
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
 
 
@@ -118,7 +121,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
                  communication=True, facts=frozenset({RENT}), needs_target=True),
         Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
-                 lambda p: p.target_samples / p["throughput"],
+                 lambda p: p.target_samples / p["throughput"] / p["goodput"],
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",
@@ -126,6 +129,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p["power"] * p["time_to_target"],
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
                  communication=True, facts=frozenset({POWER}), needs_target=True),
+        Quantity("goodput", "goodput", "count",
+                 "share of a run's time that trains, the rest being lost to failures",
+                 lambda p: p.running.share),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),

@@ -25,6 +25,7 @@ from dse.study.definition import (
     Study,
     Value,
 )
+from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
@@ -132,6 +133,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         model=file.model,
         memory=file.memory,
         input=file.input,
+        failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
         source=source,
         content_hash=_hash(source.data),
     )
