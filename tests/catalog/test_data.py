@@ -20,6 +20,7 @@ from dse.catalog import (
     decoding,
     default_prices,
     fabric,
+    failure_terms,
     footprints,
     models_dir,
     names,
