@@ -9,6 +9,7 @@ from dse.catalog.convergence import QualityTarget, quality_target, quality_targe
 from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
+from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
@@ -50,6 +51,7 @@ __all__ = [
     "Decoding",
     "Fabric",
     "Fact",
+    "FailureTerms",
     "Footprint",
     "Node",
     "Population",
@@ -72,6 +74,7 @@ __all__ = [
     "default_prices",
     "disagreements",
     "fabric",
+    "failure_terms",
     "file_hashes",
     "footprints",
     "gradient_tensors",

@@ -228,6 +228,8 @@ def _check_facts(problem: Problem) -> None:
         )
     _check_values(problem, demanded)
     _check_baseline(problem)
+    if study.target or study.failures.given:
+        _check_goodput(problem)
 
 
 def _check_baseline(problem: Problem) -> None:
@@ -263,6 +265,19 @@ def _check_baseline(problem: Problem) -> None:
             )
         problem_text = f"the baseline cannot be priced: {why}"
         raise study.source.error(("baseline",), problem_text, remedy)
+
+
+def _check_goodput(problem: Problem) -> None:
+    """A baseline that never gets anywhere has no time, cost or energy of a run."""
+    running = problem.baseline.running
+    if np.all(running.share > 0):
+        return
+    study, minutes = problem.study, float(np.ravel(running.between_stops_s)[0]) / 60
+    raise study.source.error(
+        ("failures",) if study.failures.given else ("baseline",),
+        f"the baseline trains nothing: it stops every {minutes:.3g} minutes, and a stop costs more",
+        "give it fewer accelerators, or failures: lower rates or a shorter recover",
+    )
 
 
 def _check_values(problem: Problem, demanded: set[str]) -> None:

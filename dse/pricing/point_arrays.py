@@ -21,6 +21,7 @@ from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.bill import Bill, bill
 from dse.model.convergence import Convergence
+from dse.model.goodput import Failures, Goodput, goodput
 from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
@@ -277,6 +278,21 @@ class PointArrays(LayoutArrays, ABC):
             ),
         )
 
+    def goodput(self) -> Goodput:
+        """What failures and checkpoints leave of a run's time."""
+        found = self.problem.failures
+        return goodput(
+            self.gpus,
+            Failures(
+                self._drawn(found.per_accelerator_s),
+                self._drawn(found.per_job_s),
+                found.whole_job,
+                self._drawn(found.recover_s),
+                self._drawn(found.checkpoint_s),
+                found.interval_s,
+            ),
+        )
+
     @property
     def _host_usd(self) -> ArrayLike:
         """Of a host that serves parameters, or as many draws of it as are priced."""
@@ -346,6 +362,7 @@ class PointArrays(LayoutArrays, ABC):
             baseline_batch=self.problem.study.baseline.global_batch,
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
+            run=self.goodput,
         )
 
 

@@ -13,6 +13,7 @@ from dse.catalog import PriceList
 from dse.model import compute, step
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
+from dse.model.goodput import Failures
 from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import hardware
@@ -44,6 +45,8 @@ class StudyFacts(Protocol):
     def scale(self) -> Scale: ...
     @property
     def lost(self) -> Scale: ...
+    @property
+    def failures(self) -> Failures: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property

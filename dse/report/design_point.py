@@ -220,6 +220,17 @@ class ApproachTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Goodput:
+    """What failures and checkpoints leave of a run's time. share: that trains. between_stops_s,
+    interval_s: from one stop, and one checkpoint, to the next on average; None where there are
+    none."""
+
+    share: float
+    between_stops_s: float | None
+    interval_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -228,7 +239,8 @@ class Explained(Point):
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
-    quantity, None where there is none; bill: what is ordered for it."""
+    quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
+    run's time that trains."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -242,3 +254,4 @@ class Explained(Point):
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Item, ...] = ()
+    goodput: Goodput | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, words
+from dse.report import approaches, bills, goodput, words
 from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
@@ -59,6 +59,8 @@ def lines(point: Explained) -> list[str]:
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
     times = _interval(ends.get("speedup"), 1.0, 3)
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
+    if point.goodput:
+        out.append(f"goodput          {goodput.said(point.goodput)}")
     if point.own_rates:
         out.append(f"your rates       {point.own_rates}")
     if point.gradients:

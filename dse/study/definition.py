@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression, Limit
+from dse.study.failures import StudyFailures
 from dse.study.numbers import shown
 from dse.yaml_source import Source
 
@@ -289,6 +290,7 @@ class Study:
     input: Input = "real"
     resolution: float = 0.01
     what_if: str | None = None
+    failures: StudyFailures = field(default_factory=StudyFailures)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

@@ -26,6 +26,7 @@ from dse.study.definition import (
     Study,
     Value,
 )
+from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
@@ -140,6 +141,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         input=file.input,
         resolution=read_resolution(top.at("resolution")) if top.has("resolution") else RESOLUTION,
         what_if=read_what_if(top.at("what_if"), axes) if top.has("what_if") else None,
+        failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
         source=source,
         content_hash=_hash(source.data),
     )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 
 from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Input, Memory, Recommend, Sampler
+from dse.study.failures import FAILURES_SCHEMA
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
 
@@ -237,6 +238,9 @@ class StudyFile(Section):
     input: Input = Field(
         default="real",
         description="whether images are decoded by the hosts; synthetic: nothing is read",
+    )
+    failures: Annotated[Any, shown_as(FAILURES_SCHEMA)] = Field(
+        default=None, description="how often training stops, and what a stop costs; ideal: never"
     )
 
 

@@ -20,6 +20,7 @@ from dse.catalog import (
     decoding,
     default_prices,
     fabric,
+    failure_terms,
     footprints,
     models_dir,
     names,
@@ -97,6 +98,7 @@ def test_every_source_is_dated_and_used() -> None:
     for name in ("pai-fleet", "pai-ps-worker"):
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
+    used |= {fact.source for fact in failure_terms().facts}
     used |= {law.source for law in computing().laws.values()}
     used |= {fact.source for stack in footprints().values() for fact in stack.facts}
     for key, source in sources().items():
