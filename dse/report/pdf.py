@@ -11,9 +11,21 @@ from pathlib import Path
 from dse.errors import OutputError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PDF = "report.pdf"  # beside the page, unless another name is asked for
 DEADLINE_S = 180.0
 # Milliseconds that the page may take, by its own clock, until its charts are drawn.
 _DRAWN_MS = 20_000
+
+
+def found_browser() -> str:
+    """Path of the Chromium that prints. Raises :class:`OutputError` where there is none."""
+    browser = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if browser is None:
+        raise OutputError(
+            "--pdf: Chromium or Chrome prints the PDF, and neither is on PATH; install one "
+            "(Debian: apt-get install chromium), or print the page from your browser"
+        )
+    return browser
 
 
 def print_page(page: Path, target: Path) -> Path:
@@ -21,27 +33,25 @@ def print_page(page: Path, target: Path) -> Path:
 
     Raises :class:`OutputError` where no Chromium is found, or it prints nothing.
     """
-    browser = next((found for name in NAMES if (found := shutil.which(name))), None)
-    if browser is None:
-        raise OutputError(
-            f"{target}: a PDF is printed by Chromium or Chrome, and none is on PATH; install one "
-            "(Debian: apt-get install chromium), or print the page from a browser"
-        )
+    browser = found_browser()
     try:
-        with tempfile.TemporaryDirectory(prefix=".pdf-", dir=target.parent) as staging:
-            printed = Path(staging) / "report.pdf"
-            _print(browser, page, printed)
+        with (
+            tempfile.TemporaryDirectory(prefix=".pdf-", dir=target.parent) as staging,
+            tempfile.TemporaryDirectory(prefix="dse-chromium-") as profile,
+        ):
+            printed = Path(staging) / PDF
+            _print(browser, page, printed, profile)
             os.replace(printed, target)
     except OSError as cause:
         raise OutputError(f"{target}: cannot be written: {cause.strerror}") from cause
     return target
 
 
-def _print(browser: str, page: Path, printed: Path) -> None:
+def _print(browser: str, page: Path, printed: Path, profile: str) -> None:
     command = [
         browser, "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions",
         "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={printed.parent / 'profile'}", "--no-pdf-header-footer",
+        f"--user-data-dir={profile}", "--no-pdf-header-footer",
         f"--virtual-time-budget={_DRAWN_MS}", f"--print-to-pdf={printed}",
         page.resolve().as_uri(),
     ]  # fmt: skip
