@@ -258,7 +258,7 @@ class RunDocument:
     cheapest_within_5_percent: Flat[Point]
     fastest: Flat[Point]
     front: tuple[Flat[Point], ...]
-    bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+    bills: Mapping[str, tuple[Flat[Item], ...]] = field(default_factory=dict)
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     sample: Sample
     calibration: tuple[CalibrationRow, ...]
