@@ -15,6 +15,7 @@ from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.reader import Entry
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -49,6 +50,7 @@ __all__ = [
     "Citation",
     "Computing",
     "Decoding",
+    "Entry",
     "Fabric",
     "Fact",
     "FailureTerms",

@@ -14,6 +14,22 @@ WATT_PER_KILOWATT = 1000.0
 
 
 @dataclass(frozen=True)
+class Extras:
+    """What is bought beside the hardware, summed; arrays that broadcast.
+
+    share: of the price of the hardware. once_usd: for the cluster. node_usd: for each host, those
+    that serve parameters included. Amounts a year are already those of all years.
+    """
+
+    share: ArrayLike = 0.0
+    once_usd: ArrayLike = 0.0
+    node_usd: ArrayLike = 0.0
+
+
+NO_EXTRAS = Extras()
+
+
+@dataclass(frozen=True)
 class Prices:
     """Prices of the parts, in USD of the price list's date; arrays that broadcast.
 
@@ -23,7 +39,7 @@ class Prices:
     are bought whole at the price of all their ports. server_usd: a host that serves parameters.
     power_w: one accelerator's. host_power_ratio: watts of everything else in the node per watt of
     accelerator. server_power_w: of a host that serves parameters. network_power_share: of all
-    watts. NaN where a price is not known.
+    watts. extras: beside the hardware. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -42,6 +58,7 @@ class Prices:
     electricity_usd_per_kwh: float
     pue: float
     amortisation_years: float
+    extras: Extras = NO_EXTRAS
 
 
 @dataclass(frozen=True)
@@ -55,9 +72,10 @@ class Cost:
 
 
 def capital_usd(parts: Bill, prices: Prices) -> Array:
-    """The sum of the bill: quantity times unit price of every part, in USD.
+    """The sum of the bill: quantity times unit price of every part, and the extras, in USD.
 
-    What is not bought costs nothing, whether or not its price is known.
+    capital = hardware (1 + share) + once + hosts * (USD a node). What is not bought costs nothing,
+    whether or not its price is known.
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
     machines = parts.accelerators * np.asarray(prices.accelerator_usd)
@@ -65,7 +83,13 @@ def capital_usd(parts: Bill, prices: Prices) -> Array:
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
     network = network + _spent(parts.nics, prices.nic_usd)
-    return np.asarray(machines + network + parts.servers * np.asarray(prices.server_usd))
+    hardware = machines + network + parts.servers * np.asarray(prices.server_usd)
+    extras = prices.extras
+    if extras is NO_EXTRAS:
+        return np.asarray(hardware)
+    hosts = parts.nodes + parts.servers
+    beside = np.asarray(extras.once_usd) + hosts * np.asarray(extras.node_usd)
+    return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
 
 
 def _spent(count: Array, unit_usd: ArrayLike) -> Array:

@@ -26,7 +26,7 @@ from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
-from dse.pricing import hardware
+from dse.pricing import extras, hardware
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
@@ -275,6 +275,7 @@ class PointArrays(LayoutArrays, ABC):
                 number(prices.electricity_usd_per_kwh.value),
                 number(prices.pue.value),
                 number(prices.amortisation_years.value),
+                self._extras,
             ),
         )
 
@@ -292,6 +293,18 @@ class PointArrays(LayoutArrays, ABC):
                 found.interval_s,
             ),
         )
+
+    @property
+    def _extras(self) -> money.Extras:
+        """What is bought beside the hardware, or as many draws of it as are priced."""
+        problem = self.problem
+        if not problem.prices.extras:
+            return money.NO_EXTRAS
+        found: money.Extras = problem.remember("extras", lambda: extras.summed(problem.prices))
+        if not problem.draws:
+            return found
+        drawn = extras.summed(problem.prices, problem.draw_count)
+        return money.Extras(*(self._drawn(np.asarray(part)) for part in vars(drawn).values()))
 
     @property
     def _host_usd(self) -> ArrayLike:

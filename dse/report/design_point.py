@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dse.pricing.bill_of_materials import Item
-from dse.report.json_form import INLINE
+from dse.report.json_form import INLINE, Flat
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
 
@@ -253,5 +253,5 @@ class Explained(Point):
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
-    bill: tuple[Item, ...] = ()
+    bill: tuple[Flat[Item], ...] = ()
     goodput: Goodput | None = None

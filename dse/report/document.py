@@ -363,7 +363,7 @@ class RunDocument:
     without_buying: Flat[WithoutBuying] | None = None
     front: tuple[Flat[Point], ...]
     choices: Choices | None = None
-    bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+    bills: Mapping[str, tuple[Flat[Item], ...]] = field(default_factory=dict)
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     waterfall: tuple[Flat[WaterfallStep], ...] = ()
     what_if: WhatIf | None = None

@@ -85,7 +85,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
 
 
 def _bill(document: RunDocument) -> dict[str, Any]:
-    return {"bills": bills.tables(document)}
+    return {"bills": bills.tables(document), "left_out": bills.left_out(document)}
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:

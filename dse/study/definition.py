@@ -221,25 +221,14 @@ class InlineWorkload:
     layers: str | None = None
 
 
-@dataclass(frozen=True)
-class InlinePrices:
-    """Prices that override the price list, in USD; keys as in ``models/prices``.
-
-    ``accelerators``, ``nodes``: name -> {purchase, hourly}. ``fabrics``: name -> {nic,
-    switch_port, cable}. ``general``: host (USD), electricity (USD/kWh), pue, amortisation_years,
-    host_power_per_accelerator (W), network_share_of_power.
-    """
-
-    accelerators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    nodes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    fabrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    general: Mapping[str, float] = field(default_factory=dict)
-
-
+# A price list of a study: the path of its file, or where in the study it is written out.
+GivenPrices: TypeAlias = str | tuple[str | int, ...]
 IGNORED = "ignore"
 Memory: TypeAlias = Literal["checked", "ignore"]
 REAL = "real"
 Input: TypeAlias = Literal["real", "synthetic"]
+USED = "used"
+Market: TypeAlias = Literal["new", "used"]
 Recommend: TypeAlias = Literal[
     "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar"
 ]
@@ -258,8 +247,9 @@ class Study:
     ``what_if``: the axis each of whose values is asked about.
     ``confidence``: with what probability the recommended point must meet every constraint.
     ``questions``: what was asked beside the file, as written; constraints hold it already.
-    ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
-    ends in .yaml, a path that already counts from the working folder.
+    ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
+    path that already counts from the working folder, as those of ``prices`` do, of which the later
+    count more. ``market``: whether what is no longer sold new may be bought used.
     """
 
     name: str
@@ -280,7 +270,8 @@ class Study:
     search: SearchOptions = SearchOptions()
     executor: ExecutorOptions = ExecutorOptions()
     efficiency: Efficiency = Efficiency()
-    prices: str | InlinePrices | None = None
+    prices: tuple[GivenPrices, ...] = ()
+    market: Market = "new"
     recommend: Recommend | None = None
     confidence: float | None = None
     questions: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Input, Memory, Recommend, Sampler
+from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES
@@ -204,8 +204,14 @@ class StudyFile(Section):
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
     executor: ExecutorFile = ExecutorFile()
-    prices: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
-        default=None, description="path of a price list, or prices that override the catalogue's"
+    prices: Annotated[Any, shown_as(one_or_list({"type": ["string", "object"]}))] = Field(
+        default=None,
+        description="path of a price list (YAML or CSV), prices that override the catalogue's, or "
+        "a list of such, of which the later count more",
+    )
+    market: Market = Field(
+        default="new",
+        description="whether accelerators that are no longer sold new may be bought: used",
     )
     efficiency: EfficiencyFile = EfficiencyFile()
     scale: Literal["fitted", "ideal"] = Field(

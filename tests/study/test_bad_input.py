@@ -179,10 +179,8 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "section is no mapping": ("{engine: auto, budget: 20000, seed: 0}", "fast", 18, 9,
         ("'fast' is not a mapping",)),
     "section is empty": ("{engine: auto, budget: 20000, seed: 0}", "", 18, 8, ("nothing",)),
-    "price of something unknown": ("executor: {kind: auto}",
-        "prices: {accelerators: {h100-smx: {purchase: 1 USD}}}", 19, 25, ("h100-sxm?",)),
-    "negative price": ("executor: {kind: auto}",
-        "prices: {accelerators: {h100-sxm: {purchase: -1 USD}}}", 19, 46, ("negative",)),
+    "missing price list": ("executor: {kind: auto}", "prices: [mine.csv]", 19, 10, ("no file",)),
+    "market": ("executor: {kind: auto}", "market: old", 19, 9, ("'old'", "new")),
 }  # fmt: skip
 
 
