@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import limits, own_rates, provenance
+from dse.report import limits, own_rates, provenance, training_runs
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Baseline, Point, Recommended
@@ -59,6 +59,7 @@ def build(
     best = recommended(outcome.front, rule)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
+    baseline = describe(problem, study.baseline.values)
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -95,7 +96,7 @@ def build(
         axes=_axes(problem),
         constraints=tuple(constraint.text for constraint in study.constraints),
         baseline=Baseline(
-            **vars(describe(problem, study.baseline.values)),
+            **vars(baseline),
             assumed=tuple(study.baseline.assumed),
             misses=baseline_misses(problem),
         ),
@@ -119,8 +120,11 @@ def build(
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
+        target=training_runs.said(problem),
+        qualities=training_runs.qualities(problem),
         caveats=(
             *limits.crossed(study, front[best]),
+            *training_runs.beyond(front[best], baseline),
             *_notes(problem, outcome.front[best].values),
         ),
         assumptions=tuple(assumptions(problem, outcome.front[best].values)),

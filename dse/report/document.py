@@ -232,7 +232,9 @@ class RunnersUp:
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here."""
+    ordered for the points that the answer names, by their names here. target: of a run, in words,
+    None without one. qualities: targets that the study's workload has, and the study does not
+    use."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -264,6 +266,8 @@ class RunDocument:
     calibration: tuple[CalibrationRow, ...]
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
+    target: str | None = field(default=None, metadata=IF_ANY)
+    qualities: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]

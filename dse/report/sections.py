@@ -15,7 +15,7 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.report import alternatives, bills, figures, tables, terms, words
+from dse.report import alternatives, bills, figures, tables, terms, training_runs, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument, Sense
@@ -146,12 +146,27 @@ def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
     return [
         ("Speedup over the baseline", words.shown(best.speedup, "x"),
          f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
+        *_run_tile(document),
         *((tables.capital(words.aim(document, sense).title),
            words.show_cost(document, best, sense), _beside(document, sense))
           for sense in document.objectives.minimized),
         ("Throughput, samples/s", words.shown(best.throughput_samples_per_s, ""), per_step),
         end,
     ]  # fmt: skip
+
+
+def _run_tile(document: RunDocument) -> list[tuple[str, str, str]]:
+    """How long the run takes, with what else of it is known."""
+    best, base, time = document.recommended, document.baseline, training_runs.TIME.name
+    names = list(training_runs.beside(document))
+    if time not in names:
+        return []
+    mine, theirs = (training_runs.amount(time, point.quantity(time)) for point in (best, base))
+    more = [training_runs.amount(name, best.quantity(name)) for name in names
+            if name != time and best.quantity(name) is not None]  # fmt: skip
+    return [
+        ("Time of the run", mine, "; ".join([", ".join(more), f"baseline {theirs}"][not more :]))
+    ]
 
 
 def _beside(document: RunDocument, sense: Sense) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import words
+from dse.report import training_runs, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 
@@ -121,8 +121,10 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
     ]
     for sense in sure:
         header += [f"{document.objectives.named(sense)}_{end}" for end in ("low", "high")]
+    runs = training_runs.csv_columns(document)
+    header += runs
     rows: list[list[object]] = []
-    for point in document.front:
+    for at, point in enumerate(document.front):
         prices = [words.cost(document, point, sense) for sense in senses]
         rows.append(
             [
@@ -136,6 +138,7 @@ def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
                 *((point.interval and point.interval.speedup) or ("", "")),
                 *((point.interval and point.interval.step_s) or ("", "")),
                 *(end for sense in sure for end in _ends(document, point, sense)),
+                *(column[at] for column in runs.values()),
             ]
         )
     return header, rows
@@ -189,6 +192,13 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     return {
         "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
         **{
+            how.title: Cell(
+                training_runs.amount(name, p.quantity(name)),
+                training_runs.interval(name, training_runs.bounds_of(p, name)),
+            )
+            for name, how in training_runs.beside(document).items()
+        },
+        **{
             words.aim(document, sense).title: Cell(
                 words.show_cost(document, p, sense),
                 words.interval(
@@ -237,14 +247,23 @@ def front_table(document: RunDocument) -> FrontTable:
     front = document.front
     varying, constant = split_axes(document, front, beyond_one_node=True)
     measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
+    runs = [capital(how.title) for how in training_runs.beside(document).values()]
+    heads = [("#", True), *((capital(how.title), True) for how in measures),
+             *((head, True) for head in runs), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Equals", True))
     rows = [_front_row(document, at, point, varying) for at, point in enumerate(front, 1)]
-    note = DASHES if any(point.nodes == 1 for point in front) else ""
+    dashes = DASHES if any(point.nodes == 1 for point in front) else ""
+    note = f"{training_runs.note(document)} {dashes}".strip()
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
+
+
+def _of_run(point: Point, name: str) -> str:
+    """A quantity of a point's run, marked where the length of the run is extrapolated."""
+    marked = point.run is not None and point.run.extrapolated
+    return training_runs.amount(name, point.quantity(name)) + f" {training_runs.MARK}" * marked
 
 
 def _sortable(value: float | None) -> float:
@@ -270,6 +289,8 @@ def _front_row(
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
         *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
+        *((_sortable(point.quantity(name)), _of_run(point, name))
+          for name in training_runs.beside(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
         (point.gpus, words.count(point.gpus)),
