@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import confidence, limits, own_rates, provenance
+from dse.report import confidence, limits, own_rates, provenance, training_runs
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.choices import choices
@@ -140,8 +140,11 @@ def build(
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
+        target=training_runs.said(problem),
+        qualities=training_runs.qualities(problem),
         caveats=(
             *limits.crossed(study, best_point),
+            *training_runs.beyond(best_point, baseline),
             *_notes(problem, best.point.values),
         ),
         assumptions=tuple(assumptions(problem, best.point.values)),

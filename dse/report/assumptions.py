@@ -47,10 +47,7 @@ def assumptions(
         lines.append(
             "The size of an input sample is unknown; loading it is assumed to cost nothing."
         )
-    lines.append(
-        f"{_of_scale(problem)} Speedup compares samples per second; it assumes that a larger "
-        "global batch needs no more samples."
-    )
+    lines.append(_of_scale(problem))
     lines += goodput.assumed(problem, recommended)
     lines += _network_assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)

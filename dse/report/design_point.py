@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from dse.pricing.bill_of_materials import Item
-from dse.report.json_form import INLINE, Flat
+from dse.report.json_form import IF_ANY, INLINE, Flat
 
 Bounds: TypeAlias = tuple[float, float]  # low, high
 
@@ -88,6 +88,20 @@ class LibraryChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Run:
+    """Training to the study's target. time_to_target, per_run, energy: seconds, USD of rent and
+    joules. fitted_batches: the global batches that ``samples`` were observed at, None where the
+    study gives them. extrapolated: the point's lies outside of these."""
+
+    samples: float | None
+    time_to_target: float | None
+    per_run: float | None
+    energy: float | None
+    fitted_batches: Bounds | None = None
+    extrapolated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
@@ -95,8 +109,9 @@ class Point:
     objectives, costs: quantity -> value. evidence: what stands behind the price of its
     communication, a key of :data:`dse.report.words.EVIDENCE`. library_choice: None where the study
     names the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
-    model, None by another. immaterial: axes that change nothing of it. servers: parameter servers,
-    where they sum. ties: points exactly as good, of which some are listed in ``tied``.
+    model, None by another. run: to the target, None without one. immaterial: axes that change
+    nothing of it. servers: parameter servers, where they sum. ties: points exactly as good, of
+    which some are listed in ``tied``.
     None is unknown, or does not apply.
     """
 
@@ -118,6 +133,7 @@ class Point:
     comm_s: float | None
     library_choice: LibraryChoice | None = None
     pai: PaiStep | None = None
+    run: Run | None = field(default=None, metadata=IF_ANY)
     immaterial: tuple[str, ...] = ()
     servers: int | None = None
     ties: int = 0
@@ -125,7 +141,7 @@ class Point:
 
     @property
     def speedup(self) -> float | None:
-        """Throughput over that of the baseline."""
+        """Of the same work: time of the baseline over that of the point."""
         return self.objectives.get("speedup")
 
     def quantity(self, name: str) -> float | None:
@@ -140,6 +156,13 @@ class Point:
             "nodes": self.nodes,
             "global_batch": self.global_batch,
         }
+        if self.run is not None:
+            known |= {
+                "samples_to_target": self.run.samples,
+                "time_to_target": self.run.time_to_target,
+                "per_run": self.run.per_run,
+                "energy": self.run.energy,
+            }
         return known.get(name)
 
 
@@ -240,7 +263,7 @@ class Explained(Point):
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
-    run's time that trains."""
+    run's time that trains; target: of its run, in words."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -255,3 +278,4 @@ class Explained(Point):
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Flat[Item], ...] = ()
     goodput: Goodput | None = None
+    target: str | None = field(default=None, metadata=IF_ANY)

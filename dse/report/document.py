@@ -335,7 +335,9 @@ class Confidence:
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
     ordered for the points that the answer names, by their names here. questions: what was asked
-    beside the study, by option; confidence: None where none was asked for."""
+    beside the study, by option; confidence: None where none was asked for. target: of a run, in
+    words, None without one. qualities: targets that the study's workload has, and the study does
+    not use."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -371,6 +373,8 @@ class RunDocument:
     calibration: tuple[CalibrationRow, ...]
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
+    target: str | None = field(default=None, metadata=IF_ANY)
+    qualities: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]

@@ -106,6 +106,9 @@ def _columns(document: RunDocument) -> Iterator[Column]:
     yield from _ends("throughput", front, rate_interval)
     yield from _others(document)
     yield Column("equals", "Points exactly as good", "", [point.ties for point in front], int)
+    if document.target is not None:
+        beyond = [bool(point.run and point.run.extrapolated) for point in front]
+        yield Column("batch_extrapolated", "Batch beyond those observed", "", beyond, bool)
     if document.confidence is not None:
         name, title = "limits_probability", "Probability that every limit holds"
         yield Column(name, title, "", list(document.confidence.front))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.report import words
+from dse.report import training_runs, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
@@ -74,12 +74,12 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     word, why = confidence(point)
     rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
     bounds = words.interval(point.interval.speedup if point.interval else None, "x")
+    time = training_runs.TIME.name
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
-             if document.objectives.named(sense) != "time_to_target"]  # fmt: skip
-    lasts = point.quantity("time_to_target")
+             if document.objectives.named(sense) != time]  # fmt: skip
+    lasts = point.quantity(time)
     took = [] if lasts is None else [
-        Fact("Time of the run", words.duration(lasts), _range(words.interval(
-            point.interval.costs.get("time_to_target") if point.interval else None, "s")))
+        Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
     ]  # fmt: skip
     return (
         *costs,
@@ -96,6 +96,18 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     known = bounds is not None and bounds[0] < bounds[1]
     return Fact(capital(how.title), words.show_cost(document, point, sense),
                 _range(words.interval(bounds, how.unit)) if known else "")  # fmt: skip
+
+
+def _of_run(document: RunDocument, point: Point) -> str:
+    """How sure the time of a run is, and what else is known of it."""
+    time = training_runs.TIME.name
+    also = [
+        training_runs.amount(name, point.quantity(name))
+        for name in training_runs.beside(document)
+        if name != time and point.quantity(name) is not None
+    ]
+    sure = _range(training_runs.interval(time, training_runs.bounds_of(point, time)))
+    return "; ".join(filter(None, [sure, " and ".join(also)]))
 
 
 def _range(bounds: str) -> str:

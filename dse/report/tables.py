@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import choices, front_columns, words
+from dse.report import choices, front_columns, training_runs, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 
@@ -161,6 +161,13 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     return {
         "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
         **{
+            how.title: Cell(
+                training_runs.amount(name, p.quantity(name)),
+                training_runs.interval(name, training_runs.bounds_of(p, name)),
+            )
+            for name, how in training_runs.beside(document).items()
+        },
+        **{
             words.aim(document, sense).title: Cell(
                 words.show_cost(document, p, sense),
                 words.interval(
@@ -221,14 +228,23 @@ def front_table(document: RunDocument) -> FrontTable:
     constant = [(head, anything.get(head, label)) for head, label in constant
                 if head not in columns]  # fmt: skip
     measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
+    runs = [capital(how.title) for how in training_runs.beside(document).values()]
+    heads = [("#", True), *((capital(how.title), True) for how in measures),
+             *((head, True) for head in runs), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Alike", True))
     rows = [_front_row(document, row, varying, free) for row in found]
-    note = DASHES if any(point.nodes == 1 for point in points) else ""
+    dashes = DASHES if any(point.nodes == 1 for point in points) else ""
+    note = f"{training_runs.note(document)} {dashes}".strip()
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
+
+
+def _of_run(point: Point, name: str) -> str:
+    """A quantity of a point's run, marked where the length of the run is extrapolated."""
+    marked = point.run is not None and point.run.extrapolated
+    return training_runs.amount(name, point.quantity(name)) + f" {training_runs.MARK}" * marked
 
 
 def _sortable(value: float | None) -> float:
@@ -258,6 +274,8 @@ def _front_row(
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
         *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
+        *((_sortable(point.quantity(name)), _of_run(point, name))
+          for name in training_runs.beside(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus), more)),

@@ -30,7 +30,7 @@ class _Titled(Protocol):
 
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
 _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
@@ -103,7 +103,8 @@ def duration(seconds: float | None, digits: int = 3) -> str:
         return "0 s"
     if 0 < abs(seconds) < 1e-9:
         return f"{significant(seconds * 1e9, digits)} ns"
-    return scaled(seconds, _TIMES, digits) if seconds else "0 s"
+    text = scaled(seconds, _TIMES, digits) if seconds else "0 s"
+    return "1 day" if text == "1 days" else text
 
 
 def size(value: float | None) -> str:
@@ -130,11 +131,11 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     if unit in ("x", "s"):
         return f"{significant(value, digits)}x" if unit == "x" else duration(value, digits)
     if unit.startswith("USD"):
-        return f"USD {scaled(value, _COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
+        return f"USD {scaled(value, COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
     if unit in ("W", "J"):
         text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
-    return f"{scaled(value, _COUNTS, digits)} {unit}".strip()
+    return f"{scaled(value, COUNTS, digits)} {unit}".strip()
 
 
 def interval(bounds: Sequence[float] | None, unit: str) -> str:
