@@ -83,7 +83,7 @@ def priced(
     problem: Problem, coordinates: Mapping[str, Coordinate], count: int, intervals: bool = False
 ) -> Prices:
     """Price points of which every axis is known. coordinates: of shape (count,)."""
-    aimed = problem.target_samples is not None
+    aimed = problem.study.target is not None
     rows = [
         row
         for row in QUANTITIES.values()

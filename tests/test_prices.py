@@ -183,7 +183,7 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
     chosen = np.random.default_rng(11).integers(problem.space.size, size=300)
     values = [problem.space.point(int(at)) for at in chosen]
     found = study.price([labels_of(problem, one) for one in values])
-    aimed = problem.target_samples is not None
+    aimed = problem.study.target is not None
     reasons = set()
     for at, one in enumerate(values):
         alone = problem.point(one)

@@ -5,6 +5,7 @@ from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
 from dse.catalog.computing import Computing, computing
+from dse.catalog.convergence import QualityTarget, quality_target, quality_targets
 from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
@@ -54,6 +55,7 @@ __all__ = [
     "Population",
     "PriceList",
     "PriceSpread",
+    "QualityTarget",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -81,6 +83,8 @@ __all__ = [
     "node",
     "population",
     "price_spread",
+    "quality_target",
+    "quality_targets",
     "read_accelerator",
     "read_layers",
     "read_prices",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dse.catalog.accelerators import accelerator
 from dse.catalog.approaches import approach
+from dse.catalog.convergence import quality_target
 from dse.catalog.fabrics import fabric
 from dse.catalog.facts import UNVERIFIED, Fact, latest
 from dse.catalog.nodes import node
@@ -76,6 +77,14 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("input", "input_bytes"),
         ("gradients", "gradient_tensors"),
     ),
+    "convergence": (
+        ("workload", "workload"),
+        ("least samples", "least_samples"),
+        ("critical batch", "critical_batch"),
+        ("batches", "batches"),
+        ("from", "least_batch"),
+        ("to", "largest_batch"),
+    ),
     "populations": (
         ("GPU", "base.gpu"),
         ("memory", "base.memory"),
@@ -95,7 +104,7 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 # What an entry is, in a word each; printed below its title.
-LABELS = ("family", "network", "generation")
+LABELS = ("family", "network", "generation", "quality", "started_from")
 
 _STYLES = {"unverified": "yellow", "unknown": "dim", "derived": "cyan", "sourced": ""}
 
@@ -164,7 +173,9 @@ def render_entry(console: Console, kind: str, name: str) -> None:
     title, labels, notes, facts = _entry(kind, name)
     console.print(Text(title, "bold"))
     if labels:
-        console.print(Text(", ".join(f"{key} {word}" for key, word in labels.items())))
+        console.print(
+            Text(", ".join(f"{key.replace('_', ' ')} {word}" for key, word in labels.items()))
+        )
     headings = ("", "value", "source", "date", "status", "detail")
     columns = [Column(heading, folded=True) for heading in headings]  # a name is never cut
     rows = []
@@ -202,6 +213,7 @@ def _entry_or_list(kind: str, name: str) -> Any:
         "transports": transport,
         "approaches": approach,
         "workloads": workload,
+        "convergence": quality_target,
         "populations": population,
     }
     return readers[kind](name)

@@ -25,6 +25,7 @@ KINDS = {
     "transports": "transport",
     "approaches": "approach to aggregation",
     "workloads": "workload",
+    "convergence": "quality target",
     "populations": "population of jobs",
     "prices": "price list",
 }

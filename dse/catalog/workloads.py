@@ -40,7 +40,8 @@ class Workload:
     where unknown). ``gradient_tensors`` counts the tensors whose gradients are sent.
     ``embedding_params``: of embedding tables that ``params`` leaves out. ``varying_length``:
     whether samples differ in length and are not padded to one, so that accelerators have unequal
-    work. ``work``: the rows of work of one sample. ``family``: one of
+    work. ``tokens_per_sample``: of a language model that reads texts of one length. ``work``: the
+    rows of work of one sample. ``family``: one of
     :data:`~dse.catalog.rows_of_work.FAMILIES`. ``network``: what sizes and sequence lengths of it
     have in common.
     """
@@ -67,6 +68,7 @@ class Workload:
     network: str = ""
     varying_length: bool = False
     decoded: bool = False
+    tokens_per_sample: float | None = None
 
 
 def workload(name: str) -> Workload:
@@ -138,6 +140,9 @@ def read_workload(path: Path) -> Workload:
     tables = None
     if entry.has("embedding_params"):
         tables = entry.number("embedding_params", "count").value
+    tokens = None
+    if entry.has("tokens_per_sample"):
+        tokens = entry.positive("tokens_per_sample", "count")
     lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = _layer_table(entry), entry.text("method", example="where the numbers are from")
     work = entry.text("work") if entry.has("work") else None
@@ -171,6 +176,7 @@ def read_workload(path: Path) -> Workload:
         network=network,
         varying_length=lengths == VARYING,
         decoded=encoding == JPEG,
+        tokens_per_sample=tokens,
     )
 
 

@@ -11,6 +11,7 @@ from dse.model.arrays import Array, Mask
 from dse.pricing.evaluation import Evaluation
 from dse.study import IGNORED, Constraint, Study
 from dse.study.expressions import Expression
+from dse.study.quantities import EQUAL_BATCH
 
 WHOLE_NODES = "whole nodes"
 COMPUTABLE = "precision supported"
@@ -22,6 +23,7 @@ _UNMET = {
     COMPUTABLE: "the accelerator does not have this precision",
     KNOWN: "a price or a speed is unknown",
     HOSTED: "there are more colocated servers than workers",
+    EQUAL_BATCH: "its global batch is not the baseline's",
     FITS: "the accelerator has too little memory (a smaller batch with accumulation, an optimizer "
     "with less state, 16-bit precision or a larger accelerator helps)",
 }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.convergence import Convergence
 from dse.model.money import Cost
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
@@ -24,7 +25,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
-    every colocated server has a worker of its own. graded: computes :attr:`grade`.
+    every colocated server has a worker of its own. convergence: None where the study has no target.
+    baseline_batch: samples of a step of the baseline. graded: computes :attr:`grade`.
     """
 
     step: StepTime
@@ -38,7 +40,8 @@ class Evaluation(Mapping[str, Array]):
     bucket_bytes: ArrayLike
     memory_slack_bytes: Array
     hosted: Mask
-    target_samples: float
+    convergence: Convergence | None
+    baseline_batch: float
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]
     _known: dict[str, Array] = field(default_factory=dict)
@@ -58,6 +61,20 @@ class Evaluation(Mapping[str, Array]):
     def grade(self) -> NDArray[np.int64]:
         """How far the aggregation is from what was measured."""
         return self.graded()
+
+    @cached_property
+    def samples_to_target(self) -> Array:
+        """Samples of a run; NaN where the study has no target."""
+        if self.convergence is None:
+            return np.asarray(np.nan)
+        return self.convergence.samples(self["global_batch"])
+
+    @cached_property
+    def relative_work(self) -> Array:
+        """Samples of a run over those that the baseline needs; 1 where the batch is no matter."""
+        if self.convergence is None or self.convergence.constant:
+            return np.asarray(1.0)
+        return self.samples_to_target / self.convergence.samples(self.baseline_batch)
 
     @property
     def in_range(self) -> Mask:

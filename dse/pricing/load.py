@@ -15,7 +15,7 @@ from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
-from dse.pricing import constraints, memory_remedies, requirements
+from dse.pricing import constraints, memory_remedies, requirements, target
 from dse.pricing.aggregations import NAMES, Factory
 from dse.pricing.idle_axes import check_axes
 from dse.pricing.known_libraries import check_choices
@@ -23,7 +23,6 @@ from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, read_study
-from dse.study.quantities import QUANTITIES
 
 IDEAL_SCALE = "ideal"  # a study's word for it
 
@@ -72,6 +71,7 @@ def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
     workload = _workload(study)
+    target.check(study, workload)
     problem = Problem(study, workload, _prices(study), profiles, *_scale(study, workload))
     check_axes(problem)
     _check_facts(problem)
@@ -221,13 +221,6 @@ def _check_facts(problem: Problem) -> None:
             ("workload",),
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
             "drop fits_memory, or describe the workload inline with activation_bytes",
-        )
-    of_a_run = any(QUANTITIES[name].needs_target for name in demanded)
-    if of_a_run and problem.target_samples is None:
-        raise study.source.error(
-            ("target",) if study.target else ("objectives",),
-            "time, cost and energy of a run need its length in samples",
-            "add target: {samples: 1e8}, or {epochs: 90, epoch_samples: 1.28e6}",
         )
     _check_values(problem, demanded)
     _check_baseline(problem)

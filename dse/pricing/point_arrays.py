@@ -20,6 +20,7 @@ from dse.model.aggregation.base import SERVER_AXES, Aggregation, Gradients, Summ
 from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.bill import Bill, bill
+from dse.model.convergence import Convergence
 from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
@@ -316,11 +317,19 @@ class PointArrays(LayoutArrays, ABC):
         workers = node_count(self.gpus, self.gpus_per_node)
         return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
 
+    @property
+    def _convergence(self) -> Convergence | None:
+        """How many samples a run trains on; draws of it before the axes of the points."""
+        curve = self.problem.convergence
+        if curve is None or not self.problem.draws:
+            return curve
+        least, critical = map(self._drawn, (curve.least_samples, curve.critical_batch))
+        return replace(curve, least_samples=least, critical_batch=critical)
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step."""
-        target_samples = self.problem.target_samples
         return Evaluation(
             step=self.step_time() if terms is None else terms,
             cost=self.cost(),
@@ -333,7 +342,8 @@ class PointArrays(LayoutArrays, ABC):
             bucket_bytes=self.bucket_bytes,
             memory_slack_bytes=self.memory_slack_bytes,
             hosted=self.hosted,
-            target_samples=hardware.number(target_samples),
+            convergence=self._convergence,
+            baseline_batch=self.problem.study.baseline.global_batch,
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
         )

@@ -16,12 +16,13 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
+from dse.model.convergence import Convergence
 from dse.model.pai import PaiStep
 from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import anchors, devices, hardware, throughput, uncertainty
+from dse.pricing import anchors, devices, hardware, target, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
@@ -69,15 +70,14 @@ class Problem:
         """The finite space of the study's axes."""
         return Space((*self.study.axes, *self.study.defaults), self.study.conditions)
 
-    @property
-    def target_samples(self) -> float | None:
-        """How many samples a run trains on, where the study says so."""
-        target = self.study.target
-        if target is None:
-            return None
-        if target.samples is None and target.epochs and target.epoch_samples:
-            return target.epochs * target.epoch_samples
-        return target.samples
+    @cached_property
+    def convergence(self) -> Convergence | None:
+        """How many samples a run trains on; draws of it, (draws,), where these are priced; None
+        where the study has no target."""
+        curve = target.convergence(self.study, self.workload)
+        if curve is None or not self.draws:
+            return curve
+        return target.drawn(curve, target.quality_of(self.study), self.draw_count)
 
     @cached_property
     def inputs_hash(self) -> str:
@@ -97,6 +97,9 @@ class Problem:
             digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(repr((layers.kept, layers.input_bytes, layers.family)).encode())
         digest.update(repr((self.workload.network, self.workload.work)).encode())
+        if self.convergence is not None:
+            quality = target.quality_of(self.study)
+            digest.update(repr((self.convergence, quality and vars(quality))).encode())
         return digest.hexdigest()
 
     @cached_property
@@ -266,7 +269,7 @@ class Problem:
     @property
     def sure_of(self) -> tuple[str, ...]:
         """The quantities of a point that have intervals."""
-        aimed = self.target_samples is not None
+        aimed = self.study.target is not None
         return ("speedup", "step", *uncertainty.OF_COST, *(uncertainty.OF_RUN if aimed else ()))
 
     def intervals(

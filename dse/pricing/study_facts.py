@@ -12,6 +12,7 @@ from dse.calibration import Profile
 from dse.catalog import PriceList
 from dse.model import compute, step
 from dse.model.arrays import Array, ArrayLike
+from dse.model.convergence import Convergence
 from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import hardware
@@ -46,7 +47,7 @@ class StudyFacts(Protocol):
     @property
     def host_power_ratio(self) -> float: ...
     @property
-    def target_samples(self) -> float | None: ...
+    def convergence(self) -> Convergence | None: ...
     @property
     def baseline_samples_per_s(self) -> float: ...
     def stack(self, name: str) -> Stack:

@@ -31,7 +31,7 @@ from dse.model.aggregation.base import (
     MessageChoice,
     Summed,
 )
-from dse.model.arrays import Array, Mask
+from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 
@@ -225,6 +225,9 @@ class DrawnSums:
 class DrawnPoints(Protocol):
     """Points priced once per draw: by name their quantities, (draws, points)."""
 
+    @property
+    def relative_work(self) -> ArrayLike: ...
+
     def __getitem__(self, name: str) -> Array: ...
 
 
@@ -250,7 +253,8 @@ def intervals(
     for where, points in drawn:
         for name in best:
             if name == SPEEDUP:
-                draws = points["throughput"] / baseline_samples_per_s[:, np.newaxis]
+                rate = points["throughput"] / points.relative_work
+                draws = rate / baseline_samples_per_s[:, np.newaxis]
             else:
                 draws = points[name]
             priced = np.isfinite(best[name][where])

@@ -15,7 +15,7 @@ from dse.report.tables import NOT_APPLICABLE, heading
 from dse.search.best_software import best_software, missed
 from dse.study import Value
 from dse.study.axes import SOFTWARE
-from dse.study.questions import RESOLUTION
+from dse.study.choices import RESOLUTION
 
 TITLE = "Without buying anything"
 # Costs of a run, and what they are in proportion to.

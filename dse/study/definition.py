@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -120,7 +121,8 @@ class Condition:
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a point must meet: an expression, or (None) the word ``text``, ``fits_memory``."""
+    """What a point must meet: an expression, which ``text`` may be a word for (``equal_batch``), or
+    None for ``fits_memory``."""
 
     text: str
     expression: Expression | None
@@ -155,16 +157,24 @@ class Baseline:
     labels: Mapping[str, str]
     assumed: tuple[str, ...] = ()
 
+    @property
+    def global_batch(self) -> float:
+        """Samples of one step."""
+        found = [self.values.get(name) or 1 for name in ("gpus", "batch_per_gpu", "accumulation")]
+        return math.prod(map(float, found))  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class Target:
-    """How much training is a run: exactly one of ``samples``, ``epochs`` and ``quality``.
+    """How much training is a run: one of ``samples``, ``epochs``, ``tokens`` and ``quality``.
 
-    ``epoch_samples`` is the size of the data set where the study gives it.
+    ``epoch_samples`` is the size of the data set, given with ``epochs``. ``quality``: a name of the
+    catalogue, or a path as for ``Study.workload``.
     """
 
     samples: float | None = None
     epochs: float | None = None
+    tokens: float | None = None
     quality: str | None = None
     epoch_samples: float | None = None
 

@@ -51,6 +51,12 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
     )
 
 
+def read_quality(cursor: Cursor) -> str:
+    """A quality target: its name, or the path of a file from the working folder."""
+    name = cursor.text("mlperf-bert, or another of `dse catalog convergence`")
+    return _existing(cursor) if is_path(name) else name
+
+
 def read_calibration(
     cursor: Cursor, names: Names
 ) -> tuple[tuple[str, ...], Mapping[str, frozenset[str]]]:

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from dse.errors import StudyError
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.cursor import Cursor
-from dse.study.definition import Constraint, Goal, Objective, Target
-from dse.study.quantities import BUILTINS, QUANTITIES
+from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
+from dse.study.inline import read_quality
+from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES
 from dse.yaml_source import printable
 
+TARGETS = ("samples", "epochs", "tokens", "quality")  # ways to say how long a run is
+EPOCH = "epoch_samples"
 _MOST: Mapping[Goal, int] = {"maximize": 1, "minimize": 2}
 
 
@@ -41,10 +44,14 @@ def _measure(place: Cursor, goal: Goal) -> str:
     return place.named("objective", allowed, f"use {', '.join(allowed)}")
 
 
-def read_constraint(at: Cursor) -> Constraint:
+def read_constraint(at: Cursor, baseline: Baseline | None = None) -> Constraint:
+    """A comparison, or a word for one. baseline: what ``equal_batch`` compares with."""
     text = str(at.value)
     word = text.strip()
     line, column = at.source.mark(at.loc)
+    if word == EQUAL_BATCH and baseline is not None:
+        equal = parse_constraint(f"global_batch == {baseline.global_batch!r}")
+        return Constraint(word, equal, line, column)
     if word in BUILTINS:
         return Constraint(word, None, line, column)
     try:
@@ -56,26 +63,36 @@ def read_constraint(at: Cursor) -> Constraint:
 
 
 def read_target(top: Cursor) -> Target | None:
+    """How long a run is; None where the study does not say."""
     if not top.has("target"):
         return None
     at = top.at("target")
-    kinds = [key for key in ("samples", "epochs", "quality") if at.has(key)]
+    kinds = [key for key in TARGETS if at.has(key)]
     if len(kinds) != 1:
         problem = f"target gives {' and '.join(kinds) or 'nothing'}"
-        raise at.wrong(problem, "give one of samples, epochs and quality")
+        raise at.wrong(problem, f"give one of {', '.join(TARGETS[:-1])} and {TARGETS[-1]}")
+    if kinds == ["epochs"] and not at.has(EPOCH):
+        problem = "target: how many samples an epoch has is missing"
+        raise at.at("epochs").wrong(problem, f"add {EPOCH}: 1.28e6", key=True)
+    if kinds != ["epochs"] and at.has(EPOCH):
+        raise at.at(EPOCH).wrong(f"{EPOCH} without epochs", "drop it, or give epochs", key=True)
     numbers = {
         key: at.at(key).quantity("samples" if "samples" in key else "count", 1e18)
-        for key in ("samples", "epochs", "epoch_samples")
+        for key in ("samples", "epochs", "tokens", EPOCH)
         if at.has(key)
     }
-    quality = at.at("quality").text("the name of a quality target") if "quality" in kinds else None
+    quality = read_quality(at.at("quality")) if "quality" in kinds else None
     return Target(quality=quality, **numbers)
 
 
 def check_target(
     top: Cursor, objectives: tuple[Objective, ...], constraints: tuple[Constraint, ...]
 ) -> None:
-    remedy = "add target: {samples: 115e6}"
+    """Raise where a study without a target asks for the time, cost or energy of a run."""
+    remedy = (
+        "say how long a run is, as target: {samples: 115e6}, {epochs: .., epoch_samples: ..}, "
+        "{tokens: ..} or {quality: ..}, see `dse catalog convergence`"
+    )
     for objective in objectives:
         if QUANTITIES[objective.name].needs_target:
             places = top.at("objectives", objective.goal).each()

@@ -34,8 +34,12 @@ class PricedPoints(Protocol):
     servers: Any
     bucket_bytes: Any
     memory_slack_bytes: Any
-    target_samples: float
     baseline_samples_per_s: float
+
+    @property
+    def samples_to_target(self) -> Any: ...
+    @property
+    def relative_work(self) -> Any: ...
 
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
 
@@ -80,7 +84,8 @@ _MIN: Literal["minimize"] = "minimize"
 
 def _speedup(p: PricedPoints) -> NDArray[np.float64]:
     # One pass over the points: the small numerator first.
-    return np.asarray((p["global_batch"] / p.baseline_samples_per_s) / p.step.step_s)
+    samples = p["global_batch"] / (p.baseline_samples_per_s * p.relative_work)
+    return np.asarray(samples / p.step.step_s)
 
 
 def _nodes(p: PricedPoints) -> NDArray[np.float64]:
@@ -90,8 +95,9 @@ def _nodes(p: PricedPoints) -> NDArray[np.float64]:
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
     row.name: row
     for row in (
-        Quantity("speedup", "speedup", "count", "throughput over that of the baseline", _speedup,
-                 _MAX, Phrase("speedup", "x", "runs", "as fast as the baseline", ""),
+        Quantity("speedup", "speedup", "count",
+                 "time of the baseline over that of the point, for the same work", _speedup, _MAX,
+                 Phrase("speedup", "x", "runs", "as fast as the baseline", ""),
                  communication=True),
         Quantity("throughput", "throughput_samples_per_s", "samples_per_s",
                  "samples trained per second", lambda p: p["global_batch"] / p.step.step_s,
@@ -118,7 +124,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
                  communication=True, facts=frozenset({RENT}), needs_target=True),
         Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
-                 lambda p: p.target_samples / p["throughput"],
+                 lambda p: p["samples_to_target"] / p["throughput"],
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",
@@ -126,6 +132,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p["power"] * p["time_to_target"],
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
                  communication=True, facts=frozenset({POWER}), needs_target=True),
+        Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",
+                 lambda p: p.samples_to_target, needs_target=True),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
@@ -159,7 +167,11 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
 
 # What a cluster costs, whatever runs on it: shown of every point, also where nobody aims at it.
 COSTS = tuple(row for row in QUANTITIES.values() if row.facts and not row.needs_target)
-BUILTINS = {"fits_memory": "the state of training fits the memory of an accelerator"}
+EQUAL_BATCH = "equal_batch"
+BUILTINS = {
+    "fits_memory": "the state of training fits the memory of an accelerator",
+    EQUAL_BATCH: "a step takes as many samples as the baseline's",
+}
 
 
 def facts_of(names: Iterable[str]) -> frozenset[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dse.errors import StudyError
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
+from dse.study.choices import RESOLUTION, read_resolution, read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
     IGNORED,
@@ -28,7 +29,6 @@ from dse.study.definition import (
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
-from dse.study.questions import RESOLUTION, read_resolution, read_what_if
 from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
@@ -101,7 +101,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     _complete(top.at("space"), axes)
     defaults = _defaults(axes, conditions, file.model)
     objectives = read_objectives(top.at("objectives"))
-    constraints = tuple(read_constraint(at) for at in _entries(top, "constraints"))
+    baseline = _baseline(top, axes, defaults, conditions, names)
+    constraints = tuple(read_constraint(at, baseline) for at in _entries(top, "constraints"))
     if file.memory == IGNORED:
         _check_ignored(top, constraints)
     profiles, fabrics = (
@@ -120,7 +121,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         axes=axes,
         defaults=defaults,
         conditions=conditions,
-        baseline=_baseline(top, axes, defaults, conditions, names),
+        baseline=baseline,
         constraints=constraints,
         objectives=objectives,
         target=target,

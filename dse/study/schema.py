@@ -144,11 +144,15 @@ class Objectives(Section):
 
 
 class TargetFile(Section):
-    """How much training a run is: one of samples, epochs and quality."""
+    """How much training a run is: one of samples, epochs, tokens and quality."""
 
     samples: Any = Field(default=None, description="samples of the run, such as 115e6")
     epochs: Any = Field(default=None, description="passes over the data set")
-    quality: str | None = Field(default=None, description="a quality target the workload knows")
+    tokens: Any = Field(default=None, description="tokens of the run, such as 300e9")
+    quality: str | None = Field(
+        default=None,
+        description="a quality target of `dse catalog convergence`, or the path of such a file",
+    )
     epoch_samples: Any = Field(default=None, description="samples of one epoch")
 
 
@@ -192,7 +196,9 @@ class StudyFile(Section):
     baseline: BaselinePoint | None = Field(  # type: ignore[valid-type]
         None, description="the point that speedup is measured from"
     )
-    constraints: list[str] = Field(default=[], description="comparisons such as capital <= 2 MUSD")
+    constraints: list[str] = Field(
+        default=[], description="comparisons such as capital <= 2 MUSD; or fits_memory, equal_batch"
+    )
     objectives: Objectives = Field(description="one to maximize, one or two to minimize")
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()

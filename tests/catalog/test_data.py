@@ -24,6 +24,7 @@ from dse.catalog import (
     models_dir,
     names,
     node,
+    quality_target,
     scale_terms,
     sources,
     transport,
@@ -48,6 +49,7 @@ READ = {
     "transports": transport,
     "approaches": approach,
     "workloads": workload,
+    "convergence": quality_target,
 }
 ENTRIES = [(kind, name) for kind in READ for name in names(kind)]
 

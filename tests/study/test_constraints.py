@@ -149,7 +149,7 @@ def test_every_quantity_can_be_constrained() -> None:
     for name, quantity in QUANTITIES.items():
         constraint = parse_constraint(f"{name} <= {examples[quantity.dimension]}")
         assert constraint.evaluate({name: np.array([8.0, 9.0])}).tolist() == [True, False]
-    assert quantities.BUILTINS.keys() == {"fits_memory"}
+    assert quantities.BUILTINS.keys() == {"fits_memory", "equal_batch"}
 
 
 # A constraint as a tree of plain Python, and the same as text.
