@@ -60,6 +60,8 @@
     const found = /point (\d+)/.exec(event.points[0].customdata || "");
     const row = found && document.getElementById(`point-${found[1]}`);
     if (!row) return;
+    const folded = row.closest(".ties");
+    if (folded?.hidden) folded.closest("tbody").querySelector(".more").click();
     table.querySelectorAll(".found").forEach((other) => other.classList.remove("found"));
     row.classList.add("found");
     row.scrollIntoView({ block: "center" });
