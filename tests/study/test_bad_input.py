@@ -192,6 +192,20 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "section is empty": ("{engine: auto, budget: 20000, seed: 0}", "", 18, 8, ("nothing",)),
     "missing price list": ("executor: {kind: auto}", "prices: [mine.csv]", 19, 10, ("no file",)),
     "market": ("executor: {kind: auto}", "market: old", 19, 9, ("'old'", "new")),
+    "resolution": ("executor: {kind: auto}", "resolution: 80 %", 19, 13,
+        ("resolution: '80 %' is not a share from 0 to 50 %", "write for example 1 %")),
+    "resolution that is negative": ("executor: {kind: auto}", "resolution: -0.01", 19, 13,
+        ("-0.01 is not a share",)),
+    "resolution that is a word": ("executor: {kind: auto}", "resolution: fine", 19, 13,
+        ("'fine' is not a share",)),
+    "resolution that is not a number": ("executor: {kind: auto}", "resolution: .nan", 19, 13,
+        ("nan is not a share",)),
+    "resolution that is a list": ("executor: {kind: auto}", "resolution: [1 %]", 19, 13,
+        ("a list is not a share",)),
+    "what-if of no axis": ("executor: {kind: auto}", "what_if: internode", 19, 10,
+        ("'internode' is not an axis of space", "name one with several values", "inter_node")),
+    "what-if of an axis that the study lacks": ("executor: {kind: auto}", "what_if: stack", 19, 10,
+        ("'stack' is not an axis of space",)),
 }  # fmt: skip
 
 
@@ -399,3 +413,27 @@ def test_every_value_replaced_by_nonsense(new: object, read: Reader) -> None:
         text = json.dumps(_replaced(data, loc, new)).replace("NaN", ".nan")
         error = _complaint(read, text.replace("Infinity", ".inf"))
         assert error is None or "\n" not in str(error)
+
+
+def test_what_if_of_an_axis_with_one_value(read: Reader) -> None:
+    text = VALID.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb]")
+    with pytest.raises(StudyError, match="axis 'accelerator' is of one value alone; name one"):
+        read(text=text + "what_if: accelerator\n")
+
+
+def test_what_if_of_a_continuous_axis(read: Reader) -> None:
+    text = VALID.replace("[1 MiB, 25 MiB]", "{from: 1 MiB, to: 25 MiB, continuous: true}")
+    text = text.replace("inter_node: 25 Gbps}", "inter_node: 25 Gbps, bucket: 25 MiB}")
+    with pytest.raises(StudyError, match="axis 'bucket' is continuous; name one"):
+        read(text=text + "what_if: bucket\n")
+
+
+@pytest.mark.parametrize(
+    ("written", "share"),
+    [("1 %", 0.01), ("2%", 0.02), ("0.02", 0.02), ("0", 0.0), ("50 %", 0.5)],
+)
+def test_resolution_is_a_share(read: Reader, written: str, share: float) -> None:
+    assert read(text=VALID + f"resolution: {written}\n").resolution == pytest.approx(share)
+    assert read().resolution == 0.01
+    assert read().what_if is None
+    assert read(text=VALID + "what_if: inter_node\n").what_if == "inter_node"

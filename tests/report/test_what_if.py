@@ -1,0 +1,157 @@
+"""What each value of an axis is worth, against points priced by themselves; and that points which
+are not on the front change neither this nor the rest of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.pricing.load import load
+from dse.report import what_if, without_buying
+from dse.report.answer import answer
+from dse.report.assembly import build
+from dse.report.document import RunDocument
+from dse.report.json_form import parsed, plain
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
+from dse.report.tables import comparison
+from dse.search.run import Outcome, run
+from tests.pricing import studies
+
+ASKED = studies.SMALL + "what_if: inter_node\n"
+ENGINES = ("exhaustive", "guided")
+RULES = ("fastest", "speed-per-dollar", "cheapest-within-5%")
+
+
+def searched(folder: Path, text: str, engine: str = "exhaustive") -> Outcome:
+    problem = load(studies.written(folder, text))
+    return run(problem, engine, None, None, lambda *_: None, 6000, 0)
+
+
+def written(outcome: Outcome) -> RunDocument:
+    return build(outcome, "dse run small", 0, 1.0, {})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_value_has_a_row(tmp_path: Path, engine: str) -> None:
+    outcome = searched(tmp_path, ASKED, engine)
+    found = written(outcome)
+    problem, rows = outcome.problem, found.what_if
+    assert rows is not None
+    axis = problem.study.axis("inter_node")
+    assert axis is not None
+    assert [row.value for row in rows.rows] == list(axis.labels)
+    assert [row.baseline for row in rows.rows] == [True, False]
+    base = problem.study.baseline.values
+    for row, value in zip(rows.rows, axis.values, strict=True):
+        alone = problem.point({**base, "inter_node": value})
+        assert row.alone.speedup == pytest.approx(alone["speedup"].item(), rel=1e-12)
+        assert row.alone.cost == pytest.approx(alone["capital"].item(), rel=1e-12)
+        assert row.best_software is not None
+        assert row.best_software.cost == row.alone.cost
+        assert (row.best_software.speedup or 0) >= (row.alone.speedup or 0)
+        assert row.best_software.config["inter_node"] == row.value
+        assert row.best is not None
+        assert row.best.config["inter_node"] == row.value
+        assert not row.best.missed
+    best = max(rows.rows, key=lambda row: (row.best.gain or 0) if row.best else 0)
+    assert best.best is not None
+    if engine == "exhaustive" and found.recommended.rule == "fastest":
+        assert best.best.gain == pytest.approx(found.recommended.speedup, rel=1e-12)
+
+
+def test_the_best_of_a_value_is_that_of_a_study_of_this_value(tmp_path: Path) -> None:
+    found = written(searched(tmp_path, ASKED + "recommend: fastest\n")).what_if
+    assert found is not None
+    one = studies.SMALL.replace("    - 10gbe\n", "") + "recommend: fastest\n"
+    alone = written(searched(tmp_path, one)).recommended
+    row = found.rows[1]
+    assert row.best is not None
+    assert row.best.gain == pytest.approx(alone.speedup, rel=1e-12)
+    assert row.best.cost == pytest.approx(alone.costs["capital"], rel=1e-12)
+
+
+def test_it_is_said_shown_and_kept(tmp_path: Path) -> None:
+    found = written(searched(tmp_path, ASKED))
+    (said,) = what_if.said(found)
+    assert " in place of 10 Gbps Ethernet alone: " in said
+    assert "with the best software on both" in said
+    assert said in answer(found)
+    assert parsed(RunDocument, plain(found)) == found
+    page, text = render_page(found), render_markdown(found)
+    assert 'id="what-if-table"' in page
+    assert "## What if" in text
+    assert text.count("(baseline)") == 1
+    assert len(what_if.rows(found)) == 2
+    assert all(len(row.cells) == 6 for row in what_if.rows(found))
+
+
+def test_a_study_that_does_not_ask_has_no_such_section(tmp_path: Path) -> None:
+    found = written(searched(tmp_path, studies.SMALL))
+    assert found.what_if is None
+    assert not what_if.said(found)
+    assert "What if" not in render_markdown(found)
+
+
+def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> None:
+    text = ASKED.replace("inter_node: 10gbe,", "inter_node: 100gbe,")
+    found = written(searched(tmp_path, text)).what_if
+    assert found is not None
+    first = found.rows[0]
+    assert (first.value, first.baseline, first.best) == ("100gbe", True, None)
+    assert first.alone.speedup == pytest.approx(1.0)
+
+
+def test_without_buying_costs_what_the_baseline_costs(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("gpus: 4, gpus_per_node: 4", "gpus: 16, gpus_per_node: 4")
+    found = written(searched(tmp_path, text))
+    point = found.without_buying
+    assert point is not None
+    assert point.costs == found.baseline.costs
+    assert point.objectives["capital"] == found.baseline.objectives["capital"]
+    assert (point.speedup or 0) > 1
+    assert point.gpus == found.baseline.gpus
+    assert "Without buying anything" in comparison(found).heads[-1].capitalize()
+    (said,) = without_buying.said(found)
+    assert said in answer(found)
+    assert said.startswith("Without buying anything, the baseline's hardware reaches ")
+    old = plain(found)
+    for key in ("without_buying", "waterfall", "choices", "what_if"):
+        del old[key]
+    older = parsed(RunDocument, old)
+    assert not without_buying.said(older)
+    assert "report" in render_page(older)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_points_off_the_front_change_nothing(tmp_path: Path, seed: int) -> None:
+    """Values of axes that no point of the front has, in any number, among those that it has.
+
+    The rule is given, since whether a budget binds hangs on points beyond it.
+    """
+    study = studies.SMALL + f"recommend: {RULES[seed % len(RULES)]}\n"
+    generator = np.random.default_rng(seed)
+    kept = {"batch_per_gpu": ["32", "64", "256"], "gpus": ["1", "2", "3", "4", "8", "16"],
+            "gpus_per_node": ["1", "4"], "precision": ["fp32", "fp16"],
+            "bucket": ["4 MiB", "25 MiB"]}  # fmt: skip
+    every = searched(tmp_path, study)
+    labels = [front for point in every.front for front in (point.labels, *point.tied)]
+    base = every.problem.study.baseline.labels
+    text = study
+    for axis, values in kept.items():
+        needed = {one[axis] for one in labels} | {base[axis]}
+        idle = [value for value in values if value not in needed]
+        dropped = set(generator.permutation(idle)[: generator.integers(0, len(idle) + 1)])
+        old, new = (", ".join(v for v in values if v not in out) for out in (set(), dropped))
+        text = text.replace(f"  {axis}: [{old}]", f"  {axis}: [{new}]")
+    full, less = written(every), written(searched(tmp_path, text))
+    assert less.counts.points < full.counts.points or text == study
+    assert [p.config for p in less.front] == [p.config for p in full.front]
+    assert less.choices == full.choices
+    assert less.waterfall == full.waterfall
+    assert less.recommended == full.recommended
+    same = replace(less, without_buying=full.without_buying)  # of points that are off the front
+    assert answer(same) == answer(full)

@@ -1,0 +1,107 @@
+"""The best software on given hardware, against every point priced one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.pricing import constraints
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.search.best_software import best_software, missed, restricted
+from dse.study import Value
+from dse.study.axes import AXES, HARDWARE, SOFTWARE
+from tests.pricing import studies
+
+# Hardware that the space of studies.SMALL does not have.
+OUTSIDE = studies.SMALL.replace("gpus: 4, gpus_per_node: 4", "gpus: 24, gpus_per_node: 8").replace(
+    "accelerator: p100-sxm2-16gb, gpus: 24", "accelerator: a100-sxm4-40gb, gpus: 24"
+)
+TIGHT = studies.SMALL.replace('"global_batch <= 2048"', '"global_batch <= 2048", "power <= 1 W"')
+SERVERS = studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", "[ps-grpc]").replace(
+    "values: [1, 2]", "values: [1, 2, 4]"
+)
+
+
+def by_hand(problem: Problem, owned: Mapping[str, Value | None]) -> float:
+    """The gain of the best, from every combination of software by itself."""
+    study = problem.study
+    cost, bought = problem.point(owned).cost, problem.points_at(owned).bill.servers.item()
+    names = [a.name for a in (*study.axes, *study.defaults) if a.name in SOFTWARE]
+    found: list[tuple[int, float]] = []
+    points = [dict(owned)]
+    for values in product(*(study.axis(name).values for name in names)):  # type: ignore[union-attr]
+        point = {**owned, **dict(zip(names, values, strict=True)), "ps_servers": None}
+        servers = (1, 2, 4) if str(point["aggregation"]) == "ps-grpc" else (None,)
+        points += [{**point, "ps_servers": count} for count in servers
+                   if count is None or study.has("ps_servers", count)]  # fmt: skip
+    for point in points:
+        evaluation = replace(problem.point(point), cost=cost, _known={})
+        failed = [name for name, mask in constraints.demands(evaluation, study) if not mask.all()]
+        if problem.points_at(point).bill.servers.item() > bought:
+            continue
+        if not {constraints.COMPUTABLE, constraints.KNOWN, constraints.FITS} & set(failed):
+            found.append((len(failed), -evaluation["speedup"].item()))
+    return -min(found)[1]
+
+
+@pytest.mark.parametrize("text", [studies.SMALL, OUTSIDE, TIGHT, SERVERS])
+def test_it_is_the_fastest_on_that_hardware(tmp_path: Path, text: str) -> None:
+    problem = load(studies.written(tmp_path, text))
+    owned = problem.study.baseline.values
+    found = best_software(problem, owned)
+    assert found is not None
+    assert problem.point(found)["speedup"].item() == pytest.approx(by_hand(problem, owned), 1e-12)
+    assert all(found[axis] == owned[axis] for axis in HARDWARE if axis in owned)
+    assert problem.points_at(found).bill.servers <= problem.points_at(owned).bill.servers
+    assert ("power <= 1 W" in missed(problem, owned, found)) == (text == TIGHT)
+
+
+def test_the_baseline_itself_wins_where_nothing_is_faster(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", "[ps-grpc]")
+    text = text.replace("batch_per_gpu: [32, 64, 256]", "batch_per_gpu: [1]")
+    text = text.replace("precision: [fp32, fp16]", "precision: [fp32]")
+    problem = load(studies.written(tmp_path, text))
+    owned = problem.study.baseline.values
+    found = best_software(problem, owned)
+    assert found is not None
+    assert {axis: found[axis] for axis in owned} == dict(owned)
+
+
+def test_software_that_is_kept_stays(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.SMALL))
+    owned = problem.study.baseline.values
+    found = best_software(problem, owned, ["precision"])
+    assert found is not None
+    assert found["precision"] == owned["precision"] == "fp32"
+    assert problem.point(found)["speedup"] > 1
+
+
+def test_continuous_axes_take_the_values_of_points_that_are_tried(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("bucket: [4 MiB, 25 MiB]",
+                                 "bucket: {from: 1 MiB, to: 64 MiB, continuous: true}")  # fmt: skip
+    problem = load(studies.written(tmp_path, text))
+    owned = problem.study.baseline.values
+    study = restricted(problem.study, owned, HARDWARE, [{**owned, "bucket": 2.0**20}])
+    axis = study.axis("bucket")
+    assert axis is not None
+    assert axis.values == (25 * 2.0**20, 2.0**20)
+    assert best_software(problem, owned) is not None
+
+
+def test_every_axis_is_software_or_hardware() -> None:
+    assert sorted((*SOFTWARE, *HARDWARE)) == sorted(AXES)
+    assert not set(SOFTWARE) & set(HARDWARE)
+
+
+def test_a_point_without_known_price_is_no_point(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.SMALL))
+    owned = problem.study.baseline.values
+    found = best_software(problem, owned)
+    assert found is not None
+    assert np.isfinite(problem.point(found)["capital"]).all()
