@@ -14,6 +14,7 @@ from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.rental import RentalFacts, rental_facts
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -56,6 +57,7 @@ __all__ = [
     "Population",
     "PriceList",
     "PriceSpread",
+    "RentalFacts",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -88,6 +90,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "rental_facts",
     "scale_terms",
     "sources",
     "transport",

@@ -13,6 +13,7 @@ from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.goodput import Goodput
 from dse.model.money import Cost
+from dse.model.rental import Billing, billed_s
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
 
@@ -44,6 +45,7 @@ class Evaluation(Mapping[str, Array]):
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
+    billing: Billing
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -68,6 +70,11 @@ class Evaluation(Mapping[str, Array]):
     def running(self) -> Goodput:
         """What failures and checkpoints leave of a run's time."""
         return self.run()
+
+    @property
+    def billed_s(self) -> Array:
+        """Seconds of rent that a run to the target is billed."""
+        return billed_s(self["time_to_target"] * self.running.held, self.billing)
 
     @property
     def in_range(self) -> Mask:

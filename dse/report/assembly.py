@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import limits, own_rates, provenance
+from dse.report import limits, own_rates, ownership, provenance, rental
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Baseline, Point, Recommended
@@ -127,6 +127,7 @@ def build(
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
+        ownership=ownership.of_point(problem, outcome.front[best].values),
     )
 
 
@@ -135,6 +136,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[s
     own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
         *caveats.caveats(problem), *caveats.unsupported(problem), *([f"{own}."] if own else ()),
+        *rental.spot_note(problem),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
-from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
+from dse.report.design_point import Alternative, Baseline, Bounds, Owned, Point, Recommended
 from dse.report.json_form import IF_ANY, Flat
 
 SCHEMA_VERSION = 2
@@ -232,7 +232,8 @@ class RunnersUp:
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here."""
+    ordered for the points that the answer names, by their names here. ownership: buying the
+    recommended point beside renting it."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -269,6 +270,7 @@ class RunDocument:
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
+    ownership: Owned | None = None
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
 
     @property

@@ -21,7 +21,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.report import decoding, goodput, gradients, launches, own_rates
+from dse.report import decoding, goodput, gradients, launches, own_rates, ownership, rental
 from dse.report.design_point import (
     ApproachTerms,
     Bounds,
@@ -108,6 +108,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         intervals=_by_name(point.interval),
         bill=bill_of_materials(points),
         goodput=goodput.of_point(problem, values),
+        ownership=ownership.of_point(problem, values),
+        rental=rental.said(problem),
     )
 
 

@@ -15,7 +15,7 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
-from dse.report import alternatives, bills, figures, tables, terms, words
+from dse.report import alternatives, bills, figures, ownership, tables, terms, words
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument, Sense
@@ -115,6 +115,7 @@ SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy),
     Section("front", "The front", "The front", _front),
     Section("bill", "Bill of materials", "Bill of materials", _bill),
+    Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",
