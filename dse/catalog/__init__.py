@@ -16,6 +16,7 @@ from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
+from dse.catalog.rental import RentalFacts, rental_facts
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -60,6 +61,7 @@ __all__ = [
     "PriceList",
     "PriceSpread",
     "QualityTarget",
+    "RentalFacts",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -94,6 +96,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "rental_facts",
     "scale_terms",
     "sources",
     "transport",

@@ -20,7 +20,9 @@ class Failures:
     network. per_job_s: for other reasons, of a job on ``whole_job`` accelerators or more; smaller
     jobs have it in proportion. recover_s: from a stop until training goes on. checkpoint_s: for
     which training waits while state is saved. interval_s: between two checkpoints; None for the
-    best.
+    best. interruptions_per_s: of one accelerator whose machine may be taken away (spot); n together
+    are interrupted n to the power ``interruption_power`` times as often, wait ``wait_s`` until
+    there are machines again, and ``restart_s`` until these have started.
     """
 
     per_accelerator_s: ArrayLike = 0.0
@@ -29,6 +31,10 @@ class Failures:
     recover_s: ArrayLike = 0.0
     checkpoint_s: ArrayLike = 0.0
     interval_s: float | None = None
+    interruptions_per_s: ArrayLike = 0.0
+    interruption_power: float = 0.0
+    restart_s: ArrayLike = 0.0
+    wait_s: ArrayLike = 0.0
 
 
 IDEAL = Failures()
@@ -37,11 +43,13 @@ IDEAL = Failures()
 @dataclass(frozen=True)
 class Goodput:
     """Arrays: mean seconds between two stops, seconds of training between two checkpoints (both
-    without bound where nothing fails), and the share of the time that trains, in [0, 1]."""
+    without bound where nothing fails), the share of the time that trains, and the share for which
+    machines are held, in [0, 1]."""
 
     between_stops_s: Array
     interval_s: Array
     share: Array
+    held: Array
 
 
 def goodput(accelerators: ArrayLike, failures: Failures) -> Goodput:
@@ -54,11 +62,14 @@ def goodput(accelerators: ArrayLike, failures: Failures) -> Goodput:
     (effective training time ratio, Kokolis et al., HPCA 2025: each stop loses the recovery and half
     an interval), and at least 0: where M is shorter than what a stop costs, nothing is trained. The
     interval is Daly's, ``t = sqrt(2 w M) - w`` where w < M/2, else M (FGCS 22, 2006); for small w
-    it is Young's.
+    it is Young's. Machines that are taken away i times a second stop a run in addition, each time
+    for their start, too, and are held 1 / (1 + i wait) of the time.
     """
     accelerators = np.asarray(accelerators, dtype=np.float64)
     whole = np.minimum(accelerators / failures.whole_job, 1.0)
+    interruptions = accelerators**failures.interruption_power * failures.interruptions_per_s
     stops_per_s = accelerators * failures.per_accelerator_s + whole * failures.per_job_s
+    stops_per_s = stops_per_s + interruptions
     saving = np.asarray(failures.checkpoint_s, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         between = 1.0 / np.asarray(stops_per_s)
@@ -71,5 +82,7 @@ def goodput(accelerators: ArrayLike, failures: Failures) -> Goodput:
         # Without stops, or without saving, the product and the quotient are of no meaning.
         lost = np.where(stops_per_s > 0, stops_per_s * (failures.recover_s + interval / 2), 0.0)
         waiting = np.where(saving > 0, saving / interval, 0.0)
-    share = np.maximum(1.0 - lost, 0.0) / (1.0 + waiting)
-    return Goodput(between, np.asarray(interval), np.asarray(share))
+    lost = lost + interruptions * failures.restart_s
+    held = 1.0 / (1.0 + interruptions * failures.wait_s)
+    share = held * np.maximum(1.0 - lost, 0.0) / (1.0 + waiting)
+    return Goodput(between, np.asarray(interval), np.asarray(share), np.asarray(held))

@@ -8,8 +8,8 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.bill import Bill
+from dse.model.ownership import HOURS_PER_YEAR, owned_usd_per_hour
 
-HOURS_PER_YEAR = 8760.0
 WATT_PER_KILOWATT = 1000.0
 
 
@@ -59,6 +59,8 @@ class Prices:
     pue: float
     amortisation_years: float
     extras: Extras = NO_EXTRAS
+    residual_value: float = 0.0
+    utilisation: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def cost(parts: Bill, prices: Prices) -> Cost:
 
     capital = the bill's sum (:func:`capital_usd`).
     power = accelerators that train, hosts, dedicated servers and network, times PUE.
-    tco per hour = capital / amortisation + power * electricity price.
+    tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
     """
     capital = capital_usd(parts, prices)
     machines_w = parts.training * np.asarray(prices.power_w) * (1 + prices.host_power_ratio)
@@ -109,7 +111,10 @@ def cost(parts: Bill, prices: Prices) -> Cost:
     power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
-    rental = parts.training * np.asarray(prices.accelerator_usd_per_hour)
+    rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
-    return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)
+    owned = owned_usd_per_hour(
+        capital, feeding, prices.amortisation_years, prices.residual_value, prices.utilisation
+    )
+    return Cost(np.asarray(capital), np.asarray(rental), owned, power)

@@ -14,6 +14,7 @@ from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
 from dse.model.goodput import Goodput
 from dse.model.money import Cost
+from dse.model.rental import Billing, billed_s
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
 
@@ -47,6 +48,7 @@ class Evaluation(Mapping[str, Array]):
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
+    billing: Billing
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -85,6 +87,11 @@ class Evaluation(Mapping[str, Array]):
     def running(self) -> Goodput:
         """What failures and checkpoints leave of a run's time."""
         return self.run()
+
+    @property
+    def billed_s(self) -> Array:
+        """Seconds of rent that a run to the target is billed."""
+        return billed_s(self["time_to_target"] * self.running.held, self.billing)
 
     @property
     def in_range(self) -> Mask:

@@ -250,11 +250,13 @@ class PointArrays(LayoutArrays, ABC):
             self._wire(lambda w: w.switch_radix),
             self.machine_axis == "node" and own_network,
             self.machine(lambda m: m.sold_in),
+            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
         )
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
         prices = self.problem.prices
+        share = self._drawn(self.problem.rental.billing.price_share)
         number = hardware.number
         return money.cost(
             self.bill,
@@ -265,8 +267,8 @@ class PointArrays(LayoutArrays, ABC):
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire(lambda w: w.switch_radix),
-                self.machine_price(lambda m: m.usd_per_hour),
-                self.machine_price(lambda m: m.host_usd_per_hour),
+                self.machine_price(lambda m: m.usd_per_hour) * share,
+                self.machine_price(lambda m: m.host_usd_per_hour) * share,
                 self._host_usd,
                 self.machine(lambda m: number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
@@ -276,6 +278,7 @@ class PointArrays(LayoutArrays, ABC):
                 number(prices.pue.value),
                 number(prices.amortisation_years.value),
                 self._extras,
+                **vars(self.problem.study.ownership),
             ),
         )
 
@@ -291,6 +294,10 @@ class PointArrays(LayoutArrays, ABC):
                 self._drawn(found.recover_s),
                 self._drawn(found.checkpoint_s),
                 found.interval_s,
+                self._drawn(found.interruptions_per_s),
+                found.interruption_power,
+                self._drawn(found.restart_s),
+                self._drawn(found.wait_s),
             ),
         )
 
@@ -376,6 +383,7 @@ class PointArrays(LayoutArrays, ABC):
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
             run=self.goodput,
+            billing=self.problem.rental.billing,
         )
 
 

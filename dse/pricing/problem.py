@@ -31,6 +31,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
 from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
+from dse.pricing.rental import Rental
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.definition import REAL
@@ -222,7 +223,13 @@ class Problem:
     @cached_property
     def failures(self) -> Failures:
         """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
-        return failures(self.study.failures, self.draw_count if self.draws else 0)
+        found = failures(self.study.failures, self.draw_count if self.draws else 0)
+        return self.rental.interrupted(found)
+
+    @cached_property
+    def rental(self) -> Rental:
+        """The terms that machines are rented on, or as many draws of them as are priced."""
+        return Rental(self.study.rental, self.draw_count if self.draws else 0)
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

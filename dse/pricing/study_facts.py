@@ -18,6 +18,7 @@ from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.rental import Rental
 from dse.study import Study
 from dse.study.aggregation_name import AggregationName
 
@@ -47,6 +48,8 @@ class StudyFacts(Protocol):
     def lost(self) -> Scale: ...
     @property
     def failures(self) -> Failures: ...
+    @property
+    def rental(self) -> Rental: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property

@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import confidence, limits, own_rates, provenance, training_runs
+from dse.report import confidence, limits, own_rates, ownership, provenance, rental, training_runs
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.choices import choices
@@ -153,6 +153,7 @@ def build(
         study_text=study.source.text,
         questions=study.questions or None,
         confidence=best.confidence,
+        ownership=ownership.of_point(problem, best.point.values),
     )
 
 
@@ -161,6 +162,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[s
     own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
         *caveats.caveats(problem), *caveats.unsupported(problem), *([f"{own}."] if own else ()),
+        *rental.spot_note(problem),
     )  # fmt: skip
 
 

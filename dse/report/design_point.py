@@ -254,6 +254,34 @@ class Goodput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnedYears:
+    """What a point costs over some years: bought, fed and sold again, or rented for as long."""
+
+    years: float
+    purchase_usd: float
+    electricity_usd: float
+    residual_usd: float
+    own_usd: float
+    rent_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owned:
+    """Buying beside renting. years: of amortisation; residual_value, utilisation: shares, see
+    :class:`dse.study.ownership.StudyOwnership`; term: of the rental; break_even_utilisation: from
+    which on buying pays, above 1 where it never does, None where the rent is too low or not
+    known."""
+
+    years: float
+    residual_value: float
+    utilisation: float
+    term: str
+    rent_usd_per_hour: float | None
+    break_even_utilisation: float | None
+    totals: tuple[OwnedYears, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -263,7 +291,8 @@ class Explained(Point):
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
-    run's time that trains; target: of its run, in words."""
+    run's time that trains; target: of its run, in words; ownership: buying beside
+    renting; rental: the terms, in words."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -279,3 +308,5 @@ class Explained(Point):
     bill: tuple[Flat[Item], ...] = ()
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
+    ownership: Owned | None = None
+    rental: str = ""

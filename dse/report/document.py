@@ -16,6 +16,7 @@ from dse.report.design_point import (
     Alternative,
     Baseline,
     Bounds,
+    Owned,
     Point,
     Recommended,
     WithoutBuying,
@@ -337,7 +338,7 @@ class RunDocument:
     ordered for the points that the answer names, by their names here. questions: what was asked
     beside the study, by option; confidence: None where none was asked for. target: of a run, in
     words, None without one. qualities: targets that the study's workload has, and the study does
-    not use."""
+    not use. ownership: buying the recommended point beside renting it."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -380,6 +381,7 @@ class RunDocument:
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
+    ownership: Owned | None = None
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, goodput, training_runs, words
+from dse.report import approaches, bills, goodput, ownership, training_runs, words
 from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
@@ -75,6 +75,10 @@ def lines(point: Explained) -> list[str]:
         if bounds := words.interval(ends.get(row.name), phrase.unit):
             said += f"  ({words.INTERVAL} {bounds})"
         out.append(f"{label:<26} {said}")
+    if point.rental:
+        out.append(f"rental terms     {point.rental}")
+    if point.ownership:
+        out += ownership.lines(point.ownership)
     if point.bill:
         out += ["", "bill of materials", *bills.lines(point.bill), ""]
     slack = point.memory_slack_bytes

@@ -21,7 +21,16 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.report import decoding, goodput, gradients, launches, own_rates, training_runs
+from dse.report import (
+    decoding,
+    goodput,
+    gradients,
+    launches,
+    own_rates,
+    ownership,
+    rental,
+    training_runs,
+)
 from dse.report.design_point import (
     ApproachTerms,
     Bounds,
@@ -110,6 +119,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         bill=bill_of_materials(points),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
+        ownership=ownership.of_point(problem, values),
+        rental=rental.said(problem),
     )
 
 

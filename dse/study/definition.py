@@ -12,6 +12,8 @@ from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression, Limit
 from dse.study.failures import StudyFailures
 from dse.study.numbers import shown
+from dse.study.ownership import StudyOwnership
+from dse.study.rental import StudyRental
 from dse.yaml_source import Source
 
 
@@ -282,6 +284,8 @@ class Study:
     resolution: float = 0.01
     what_if: str | None = None
     failures: StudyFailures = field(default_factory=StudyFailures)
+    rental: StudyRental = field(default_factory=StudyRental)
+    ownership: StudyOwnership = field(default_factory=StudyOwnership)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

@@ -42,6 +42,8 @@ class PricedPoints(Protocol):
     def relative_work(self) -> Any: ...
     @property
     def running(self) -> Any: ...
+    @property
+    def billed_s(self) -> Any: ...
 
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
 
@@ -122,7 +124,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MIN, Phrase("power", "W", "draws", least="least power-hungry"),
                  facts=frozenset({POWER})),
         Quantity("per_run", "run_usd", "usd", "cost of training to the target",
-                 lambda p: p["hourly"] * p["time_to_target"] / SECONDS_PER_HOUR,
+                 lambda p: p["hourly"] * p.billed_s / SECONDS_PER_HOUR,
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
                  communication=True, facts=frozenset({RENT}), needs_target=True),
         Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",

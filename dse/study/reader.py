@@ -30,6 +30,8 @@ from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
+from dse.study.ownership import StudyOwnership, read_ownership
+from dse.study.rental import StudyRental, read_rental
 from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
@@ -143,6 +145,8 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         resolution=read_resolution(top.at("resolution")) if top.has("resolution") else RESOLUTION,
         what_if=read_what_if(top.at("what_if"), axes) if top.has("what_if") else None,
         failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
+        rental=read_rental(top.at("rental")) if top.has("rental") else StudyRental(),
+        ownership=read_ownership(top.at("ownership")) if top.has("ownership") else StudyOwnership(),
         source=source,
         content_hash=_hash(source.data),
     )

@@ -15,7 +15,9 @@ from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.names import Names
+from dse.study.ownership import OWNERSHIP_SCHEMA
 from dse.study.quantities import QUANTITIES
+from dse.study.rental import RENTAL_SCHEMA
 
 # What to write for a key of a study where it is missing or of another kind.
 EXAMPLES = {
@@ -247,6 +249,12 @@ class StudyFile(Section):
     )
     failures: Annotated[Any, shown_as(FAILURES_SCHEMA)] = Field(
         default=None, description="how often training stops, and what a stop costs; ideal: never"
+    )
+    rental: Annotated[Any, shown_as(RENTAL_SCHEMA)] = Field(
+        default=None, description="the term that machines are rented on, and how runs are billed"
+    )
+    ownership: Annotated[Any, shown_as(OWNERSHIP_SCHEMA)] = Field(
+        default=None, description="what is left of a purchase at the end, and how much it is used"
     )
 
 

@@ -26,6 +26,7 @@ from dse.catalog import (
     names,
     node,
     quality_target,
+    rental_facts,
     scale_terms,
     sources,
     transport,
@@ -98,7 +99,7 @@ def test_every_source_is_dated_and_used() -> None:
     for name in ("pai-fleet", "pai-ps-worker"):
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
-    used |= {fact.source for fact in failure_terms().facts}
+    used |= {fact.source for fact in (*failure_terms().facts, *rental_facts().facts)}
     used |= {law.source for law in computing().laws.values()}
     used |= {fact.source for stack in footprints().values() for fact in stack.facts}
     for key, source in sources().items():

@@ -57,8 +57,9 @@ def test_1000_gpus_for_30_days_is_not_30_days(tmp_path: Path) -> None:
     took = float(longer["time_to_target"][0])
     assert took / SECONDS_PER_DAY == pytest.approx(31.54, abs=5e-3)
     assert float(longer["energy"][0]) == pytest.approx(float(longer["power"][0]) * took)
+    started = took + 600  # until the machines run
     assert float(longer["per_run"][0]) == pytest.approx(
-        float(longer["hourly"][0]) * took / 3600, rel=1e-9
+        float(longer["hourly"][0]) * started / 3600, rel=1e-6
     )
 
 
@@ -68,7 +69,7 @@ def test_speed_is_the_same_with_and_without_failures(tmp_path: Path) -> None:
     for name in ("step", "throughput", "speedup", "hourly"):
         assert one[name].tolist() == other[name].tolist()
     assert float(other["goodput"][0]) == 1.0
-    for name in ("time_to_target", "per_run", "energy"):
+    for name in ("time_to_target", "energy"):
         assert float(one[name][0]) == pytest.approx(
             float(other[name][0]) / float(one["goodput"][0])
         )
