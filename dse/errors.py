@@ -8,7 +8,7 @@ from typing import ClassVar
 
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
-    "address", "algorithm", "all", "budget", "bytes", "collective", "confidence",
+    "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
     "deadline", "device", "engine", "executor", "facts", "fleet", "format", "front", "hostfile",
     "interface", "json", "library", "link", "link-bandwidth", "max-nodes", "max-ranks",
     "max-ranks-per-node", "mpi", "name", "nodes", "out", "plot", "points", "power", "ranks",
