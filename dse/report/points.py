@@ -115,7 +115,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
-        intervals=_by_name(point.interval),
+        intervals=by_name(point.interval),
         bill=bill_of_materials(points),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
@@ -124,7 +124,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     )
 
 
-def _by_name(interval: Interval | None) -> dict[str, Bounds | None]:
+def by_name(interval: Interval | None) -> dict[str, Bounds | None]:
     """Intervals by the names of their quantities; None where there is none."""
     named = [field.name for field in fields(Interval) if field.name != "costs"]
     costs = interval.costs if interval else {}
