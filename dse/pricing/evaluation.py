@@ -24,7 +24,8 @@ class Evaluation(Mapping[str, Array]):
     """Priced points: terms, and by name every quantity of a study.
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
-    every colocated server has a worker of its own. graded: computes :attr:`grade`.
+    every colocated server has a worker of its own. sold: the accelerator can be bought as the study
+    wants to buy; None where that is no question. graded: computes :attr:`grade`.
     """
 
     step: StepTime
@@ -38,6 +39,7 @@ class Evaluation(Mapping[str, Array]):
     bucket_bytes: ArrayLike
     memory_slack_bytes: Array
     hosted: Mask
+    sold: Mask | None
     target_samples: float
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]

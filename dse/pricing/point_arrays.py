@@ -329,6 +329,13 @@ class PointArrays(LayoutArrays, ABC):
         workers = node_count(self.gpus, self.gpus_per_node)
         return np.asarray(~self.colocated | (workers <= 1) | (self.servers <= workers))
 
+    @property
+    def sold(self) -> Mask | None:
+        """Whether their accelerators are sold new; None where the study does not ask."""
+        if not self.problem.buys_new:
+            return None
+        return np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
@@ -346,6 +353,7 @@ class PointArrays(LayoutArrays, ABC):
             bucket_bytes=self.bucket_bytes,
             memory_slack_bytes=self.memory_slack_bytes,
             hosted=self.hosted,
+            sold=self.sold,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
