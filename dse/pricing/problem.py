@@ -23,7 +23,7 @@ from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import anchors, devices, hardware, target, throughput, uncertainty
+from dse.pricing import anchors, devices, hardware, market, target, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
@@ -94,7 +94,8 @@ class Problem:
         numbers += [(fact.name, fact.value) for fact in general]
         numbers += [("years", prices.amortisation_years.value)]
         numbers += [("network", prices.network_power_share.value)]
-        digest = hashlib.sha256(repr((sorted(map(repr, numbers)), prices.includes)).encode())
+        texts = [(name, fact.text) for name, fact in prices.sold_until.items()]
+        digest = hashlib.sha256(repr((sorted(map(repr, numbers)), texts, prices.includes)).encode())
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -254,6 +255,11 @@ class Problem:
         """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
         reference = hardware.number(catalog.accelerator("h100-sxm").power_w)
         return hardware.number(self.prices.host_power_w.value) / reference
+
+    @cached_property
+    def buys_new(self) -> bool:
+        """Whether only what is sold new may be recommended: see :mod:`.market`."""
+        return market.buys_new(self.study, self.prices)
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
