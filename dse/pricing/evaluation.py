@@ -39,7 +39,7 @@ class Evaluation(Mapping[str, Array]):
     memory_slack_bytes: Array
     hosted: Mask
     target_samples: float
-    baseline_samples_per_s: float
+    baseline_samples_per_s: ArrayLike
     graded: Callable[[], NDArray[np.int64]]
     _known: dict[str, Array] = field(default_factory=dict)
 
