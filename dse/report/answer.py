@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
 from dse.report.bills import idle_notes, price_notes
+from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.recommendation import SPEED_PER_DOLLAR
@@ -42,6 +43,7 @@ def answer(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [f"Recommended: {named}.", worth, *_next_dollars(document), _nearly(document), sure]
+    lines += certainty_sentences(document)
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -217,8 +219,7 @@ def _how_sure(document: RunDocument) -> str:
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
-        speed = "No confidence interval of its speed can be given."
-        return f"{speed} {sentence}{_money_interval(document)}"
+        return f"{sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
     text += _beside_the_baseline(document)

@@ -21,6 +21,7 @@ from dse.pricing.problem import Problem
 from dse.report import limits, own_rates, provenance
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
+from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.design_point import Baseline, Point, Recommended
 from dse.report.document import (
     AxisRange,
@@ -41,7 +42,7 @@ from dse.report.inputs import inputs
 from dse.report.points import describe
 from dse.report.recommendation import needed, recommended, why
 from dse.search.guided import number_name
-from dse.search.run import Outcome
+from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
@@ -56,9 +57,11 @@ def build(
     problem, study = outcome.problem, outcome.problem.study
     front = tuple(describe(problem, point.values, point) for point in outcome.front)
     rule, because = needed(outcome)
-    best = recommended(outcome.front, rule)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
+    draws, at = drawn_answer(outcome, rule, {"fastest": fast, "cheapest within 5 %": cheap})
+    values = draws.near.points[at]
+    best = describe(problem, values, _front_point(outcome, values))
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -99,9 +102,7 @@ def build(
             assumed=tuple(study.baseline.assumed),
             misses=baseline_misses(problem),
         ),
-        recommended=Recommended(
-            **vars(front[best]), rule=rule, why=why(rule, study.objectives, because)
-        ),
+        recommended=Recommended(**vars(best), rule=rule, why=why(rule, study.objectives, because)),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
         front=front,
@@ -109,25 +110,31 @@ def build(
             name: bill_of_materials(problem.points_at(values))
             for name, values in (
                 ("baseline", study.baseline.values),
-                ("recommended", outcome.front[best].values),
+                ("recommended", values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
         },
-        other_aggregations=alternatives(problem, outcome.front, outcome.front[best].values),
+        certainty=certainty(draws, at, {"fastest": fast, "cheapest within 5 %": cheap}, best),
+        other_aggregations=alternatives(problem, outcome.front, values),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
         caveats=(
-            *limits.crossed(study, front[best]),
-            *_notes(problem, outcome.front[best].values),
+            *limits.crossed(study, best),
+            *_notes(problem, values),
         ),
-        assumptions=tuple(assumptions(problem, outcome.front[best].values)),
+        assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
     )
+
+
+def _front_point(outcome: Outcome, values: Mapping[str, Value | None]) -> FrontPoint | None:
+    """The point of the front with these values; None where it is not on it."""
+    return next((point for point in outcome.front if point.values == values), None)
 
 
 def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
+from dse.report.certainty.facts import Certainty
 from dse.report.design_point import Alternative, Baseline, Bounds, Point, Recommended
 from dse.report.json_form import IF_ANY, Flat
 
@@ -232,7 +233,8 @@ class RunnersUp:
 @dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here."""
+    ordered for the points that the answer names, by their names here. certainty: None where an
+    older version wrote it."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -259,6 +261,7 @@ class RunDocument:
     fastest: Flat[Point]
     front: tuple[Flat[Point], ...]
     bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+    certainty: Certainty | None = None
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     sample: Sample
     calibration: tuple[CalibrationRow, ...]

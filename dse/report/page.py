@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from dse.report import figures, sections, words
+from dse.report.certainty.figure import certainty_figure
 from dse.report.document import RunDocument
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -34,6 +35,7 @@ def render_page(document: RunDocument) -> str:
         plotly=plotly_script(),
         front_figure=embed(figures.front_figure(document)),
         time_figure=embed(figures.time_figure(document)),
+        certainty_figure=embed(certainty_figure(document)),
     )
 
 

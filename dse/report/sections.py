@@ -17,6 +17,7 @@ from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
 from dse.report import alternatives, bills, figures, tables, terms, words
 from dse.report.answer import answer
+from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument, Sense
 from dse.study.quantities import QUANTITIES
@@ -115,6 +116,7 @@ SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy),
     Section("front", "The front", "The front", _front),
     Section("bill", "Bill of materials", "Bill of materials", _bill),
+    Section("certainty", "How sure", "How sure", certainty_facts),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",
@@ -145,7 +147,7 @@ def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
                f"at {words.show_cost(document, fast)}; nothing cheaper within 5 %")  # fmt: skip
     return [
         ("Speedup over the baseline", words.shown(best.speedup, "x"),
-         f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
+         f"{words.INTERVAL} {bounds}" if bounds else "over the baseline's samples per second"),
         *((tables.capital(words.aim(document, sense).title),
            words.show_cost(document, best, sense), _beside(document, sense))
           for sense in document.objectives.minimized),

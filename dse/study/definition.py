@@ -230,7 +230,7 @@ Memory: TypeAlias = Literal["checked", "ignore"]
 REAL = "real"
 Input: TypeAlias = Literal["real", "synthetic"]
 Recommend: TypeAlias = Literal[
-    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar"
+    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
 ]
 
 
