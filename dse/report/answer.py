@@ -219,7 +219,8 @@ def _how_sure(document: RunDocument) -> str:
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
-        return f"{sentence}{_money_interval(document)}"
+        again = "not computed by the version that made this run; run the study again."
+        return f"{CONFIDENCE}: {again} {sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
     text += _beside_the_baseline(document)

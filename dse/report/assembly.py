@@ -39,7 +39,7 @@ from dse.report.document import (
     Work,
 )
 from dse.report.inputs import inputs
-from dse.report.points import describe
+from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
@@ -55,7 +55,7 @@ def build(
 ) -> RunDocument:
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
-    front = tuple(describe(problem, point.values, point) for point in outcome.front)
+    front = describe_front(problem, outcome.front)
     rule, because = needed(outcome)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")

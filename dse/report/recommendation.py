@@ -42,7 +42,9 @@ RULES_OF_THREE = {
     "the one with the least {1}",
     SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
     "with the least {0}, then {1}",
-    LEAST_REGRET: _LEAST_REGRET,
+    LEAST_REGRET: "the point that is expected to miss least of what the best choice would bring in "
+    "{gain} and {0}, over all draws of what is uncertain; {1} counts as far as the study limits "
+    "it. It need not lie on the front of the best estimates",
 }
 
 

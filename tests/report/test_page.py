@@ -17,7 +17,8 @@ from dse.study import QUANTITIES
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
 
-SECTIONS = ["buy", "front", "bill", "time", "binds", "calibration", "inputs", "reproduce"]
+SECTIONS = ["buy", "front", "bill", "certainty", "time", "binds", "calibration", "inputs",
+            "reproduce"]  # fmt: skip
 EVIL = "<script>alert(1)</script>"
 
 
@@ -84,7 +85,7 @@ def test_plotly_is_inlined_once(run: RunDocument) -> None:
 
 def test_figures_are_valid_json(seen: Reader) -> None:
     assert [len(json.loads(text)["data"]) > 0 for text in seen.scripts[:2]] == [True, True]
-    assert len(seen.scripts) == 4
+    assert len(seen.scripts) == 5
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_no_text_of_a_study_becomes_markup() -> None:
     own = html.replace(page.plotly_script(), "")
     assert EVIL not in own
     assert "alert(2)" in own
-    assert own.count("<script") == 4
+    assert own.count("<script") == 5
     assert "<!--" not in own
     seen = Reader(html)
     assert seen.sections == SECTIONS

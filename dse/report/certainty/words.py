@@ -109,7 +109,7 @@ def heads(document: RunDocument) -> tuple[str, ...]:
     limits = unsure_limits(found) if found else ()
     timed = found is not None and "time_to_target" in found.choices[0].bands
     return (
-        "Best", "On the front", "Beaten by the recommended", "Expected regret",
+        "Best", "On the front", "Recommended is better", "Expected regret",
         words.aim(document, "maximize").title.capitalize(),
         *(words.aim(document, sense).title.capitalize() for sense in document.objectives.minimized),
         *(("Time to target",) if timed and "time_to_target" not in _objectives(document) else ()),
