@@ -47,7 +47,7 @@ class Evaluation(Mapping[str, Array]):
     convergence: Convergence | None
     baseline_batch: float
     sold: Mask | None
-    baseline_samples_per_s: float
+    baseline_samples_per_s: ArrayLike
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
     billing: Billing
