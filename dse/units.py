@@ -216,7 +216,7 @@ _COMMON: dict[str, tuple[float, Dimensions]] = {
     "GB/s": (8e9, _RATE), "TB/s": (8e12, _RATE), "FLOP/s": (1.0, _SPEED),
     "TFLOP/s": (1e12, _SPEED), "s": (1.0, (("s", 1),)), "us": (1e-6, (("s", 1),)),
     "ms": (1e-3, (("s", 1),)), "MB": (8e6, _BYTES), "Mbps": (1e6, _RATE),
-    "kUSD": (1e3, (("USD", 1),)),
+    "min": (60.0, (("s", 1),)), "h": (3600.0, (("s", 1),)), "kUSD": (1e3, (("USD", 1),)),
     "W": (1.0, (("W", 1),)), "kW": (1e3, (("W", 1),)), "samples": (1.0, (("sample", 1),)),
     "USD": (1.0, (("USD", 1),)), "MUSD": (1e6, (("USD", 1),)),
     "USD/hour": (1 / 3600, (("USD", 1), ("s", -1))),
