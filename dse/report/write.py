@@ -22,7 +22,8 @@ from dse.search.runlog import sync_folder
 BILLS = "bom.csv"
 RUNNERS_UP = "near.csv"  # only where runners-up were asked for
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, RUNNERS_UP, "report.md", "report.html", PDF)
+ALWAYS = (RUN, "front.csv", BILLS, "report.md", "report.html")
+FILES = (*ALWAYS, RUNNERS_UP, PDF)  # the last two only where they were asked for
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
