@@ -9,10 +9,12 @@ from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.footprints import Footprint, footprints
+from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.regions import Region, region
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -50,10 +52,13 @@ __all__ = [
     "Fabric",
     "Fact",
     "Footprint",
+    "LinkPower",
+    "LinkWatts",
     "Node",
     "Population",
     "PriceList",
     "PriceSpread",
+    "Region",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -75,6 +80,7 @@ __all__ = [
     "gradient_tensors",
     "is_path",
     "latest",
+    "link_power",
     "models_dir",
     "named_workload",
     "names",
@@ -85,6 +91,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "region",
     "scale_terms",
     "sources",
     "transport",

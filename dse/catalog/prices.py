@@ -18,15 +18,25 @@ INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
 AS_OF = "as_of"
 
-# key of a price list -> (field of PriceList, dimension)
-_GENERAL = {
+# key of a price list, or of a study's prices -> (field of PriceList, dimension)
+GENERAL = {
     "host": ("host_usd", "usd"),
     "electricity": ("electricity_usd_per_kwh", "usd_per_kwh"),
+    "carbon": ("carbon_kg_per_kwh", "kg_per_kwh"),
     "pue": ("pue", "count"),
     "amortisation_years": ("amortisation_years", "count"),
-    "host_power_per_accelerator": ("host_power_w", "watt"),
-    "network_share_of_power": ("network_power_share", "count"),
+    "host_power": ("host_power_w", "watt"),
+    "host_power_share": ("host_power_share", "count"),
+    "host_power_share_switched": ("host_power_share_switched", "count"),
+    "idle_power_share": ("idle_power_share", "count"),
+    "host_units": ("host_units", "count"),
+    "rack": ("rack_usd", "usd"),
+    "rack_power": ("rack_power_w", "watt"),
+    "rack_units": ("rack_units", "count"),
 }
+LEAST_PUE = 1.0  # a site draws what its machines draw, at least
+# What must be more than nothing, for a rack to hold a node.
+_POSITIVE = ("host_units", "rack_power", "rack_units")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +46,12 @@ class PriceList:
     ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
     ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
     ``host_usd``) or a share of a complete node (``node-share``), ``sold_in`` how many a buyer takes
-    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is for each
-    accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
+    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is what a
+    host draws without accelerators, ``host_power_share`` what it draws besides per watt of these
+    (``_switched``: where a switch joins them), ``idle_power_share`` what one that does not train
+    draws per watt of one that does; ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the
+    electricity's. ``rack_power_w`` and ``rack_units`` are what a rack holds, ``host_units`` what a
+    host takes of it; ``rack_usd`` is 0 where the site has the racks.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
     ``as_of`` is the day of the purchase: the older a price is on it, the less sure.
@@ -53,8 +67,15 @@ class PriceList:
     electricity_usd_per_kwh: Fact
     pue: Fact
     amortisation_years: Fact
+    carbon_kg_per_kwh: Fact
     host_power_w: Fact
-    network_power_share: Fact
+    host_power_share: Fact
+    host_power_share_switched: Fact
+    idle_power_share: Fact
+    host_units: Fact
+    rack_usd: Fact
+    rack_power_w: Fact
+    rack_units: Fact
     fabric_usd: Mapping[str, Mapping[str, Fact]]
     node_usd: Mapping[str, Fact]
     node_hourly_usd: Mapping[str, Fact]
@@ -69,7 +90,7 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    general = {field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()}
+    general = {field: entry.number(key, dimension) for key, (field, dimension) in GENERAL.items()}
     blank = PriceList(
         "",
         _day(entry),
@@ -103,9 +124,10 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     as_of = _day(entry) if entry.has(AS_OF) else base.as_of
     general = {
         field: entry.number(key, dimension)
-        for key, (field, dimension) in _GENERAL.items()
+        for key, (field, dimension) in GENERAL.items()
         if entry.has(key)
     }
+    _check_general(entry, general)
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     includes, sold_in = dict(base.includes), dict(base.sold_in)
     for name, own in _named(entry, "accelerators", "accelerators"):
@@ -149,6 +171,24 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         facts=tuple(_newest(base.facts, entry.facts)),
         **general,
     )
+
+
+def _check_general(entry: Entry, general: Mapping[str, Fact]) -> None:
+    """Raise for what no site or rack can be."""
+    for key, (field, _) in GENERAL.items():
+        value = general[field].value if field in general else None
+        if key == "pue" and value is not None and value < LEAST_PUE:
+            raise entry.wrong(below_one(value), PUE_REMEDY, key)
+        if key in _POSITIVE and value == 0:
+            raise entry.wrong(f"{key} is 0", "write a number above 0", key)
+
+
+def below_one(pue: float) -> str:
+    """What is wrong with a PUE below 1."""
+    return f"pue {pue:g} is below 1"
+
+
+PUE_REMEDY = "PUE is the power of the site over that of its machines; write for example 1.3"
 
 
 def _day(entry: Entry) -> datetime.date:

@@ -12,6 +12,7 @@ from dse.catalog.facts import UNVERIFIED, Fact, latest
 from dse.catalog.nodes import node
 from dse.catalog.populations import population
 from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.regions import region
 from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
 from dse.catalog.workloads import workload
@@ -47,6 +48,8 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("fabric", "inter_node"),
         ("NICs", "nics"),
         ("cores", "cores"),
+        ("power", "power"),
+        ("rack units", "rack_units"),
         ("purchase", "prices.purchase"),
         ("rental", "prices.hourly"),
     ),
@@ -91,6 +94,12 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("electricity", "electricity"),
         ("PUE", "pue"),
         ("years", "amortisation_years"),
+        ("host power", "host_power"),
+        ("rack power", "rack_power"),
+    ),
+    "regions": (
+        ("electricity", "electricity"),
+        ("carbon", "carbon"),
     ),
 }
 
@@ -203,6 +212,7 @@ def _entry_or_list(kind: str, name: str) -> Any:
         "approaches": approach,
         "workloads": workload,
         "populations": population,
+        "regions": region,
     }
     return readers[kind](name)
 

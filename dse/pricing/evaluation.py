@@ -40,6 +40,7 @@ class Evaluation(Mapping[str, Array]):
     hosted: Mask
     target_samples: float
     baseline_samples_per_s: float
+    carbon_kg_per_kwh: float
     graded: Callable[[], NDArray[np.int64]]
     _known: dict[str, Array] = field(default_factory=dict)
 

@@ -12,6 +12,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
+from dse.catalog.prices import GENERAL, LEAST_PUE, PUE_REMEDY, below_one
 from dse.errors import DseError, StudyError
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
@@ -38,6 +39,7 @@ def known_names() -> Names:
         transports=catalog.names("transports"),
         algorithms=NAMES,
         approaches=catalog.names("approaches"),
+        regions=catalog.names("regions"),
     )
 
 
@@ -72,7 +74,9 @@ def resolve(study: Study) -> Problem:
     """A study against catalogue, price list and profiles."""
     profiles = {} if study.model == PAI else _profiles(study)
     workload = _workload(study)
-    problem = Problem(study, workload, _prices(study), profiles, *_scale(study, workload))
+    problem = Problem(
+        study, workload, _located(_prices(study), study), profiles, *_scale(study, workload)
+    )
     check_axes(problem)
     _check_facts(problem)
     return problem
@@ -142,12 +146,27 @@ def _prices(study: Study) -> catalog.PriceList:
     if study.prices is None:
         return catalog.default_prices()
     if isinstance(study.prices, InlinePrices):
-        return _overridden(catalog.default_prices(), study.prices, study.path)
+        return _overridden(catalog.default_prices(), study.prices, study)
     return catalog.read_prices(study.prices)
 
 
-def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> catalog.PriceList:
+def _located(prices: catalog.PriceList, study: Study) -> catalog.PriceList:
+    """Prices with the electricity and the carbon of the study's region, but for what its own list
+    says; a region without a price leaves that of the list."""
+    if study.region is None:
+        return prices
+    place, usual = catalog.region(study.region), catalog.default_prices()
+    price, carbon = prices.electricity_usd_per_kwh, prices.carbon_kg_per_kwh
+    if price is usual.electricity_usd_per_kwh:
+        price = place.electricity_usd_per_kwh or price
+    if carbon is usual.carbon_kg_per_kwh:
+        carbon = place.carbon_kg_per_kwh
+    return replace(prices, electricity_usd_per_kwh=price, carbon_kg_per_kwh=carbon)
+
+
+def _overridden(base: catalog.PriceList, own: InlinePrices, study: Study) -> catalog.PriceList:
     """The default list with the prices written in the study."""
+    source = study.path
 
     def fact(name: str, value: float, unit: str) -> catalog.Fact:
         return catalog.Fact(name, value, unit, f"{value:g} {unit}", source, "", "", "", "sourced")
@@ -169,14 +188,10 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> cata
     for name, parts in own.fabrics.items():
         for part, value in parts.items():
             fabrics.setdefault(name, {})[part] = fact(f"{name}.{part}", value, "USD")
-    fields = {
-        "host": "host_usd",
-        "electricity": "electricity_usd_per_kwh",
-        "pue": "pue",
-        "amortisation_years": "amortisation_years",
-        "host_power_per_accelerator": "host_power_w",
-        "network_share_of_power": "network_power_share",
-    }
+    for key, value in own.general.items():
+        if key == "pue" and value < LEAST_PUE:
+            raise study.source.error(("prices", key), below_one(value), PUE_REMEDY)
+    fields = {key: field for key, (field, _) in GENERAL.items()}
     general = {
         fields[key]: replace(getattr(base, fields[key]), value=value, text=f"{value:g}",
                              source=source, status="sourced")

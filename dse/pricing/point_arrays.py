@@ -24,7 +24,7 @@ from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
-from dse.pricing import hardware
+from dse.pricing import hardware, power
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
@@ -245,7 +245,7 @@ class PointArrays(LayoutArrays, ABC):
             self.gpus_per_node,
             self.rails,
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
-            self._wire(lambda w: w.switch_radix),
+            self.wire(lambda w: w.switch_radix),
             self.machine_axis == "node" and own_network,
             self.machine(lambda m: m.sold_in),
         )
@@ -262,16 +262,14 @@ class PointArrays(LayoutArrays, ABC):
                 self._wire_price(lambda w: w.nic_usd),
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
-                self._wire(lambda w: w.switch_radix),
+                self.wire(lambda w: w.switch_radix),
                 self.machine_price(lambda m: m.usd_per_hour),
                 self.machine_price(lambda m: m.host_usd_per_hour),
                 self._host_usd,
-                self.machine(lambda m: number(m.accelerator.power_w)),
-                self.problem.host_power_ratio,
-                number(prices.host_power_w.value),
-                number(prices.network_power_share.value),
+                number(prices.rack_usd.value),
+                power.unit_watts(self),
+                power.rack(self),
                 number(prices.electricity_usd_per_kwh.value),
-                number(prices.pue.value),
                 number(prices.amortisation_years.value),
             ),
         )
@@ -335,6 +333,7 @@ class PointArrays(LayoutArrays, ABC):
             hosted=self.hosted,
             target_samples=hardware.number(target_samples),
             baseline_samples_per_s=baseline_samples_per_s,
+            carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
             graded=self.grade,
         )
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.catalog.prices import GENERAL
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
 from dse.model.pai import PaiStep
@@ -87,10 +88,8 @@ class Problem:
                   prices.node_usd, prices.node_hourly_usd, *prices.fabric_usd.values())  # fmt: skip
         numbers = [(fact.name, fact.value) for fact in prices.facts]
         numbers += [(name, fact.value) for group in groups for name, fact in group.items()]
-        general = (prices.host_usd, prices.electricity_usd_per_kwh, prices.pue, prices.host_power_w)
+        general = [getattr(prices, field) for field, _ in GENERAL.values()]
         numbers += [(fact.name, fact.value) for fact in general]
-        numbers += [("years", prices.amortisation_years.value)]
-        numbers += [("network", prices.network_power_share.value)]
         digest = hashlib.sha256(repr((sorted(map(repr, numbers)), prices.includes)).encode())
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
@@ -231,12 +230,6 @@ class Problem:
         """How many draws an interval is made of."""
         counts = [len(p.fit(name).draws) for p in self.profiles.values() for name in p.fits]
         return min(counts, default=200)
-
-    @cached_property
-    def host_power_ratio(self) -> float:
-        """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
-        reference = hardware.number(catalog.accelerator("h100-sxm").power_w)
-        return hardware.number(self.prices.host_power_w.value) / reference
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""

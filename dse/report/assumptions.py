@@ -17,7 +17,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches, decoding, gradients, launches
+from dse.report import approaches, decoding, gradients, launches, power
 from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
@@ -52,6 +52,7 @@ def assumptions(
         "global batch needs no more samples."
     )
     lines += _network_assumptions(problem)
+    lines += power.assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(

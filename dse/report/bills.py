@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from dse.pricing.bill_of_materials import QUOTE, Item
+from dse.pricing.bill_of_materials import LIST, QUOTE, Item
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 
@@ -110,7 +110,7 @@ def price_notes(document: RunDocument) -> Iterator[str]:
         yield f"{old} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again."
     if unchecked := _shares(bills, lambda item: not item.checked):
         yield f"{unchecked} are prices from memory, which nobody checked."
-    if len({item.price_class for items in bills.values() for item in items}) > 1:
+    if {LIST, QUOTE} <= {item.price_class for items in bills.values() for item in items}:
         own = _shares(bills, lambda item: item.price_class == QUOTE)
         yield f"{own} are your own prices, the rest list prices."
 

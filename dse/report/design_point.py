@@ -212,6 +212,25 @@ class ApproachTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Power:
+    """Watts by what draws them, at full load; they sum to the power of the point. pue: of the site.
+    racks: that hold it, each of ``rack_w``. carbon_kg_per_kwh: of its electricity, at
+    electricity_usd_per_kwh. None is unknown."""
+
+    accelerators_w: float | None
+    hosts_w: float | None
+    servers_w: float | None
+    network_w: float | None
+    cooling_w: float | None
+    pue: float | None
+    racks: int | None
+    rack_w: float | None
+    electricity_usd_per_kwh: float | None
+    carbon_kg_per_kwh: float | None
+    region: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -220,7 +239,8 @@ class Explained(Point):
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
-    quantity, None where there is none; bill: what is ordered for it."""
+    quantity, None where there is none; bill: what is ordered for it; power: what draws its
+    watts."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -234,3 +254,4 @@ class Explained(Point):
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Item, ...] = ()
+    power: Power | None = None

@@ -21,7 +21,7 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.report import decoding, gradients, launches, own_rates
+from dse.report import decoding, gradients, launches, own_rates, power
 from dse.report.design_point import (
     ApproachTerms,
     Bounds,
@@ -107,6 +107,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=_by_name(point.interval),
         bill=bill_of_materials(points),
+        power=power.of_point(problem, values),
     )
 
 

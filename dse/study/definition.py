@@ -215,8 +215,9 @@ class InlinePrices:
     """Prices that override the price list, in USD; keys as in ``models/prices``.
 
     ``accelerators``, ``nodes``: name -> {purchase, hourly}. ``fabrics``: name -> {nic,
-    switch_port, cable}. ``general``: host (USD), electricity (USD/kWh), pue, amortisation_years,
-    host_power_per_accelerator (W), network_share_of_power.
+    switch_port, cable}. ``general``: host (USD), electricity (USD/kWh), carbon (kg/kWh), pue,
+    amortisation_years, host_power (W), host_power_share, host_power_share_switched,
+    idle_power_share, host_units, rack (USD), rack_power (W), rack_units.
     """
 
     accelerators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -242,7 +243,8 @@ class Study:
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
-    the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
+    the samples, or these are made up. ``region``: whose electricity is paid and whose carbon is
+    counted; None: the price list's. ``recommend``: the rule that is asked for; None: by need.
     ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
     ends in .yaml, a path that already counts from the working folder.
     """
@@ -266,6 +268,7 @@ class Study:
     executor: ExecutorOptions = ExecutorOptions()
     efficiency: Efficiency = Efficiency()
     prices: str | InlinePrices | None = None
+    region: str | None = None
     recommend: Recommend | None = None
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"

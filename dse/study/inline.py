@@ -19,9 +19,17 @@ _GENERAL = {
     "electricity": ("usd_per_kwh", 1e3),
     "pue": ("count", 10.0),
     "amortisation_years": ("count", 100.0),
-    "host_power_per_accelerator": ("watt", 1e6),
-    "network_share_of_power": ("count", 1.0),
+    "carbon": ("kg_per_kwh", 10.0),
+    "host_power": ("watt", 1e6),
+    "host_power_share": ("count", 10.0),
+    "host_power_share_switched": ("count", 10.0),
+    "idle_power_share": ("count", 1.0),
+    "host_units": ("count", 1e3),
+    "rack": ("usd", 1e9),
+    "rack_power": ("watt", 1e9),
+    "rack_units": ("count", 1e3),
 }
+_POSITIVE = frozenset({"pue", "host_units", "rack_power", "rack_units"})
 _NAMED = {
     "accelerators": ("purchase", "hourly"),
     "nodes": ("purchase", "hourly"),
@@ -89,7 +97,7 @@ def read_prices(cursor: Cursor, names: Names) -> str | InlinePrices:
         for name in group.keys(known):
             named[kind][name] = _prices(group.at(name), _NAMED[kind])
     general = {
-        key: cursor.at(key).quantity(*_GENERAL[key], zero=key != "pue")
+        key: cursor.at(key).quantity(*_GENERAL[key], zero=key not in _POSITIVE)
         for key in keys
         if key in _GENERAL
     }

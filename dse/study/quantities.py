@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SECONDS_PER_HOUR = 3600.0
+JOULES_PER_KWH = 3.6e6
 PURCHASE, RENT, POWER = "purchase price", "rent", "power"
 FACTS = (PURCHASE, RENT, POWER)
 
@@ -36,6 +37,7 @@ class PricedPoints(Protocol):
     memory_slack_bytes: Any
     target_samples: float
     baseline_samples_per_s: float
+    carbon_kg_per_kwh: float
 
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
 
@@ -126,6 +128,11 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p["power"] * p["time_to_target"],
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
                  communication=True, facts=frozenset({POWER}), needs_target=True),
+        Quantity("carbon", "run_carbon_kg", "kilograms",
+                 "greenhouse gases of the electricity of training to the target, as CO2",
+                 lambda p: p["energy"] / JOULES_PER_KWH * p.carbon_kg_per_kwh,
+                 _MIN, Phrase("carbon per run", "kg CO2e", "emits", "per run", "cleanest"),
+                 communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
@@ -143,6 +150,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p.gpus * p.batch_per_gpu * p.accumulation),
         Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),
+        Quantity("racks", "racks", "count", "racks that the cluster fills, by watts and units",
+                 lambda p: p.cost.racks),
         Quantity("batch_per_gpu", "batch_per_gpu", "samples",
                  "samples of one pass on one accelerator", lambda p: p.batch_per_gpu),
         Quantity("accumulation", "accumulation", "count",

@@ -200,6 +200,11 @@ class StudyFile(Section):
     prices: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
         default=None, description="path of a price list, or prices that override the catalogue's"
     )
+    region: str | None = Field(
+        default=None,
+        description="where the cluster stands, a name of `dse catalog regions`: its electricity "
+        "price and carbon",
+    )
     efficiency: EfficiencyFile = EfficiencyFile()
     scale: Literal["fitted", "ideal"] = Field(
         default="fitted",
