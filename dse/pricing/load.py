@@ -169,7 +169,8 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, study: Study) -> cat
     source = study.path
 
     def fact(name: str, value: float, unit: str) -> catalog.Fact:
-        return catalog.Fact(name, value, unit, f"{value:g} {unit}", source, "", "", "", "sourced")
+        text = f"{value:.12g} {unit}".strip()
+        return catalog.Fact(name, value, unit, text, source, "", "", "", "sourced")
 
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     includes = dict(base.includes)
@@ -193,10 +194,9 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, study: Study) -> cat
             raise study.source.error(("prices", key), below_one(value), PUE_REMEDY)
     fields = {key: field for key, (field, _) in GENERAL.items()}
     general = {
-        fields[key]: replace(getattr(base, fields[key]), value=value, text=f"{value:g}",
-                             source=source, status="sourced")
+        fields[key]: fact(key, value, getattr(base, fields[key]).unit)
         for key, value in own.general.items()
-    }  # fmt: skip
+    }
     return replace(
         base,
         accelerator_usd=bought,

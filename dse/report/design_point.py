@@ -215,7 +215,8 @@ class ApproachTerms:
 class Power:
     """Watts by what draws them, at full load; they sum to the power of the point. pue: of the site.
     racks: that hold it, each of ``rack_w``. carbon_kg_per_kwh: of its electricity, at
-    electricity_usd_per_kwh. None is unknown."""
+    electricity_usd_per_kwh. run_energy_j, run_carbon_kg: of training to the target. None is
+    unknown, or where the study has no target."""
 
     accelerators_w: float | None
     hosts_w: float | None
@@ -228,6 +229,8 @@ class Power:
     electricity_usd_per_kwh: float | None
     carbon_kg_per_kwh: float | None
     region: str | None = None
+    run_energy_j: float | None = None
+    run_carbon_kg: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

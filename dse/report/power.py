@@ -13,14 +13,13 @@ from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Power
 from dse.study import Value
-
-GRAMS_PER_KILOGRAM = 1000.0
-_LONGEST = max(map(len, ("parameter servers", "accelerators")))
+from dse.study.quantities import JOULES_PER_KWH
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
     """Of one point."""
-    cost, prices = problem.point(values).cost, problem.prices
+    evaluation, prices = problem.point(values), problem.prices
+    cost = evaluation.cost
     drawn, racks = cost.draw, _known(cost.racks)
     return Power(
         accelerators_w=_known(drawn.accelerators_w),
@@ -34,6 +33,8 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
         electricity_usd_per_kwh=prices.electricity_usd_per_kwh.value,
         carbon_kg_per_kwh=prices.carbon_kg_per_kwh.value,
         region=problem.study.region,
+        run_energy_j=_known(evaluation["energy"]),
+        run_carbon_kg=_known(evaluation["carbon"]),
     )
 
 
@@ -59,6 +60,12 @@ def lines(power: Power) -> Iterator[str]:
     if power.racks is not None:
         many = "rack" if power.racks == 1 else "racks"
         yield f"  (at full load; fills {power.racks:,} {many} of {words.shown(power.rack_w, 'W')})"
+    if power.run_energy_j is not None and power.run_carbon_kg is not None:
+        where = f" in {catalog.region(power.region).title}" if power.region else ""
+        yield (
+            f"  (a run uses {words.significant(power.run_energy_j / JOULES_PER_KWH)} kWh and emits "
+            f"{words.shown(power.run_carbon_kg, 'kg CO2e')}{where})"
+        )
 
 
 def assumptions(problem: Problem) -> Iterator[str]:

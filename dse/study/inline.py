@@ -29,6 +29,17 @@ _GENERAL = {
     "rack_power": ("watt", 1e9),
     "rack_units": ("count", 1e3),
 }
+_EXAMPLES = {
+    "pue": "1.3",
+    "host_power": "500 W",
+    "host_power_share": "0.25",
+    "host_power_share_switched": "0.78",
+    "idle_power_share": "0.12",
+    "host_units": "4",
+    "rack": "3000 USD",
+    "rack_power": "17 kW",
+    "rack_units": "42",
+}
 _POSITIVE = frozenset({"pue", "host_units", "rack_power", "rack_units"})
 _NAMED = {
     "accelerators": ("purchase", "hourly"),
@@ -97,7 +108,9 @@ def read_prices(cursor: Cursor, names: Names) -> str | InlinePrices:
         for name in group.keys(known):
             named[kind][name] = _prices(group.at(name), _NAMED[kind])
     general = {
-        key: cursor.at(key).quantity(*_GENERAL[key], zero=key not in _POSITIVE)
+        key: cursor.at(key).quantity(
+            *_GENERAL[key], zero=key not in _POSITIVE, example=_EXAMPLES.get(key, "")
+        )
         for key in keys
         if key in _GENERAL
     }
