@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -193,7 +194,7 @@ def _overridden(base: catalog.PriceList, own: InlinePrices, study: Study) -> cat
         if key == "pue" and value < LEAST_PUE:
             raise study.source.error(("prices", key), below_one(value), PUE_REMEDY)
     fields = {key: field for key, (field, _) in GENERAL.items()}
-    general = {
+    general: dict[str, Any] = {
         fields[key]: fact(key, value, getattr(base, fields[key]).unit)
         for key, value in own.general.items()
     }
