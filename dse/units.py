@@ -2,7 +2,8 @@
 
 A closed pint registry: only the units listed here exist, so that ``Gb/s`` cannot be taken for
 gigabarns and ``B`` cannot be taken for bel. Inside the package every number is SI with the unit in
-its name (``link_bytes_per_s``); rental stays per hour and electricity per kWh, as it is quoted.
+its name (``link_bytes_per_s``); rental stays per hour, electricity and its carbon per kWh, as they
+are quoted.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ DIMENSIONS: dict[str, tuple[str, str]] = {
     "usd": ("USD", "2 MUSD or 35000 USD"),
     "usd_per_hour": ("USD/hour", "3.06 USD/hour"),
     "usd_per_kwh": ("USD/kWh", "0.08 USD/kWh"),
+    "kilograms": ("kg", "500 kg or 2 t"),
+    "kg_per_kwh": ("kg/kWh", "0.35 kg/kWh or 350 g/kWh"),
     "samples": ("samples", "1e6 samples"),
     "samples_per_s": ("samples/s", "1000 samples/s"),
     "count": ("", "8"),
@@ -70,6 +73,8 @@ flops = flop / second = FLOPS
 watt = [power] = W
 joule = watt * second = J
 watt_hour = watt * hour = Wh
+gram = [mass] = g
+tonne = 1e6 * gram = t
 usd = [money] = USD
 sample = [sample]
 """
@@ -96,6 +101,8 @@ _SPELLINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "watt": ("W", "watt watts", ("m", "k", "M", "G")),
     "joule": ("J", "joule joules", ("m", "k", "M", "G")),
     "watt_hour": ("Wh", "", ("m", "k", "M", "G", "T")),
+    "gram": ("g", "gram grams", ("m", "k")),
+    "tonne": ("t", "tonne tonnes", ("k", "M")),
 }
 _PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long name)
     "k": ("k K", "kilo"), "M": ("M", "mega"), "G": ("G", "giga"), "T": ("T", "tera"),
@@ -202,7 +209,7 @@ def _spelt(word: str) -> str:
 
 
 _BASES = {"[information]": "bit", "[time]": "s", "[operation]": "FLOP", "[power]": "W",
-          "[money]": "USD", "[sample]": "sample"}  # fmt: skip
+          "[money]": "USD", "[sample]": "sample", "[mass]": "g"}  # fmt: skip
 Dimensions: TypeAlias = tuple[tuple[str, int], ...]  # (base unit, exponent) pairs, sorted
 
 _BYTES: Dimensions = (("bit", 1),)
@@ -221,6 +228,7 @@ _COMMON: dict[str, tuple[float, Dimensions]] = {
     "USD": (1.0, (("USD", 1),)), "MUSD": (1e6, (("USD", 1),)),
     "USD/hour": (1 / 3600, (("USD", 1), ("s", -1))),
     "USD/kWh": (1 / 3.6e6, (("USD", 1), ("W", -1), ("s", -1))),
+    "kg": (1e3, (("g", 1),)), "kg/kWh": (1e3 / 3.6e6, (("W", -1), ("g", 1), ("s", -1))),
 }  # fmt: skip
 
 

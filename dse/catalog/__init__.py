@@ -11,12 +11,14 @@ from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
+from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.market import no_longer_sold, own, with_used_prices
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
+from dse.catalog.regions import Region, region
 from dse.catalog.rental import RentalFacts, rental_facts
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
@@ -57,11 +59,14 @@ __all__ = [
     "Fact",
     "FailureTerms",
     "Footprint",
+    "LinkPower",
+    "LinkWatts",
     "Node",
     "Population",
     "PriceList",
     "PriceSpread",
     "QualityTarget",
+    "Region",
     "RentalFacts",
     "ScaleTerms",
     "Source",
@@ -85,6 +90,7 @@ __all__ = [
     "gradient_tensors",
     "is_path",
     "latest",
+    "link_power",
     "models_dir",
     "named_workload",
     "names",
@@ -99,6 +105,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "region",
     "rental_facts",
     "scale_terms",
     "sources",

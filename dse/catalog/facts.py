@@ -18,6 +18,7 @@ UNITS = {
     "usd": "USD",
     "usd_per_hour": "USD/hour",
     "usd_per_kwh": "USD/kWh",
+    "kg_per_kwh": "kg/kWh",
     "count": "",
 }
 
@@ -36,10 +37,10 @@ PRICE_RULE = (
 class Fact:
     """One number (or one name, such as the fabric of a node) of the catalogue.
 
-    ``value`` is SI, in ``unit`` (rental stays per hour, electricity per kWh); None means the value
-    is unknown, or that the fact is a name, which ``text`` then holds. ``text`` is the value as
-    written. ``source`` is a key of sources.yaml, ``accessed`` the day that source was read;
-    ``date`` is the day a price was valid, empty where it has none. ``status`` is one of
+    ``value`` is SI, in ``unit`` (rental stays per hour, electricity and its carbon per kWh); None
+    means the value is unknown, or that the fact is a name, which ``text`` then holds. ``text`` is
+    the value as written. ``source`` is a key of sources.yaml, ``accessed`` the day that source was
+    read; ``date`` is the day a price was valid, empty where it has none. ``status`` is one of
     :data:`STATUSES`: read in the source, derived from it, not checked (:data:`UNVERIFIED`), or
     not known. ``offer``: of a price, on what terms it is offered.
     """

@@ -19,7 +19,8 @@ class Node:
     physical ones of the host, or those behind the vCPUs of a cloud's machine. ``pair_bytes_per_s``
     is what an accelerator sends to one other, where that is not as its own file says.
     ``purchase_usd`` and ``hourly_usd`` are the most recent prices of the whole machine (see
-    :func:`dse.catalog.facts.latest`).
+    :func:`dse.catalog.facts.latest`). ``power_w`` is what the whole machine draws at most, its
+    accelerators and cards included; ``rack_units`` its height.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Node:
     notes: str
     facts: tuple[Fact, ...]
     pair_bytes_per_s: float | None = None
+    power_w: float | None = None
+    rack_units: float | None = None
 
 
 def node(name: str) -> Node:
@@ -54,6 +57,8 @@ def read_node(path: Path) -> Node:
     pair = None
     if entry.has("pair_bandwidth"):
         pair = entry.number("pair_bandwidth", "bytes_per_s").value
+    power = entry.number("power", "watt").value if entry.has("power") else None
+    units = entry.positive("rack_units", "count") if entry.has("rack_units") else None
     prices = entry.section("prices")
     purchase = latest(prices.series("purchase", "usd"))
     hourly = latest(prices.series("hourly", "usd_per_hour"))
@@ -73,4 +78,6 @@ def read_node(path: Path) -> Node:
         notes=notes,
         facts=tuple(entry.facts),
         pair_bytes_per_s=pair,
+        power_w=power,
+        rack_units=units,
     )

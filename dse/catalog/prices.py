@@ -24,23 +24,38 @@ DEFAULT = "list-prices"
 AS_OF, TODAY = "as_of", "today"
 NEVER = "never"  # of what is not sold at all
 
-# key of a price list -> (field of PriceList, dimension)
-_GENERAL = {
+# key of a price list, or of a study's prices -> (field of PriceList, dimension)
+GENERAL = {
     "host": ("host_usd", "usd"),
     "electricity": ("electricity_usd_per_kwh", "usd_per_kwh"),
+    "carbon": ("carbon_kg_per_kwh", "kg_per_kwh"),
     "pue": ("pue", "count"),
     "amortisation_years": ("amortisation_years", "count"),
-    "host_power_per_accelerator": ("host_power_w", "watt"),
-    "network_share_of_power": ("network_power_share", "count"),
+    "host_power": ("host_power_w", "watt"),
+    "host_power_share": ("host_power_share", "count"),
+    "host_power_share_switched": ("host_power_share_switched", "count"),
+    "idle_power_share": ("idle_power_share", "count"),
+    "host_units": ("host_units", "count"),
+    "rack": ("rack_usd", "usd"),
+    "rack_power": ("rack_power_w", "watt"),
+    "rack_units": ("rack_units", "count"),
 }
 _SECTIONS = ("accelerators", "fabrics", "nodes", "currencies", "extras")
 # (least, largest) of what is not priced, and the largest price of any one item that is believed
 _RANGES = {
-    "pue": (1.0, 10.0, "a PUE is at least 1: power with cooling over power without"),
+    # A site draws at least what its machines draw.
+    "pue": (1.0, 10.0, "PUE is the power of the site over that of its machines; write 1.3"),
     "amortisation_years": (0.1, 100.0, "write years, such as 4"),
-    "network_share_of_power": (0.0, 0.99, "write a share of all power, such as 0.1"),
-    "host_power_per_accelerator": (0.0, 1e6, "write watts of a host for each accelerator"),
     "electricity": (0.0, 100.0, "write for example 0.1 USD/kWh"),
+    "carbon": (0.0, 10.0, "write for example 0.4 kg/kWh"),
+    "host_power": (0.0, 1e6, "write watts of a host without its accelerators"),
+    "host_power_share": (0.0, 10.0, "write watts for each watt of accelerators"),
+    "host_power_share_switched": (0.0, 10.0, "write watts for each watt of accelerators"),
+    "idle_power_share": (0.0, 1.0, "write a share, such as 0.1"),
+    # A rack holds something, for a node to be in it.
+    "host_units": (0.01, 1e3, "write rack units, such as 4"),
+    "rack_power": (1.0, 1e9, "write for example 40 kW"),
+    "rack_units": (0.01, 1e3, "write rack units, such as 42"),
 }
 _MOST_USD, _MOST_USD_PER_HOUR = 1e9, 1e6
 
@@ -52,8 +67,12 @@ class PriceList:
     ``accelerator_usd`` and ``accelerator_hourly_usd`` are for one accelerator, by name;
     ``includes`` says whether the purchase price is that of a ``card`` (then a node also needs
     ``host_usd``) or a share of a complete node (``node-share``), ``sold_in`` how many a buyer takes
-    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is for each
-    accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
+    at once: a board of 4, a machine of 8; without an entry one by one. ``host_power_w`` is what a
+    host draws without accelerators, ``host_power_share`` what it draws besides per watt of these
+    (``_switched``: where a switch joins them), ``idle_power_share`` what one that does not train
+    draws per watt of one that does; ``pue`` is a factor, at least 1. ``carbon_kg_per_kwh`` is the
+    electricity's. ``rack_power_w`` and ``rack_units`` are what a rack holds, ``host_units`` what a
+    host takes of it; ``rack_usd`` is 0 where the site has the racks.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
     ``as_of`` is the day of the purchase: the older a price is on it, the less sure. ``stated``:
@@ -73,8 +92,15 @@ class PriceList:
     electricity_usd_per_kwh: Fact
     pue: Fact
     amortisation_years: Fact
+    carbon_kg_per_kwh: Fact
     host_power_w: Fact
-    network_power_share: Fact
+    host_power_share: Fact
+    host_power_share_switched: Fact
+    idle_power_share: Fact
+    host_units: Fact
+    rack_usd: Fact
+    rack_power_w: Fact
+    rack_units: Fact
     fabric_usd: Mapping[str, Mapping[str, Fact]]
     node_usd: Mapping[str, Fact]
     node_hourly_usd: Mapping[str, Fact]
@@ -100,12 +126,22 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    none = Fact("", None, "", "", "", "", status="unknown")
+    general: dict[str, Any] = {
+        field: _general(entry, key, dimension) for key, (field, dimension) in GENERAL.items()
+    }
     blank = PriceList(
-        "", _day(entry), {}, {}, {}, {}, none, none, none, none, none, none, {}, {}, {}, ()
+        "",
+        _day(entry),
+        {},
+        {},
+        {},
+        {},
+        **general,
+        fabric_usd={},
+        node_usd={},
+        node_hourly_usd={},
+        facts=(),
     )
-    for key, (_, dimension) in _GENERAL.items():
-        _general(entry, key, dimension)  # none may be missing
     return _overlay(blank, entry)
 
 
@@ -130,7 +166,7 @@ def open_list(path: Path) -> Entry:
     """A user's price list, YAML or CSV by the ending of its name."""
     if path.suffix.lower() not in ENDINGS:
         return Entry.open(path)
-    table = PriceTable(path, (*_GENERAL, "title", AS_OF))
+    table = PriceTable(path, (*GENERAL, "title", AS_OF))
     return Entry(table, table.data)
 
 
@@ -141,7 +177,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     entry.rates = {**base.rates, **_rates(entry)}
     general: dict[str, Any] = {
         field: _general(entry, key, dimension)
-        for key, (field, dimension) in _GENERAL.items()
+        for key, (field, dimension) in GENERAL.items()
         if entry.has(key)
     }
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)

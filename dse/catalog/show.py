@@ -13,6 +13,7 @@ from dse.catalog.facts import UNVERIFIED, Fact, latest
 from dse.catalog.nodes import node
 from dse.catalog.populations import population
 from dse.catalog.prices import PriceList, default_prices, read_prices
+from dse.catalog.regions import region
 from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
 from dse.catalog.workloads import workload
@@ -48,6 +49,8 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("fabric", "inter_node"),
         ("NICs", "nics"),
         ("cores", "cores"),
+        ("power", "power"),
+        ("rack units", "rack_units"),
         ("purchase", "prices.purchase"),
         ("rental", "prices.hourly"),
     ),
@@ -100,6 +103,12 @@ COLUMNS: dict[str, tuple[tuple[str, str], ...]] = {
         ("electricity", "electricity"),
         ("PUE", "pue"),
         ("years", "amortisation_years"),
+        ("host power", "host_power"),
+        ("rack power", "rack_power"),
+    ),
+    "regions": (
+        ("electricity", "electricity"),
+        ("carbon", "carbon"),
     ),
 }
 
@@ -215,6 +224,7 @@ def _entry_or_list(kind: str, name: str) -> Any:
         "workloads": workload,
         "convergence": quality_target,
         "populations": population,
+        "regions": region,
     }
     return readers[kind](name)
 

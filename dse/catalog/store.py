@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
@@ -11,13 +12,13 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.errors import DseError
+from dse.errors import DseError, StudyError
 from dse.spelling import alike, alternatives
 
 if TYPE_CHECKING:
     from dse.yaml_source import Source as File
 
-# kind (a folder of models/) -> what one of its entries is called
+# kind (a folder of models/, or a table) -> what one of its entries is called
 KINDS = {
     "accelerators": "accelerator",
     "fabrics": "fabric",
@@ -28,7 +29,9 @@ KINDS = {
     "convergence": "quality target",
     "populations": "population of jobs",
     "prices": "price list",
+    "regions": "region",
 }
+TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
 
@@ -52,6 +55,15 @@ class Source:
     title: str
     url: str
     accessed: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its file, line, and cells by the names of their columns."""
+
+    path: Path
+    line: int
+    cells: Mapping[str, str]
 
 
 def models_dir() -> Path:
@@ -82,6 +94,8 @@ def names(kind: str) -> tuple[str, ...]:
     if kind not in KINDS:
         near = alike(kind, KINDS)
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
+    if kind in TABLES:
+        return tuple(_rows(models_dir() / TABLES[kind]))
     return tuple(_entries(models_dir() / kind))
 
 
@@ -95,10 +109,37 @@ def _entries(folder: Path) -> Mapping[str, Path]:
 
 def find(kind: str, name: str) -> Path:
     """The file of an entry. Raises :class:`UnknownName` with the nearest names."""
+    _check_known(kind, name)
+    if kind in TABLES:
+        return models_dir() / TABLES[kind]
+    return _entries(models_dir() / kind)[name]
+
+
+def row(kind: str, name: str) -> Row:
+    """The row of an entry in its table. Raises :class:`UnknownName` with the nearest names."""
+    _check_known(kind, name)
+    return _rows(models_dir() / TABLES[kind])[name]
+
+
+def _check_known(kind: str, name: str) -> None:
     known = names(kind)
     if name not in known:
         raise UnknownName(kind, name, alike(name, known))
-    return _entries(models_dir() / kind)[name]
+
+
+@cache
+def _rows(path: Path) -> Mapping[str, Row]:
+    """The rows of a table by their first cell, in the order of the file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        found = {}
+        for cells in reader:
+            if len(cells) != len(header):
+                problem = f"{len(cells)} cells, not {len(header)}"
+                raise StudyError(str(path), reader.line_num, 1, problem, "write every column")
+            found[cells[0]] = Row(path, reader.line_num, dict(zip(header, cells, strict=True)))
+    return found
 
 
 def sources() -> Mapping[str, Source]:

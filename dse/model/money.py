@@ -9,6 +9,8 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike
 from dse.model.bill import Bill
 from dse.model.ownership import HOURS_PER_YEAR, owned_usd_per_hour
+from dse.model.power import Draw, UnitWatts, draw
+from dse.model.racks import Rack, racks
 
 WATT_PER_KILOWATT = 1000.0
 
@@ -37,9 +39,8 @@ class Prices:
     rest of a node, or all of it where nodes are bought or rented whole (then the accelerator's are
     0). nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node fabric, whose switches
     are bought whole at the price of all their ports. server_usd: a host that serves parameters.
-    power_w: one accelerator's. host_power_ratio: watts of everything else in the node per watt of
-    accelerator. server_power_w: of a host that serves parameters. network_power_share: of all
-    watts. extras: beside the hardware. NaN where a price is not known.
+    rack_usd: one rack, of the size of ``rack``; 0 where the site has them. watts: of one of each
+    part. extras: beside the hardware. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -51,12 +52,10 @@ class Prices:
     accelerator_usd_per_hour: ArrayLike
     host_usd_per_hour: ArrayLike
     server_usd: ArrayLike
-    power_w: ArrayLike
-    host_power_ratio: float
-    server_power_w: float
-    network_power_share: float
+    rack_usd: ArrayLike
+    watts: UnitWatts
+    rack: Rack
     electricity_usd_per_kwh: float
-    pue: float
     amortisation_years: float
     extras: Extras = NO_EXTRAS
     residual_value: float = 0.0
@@ -65,19 +64,27 @@ class Prices:
 
 @dataclass(frozen=True)
 class Cost:
-    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts with cooling."""
+    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts by what draws them; how
+    many racks."""
 
     capital_usd: Array
     rental_usd_per_hour: Array
     tco_usd_per_hour: Array
-    power_w: Array
+    draw: Draw
+    racks: Array
+
+    @property
+    def power_w(self) -> Array:
+        """Of the site: with cooling."""
+        return self.draw.total_w
 
 
-def capital_usd(parts: Bill, prices: Prices) -> Array:
+def capital_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
     """The sum of the bill: quantity times unit price of every part, and the extras, in USD.
 
-    capital = hardware (1 + share) + once + hosts * (USD a node). What is not bought costs nothing,
-    whether or not its price is known.
+    capital = hardware (1 + share) + once + hosts * (USD a node), with the racks, of which there are
+    ``filled``, among the hardware. What is not bought costs nothing, whether or not its price is
+    known; and what is free costs nothing, however many there are.
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
     machines = parts.accelerators * np.asarray(prices.accelerator_usd)
@@ -85,7 +92,10 @@ def capital_usd(parts: Bill, prices: Prices) -> Array:
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
     network = network + _spent(parts.nics, prices.nic_usd)
-    hardware = machines + network + parts.servers * np.asarray(prices.server_usd)
+    rack_usd = np.asarray(prices.rack_usd)
+    housing = np.where(rack_usd == 0, 0.0, filled * rack_usd)
+    servers = parts.servers * np.asarray(prices.server_usd)
+    hardware = machines + network + servers + housing
     extras = prices.extras
     if extras is NO_EXTRAS:
         return np.asarray(hardware)
@@ -101,20 +111,19 @@ def _spent(count: Array, unit_usd: ArrayLike) -> Array:
 def cost(parts: Bill, prices: Prices) -> Cost:
     """Purchase, rental and ownership of a cluster; arrays of shapes that broadcast.
 
-    capital = the bill's sum (:func:`capital_usd`).
-    power = accelerators that train, hosts, dedicated servers and network, times PUE.
+    capital = the bill's sum (:func:`capital_usd`), racks (:func:`dse.model.racks.racks`) among it.
+    power = accelerators, hosts, servers, network and cooling (:func:`dse.model.power.draw`).
     tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
     """
-    capital = capital_usd(parts, prices)
-    machines_w = parts.training * np.asarray(prices.power_w) * (1 + prices.host_power_ratio)
-    machines_w = machines_w + parts.servers * prices.server_power_w
-    power = machines_w / (1 - prices.network_power_share) * prices.pue
+    drawn = draw(parts, prices.switch_radix, prices.watts)
+    filled = racks(parts, drawn, prices.rack)
+    capital = capital_usd(parts, filled, prices)
     hours = prices.amortisation_years * HOURS_PER_YEAR
-    feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
+    feeding = drawn.total_w / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
     rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
     owned = owned_usd_per_hour(
         capital, feeding, prices.amortisation_years, prices.residual_value, prices.utilisation
     )
-    return Cost(np.asarray(capital), np.asarray(rental), owned, power)
+    return Cost(np.asarray(capital), np.asarray(rental), owned, drawn, filled)

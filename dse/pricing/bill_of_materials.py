@@ -16,7 +16,7 @@ from dse.catalog.price_spread import age_years
 from dse.model.arrays import Array
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
-from dse.pricing.unit_price import UnitPrice
+from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
 
 _IF_ANY = {"if any": True}  # not written to run.json where there is none
@@ -39,19 +39,20 @@ class Terms:
 
 
 _NO_TERMS = Terms()
+OF_SITE = "of the site"  # the class of what is counted and not bought
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
     """A line of a bill. usd: ``quantity unit_usd``; None where the price is not known.
 
-    price_class: ``list``, what is published, ``quote``, offered to the user, ``used`` or ``cloud``.
-    price_date: when it was asked; empty where that is not known. age_years: on the day that the
-    price list is for; None where it has no date. checked: False where the price is from memory.
-    source: a key of the catalogue's sources, or the name of a file; empty where there is no price.
-    idle: how many are bought beyond those that train, since fewer are not sold. terms: of an offer,
-    None where there are none. remark: what else to know of it. extra: it is no part of the
-    hardware.
+    price_class: ``list``, what is published, ``quote``, offered to the user, ``used``, ``cloud``,
+    or ``of the site``, which has it already. price_date: when it was asked; empty where that is
+    not known. age_years: on the day that the price list is for; None where it has no date. checked:
+    False where the price is from memory. source: a key of the catalogue's sources, or the name of a
+    file; empty where there is no price. idle: how many are bought beyond those that train, since
+    fewer are not sold. terms: of an offer, None where there are none. remark: what else to know of
+    it. extra: it is no part of the hardware.
     """
 
     item: str
@@ -101,6 +102,21 @@ def _items(points: Points) -> Iterator[Item]:
     yield from _item(points, f"Cable, {network}", tree.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, host)
+    yield from _racks(points)
+
+
+def _racks(points: Points) -> Iterator[Item]:
+    """Racks, where it is known how many; free where the site has them."""
+    prices, count = points.problem.prices, points.cost().racks
+    feeds, units = prices.rack_power_w.value or 0.0, prices.rack_units.value or 0.0
+    name = f"Rack of {feeds * 1e-3:g} kW and {units:g} units"
+    price = unit_price("rack", prices.rack_usd, prices)
+    many = float(np.ravel(count)[0])
+    if price.usd == 0 and np.isfinite(many):
+        yield Item(item=name, quantity=int(many), unit_usd=0.0, usd=0.0, price_class=OF_SITE,
+                   price_date="", age_years=None, checked=True, source="")  # fmt: skip
+    elif np.isfinite(many):
+        yield from _item(points, name, count, price)
 
 
 def _at(points: Points, axis: str) -> int:

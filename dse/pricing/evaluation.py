@@ -48,6 +48,7 @@ class Evaluation(Mapping[str, Array]):
     baseline_batch: float
     sold: Mask | None
     baseline_samples_per_s: ArrayLike
+    carbon_kg_per_kwh: float
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
     billing: Billing

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse import catalog
-from dse.catalog import NODE_SHARE, Accelerator, Fabric, Fact, Node, PriceList, Tier, Transport
+from dse.catalog import (
+    NODE_SHARE,
+    Accelerator,
+    Fabric,
+    Fact,
+    LinkWatts,
+    Node,
+    PriceList,
+    Tier,
+    Transport,
+)
 from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
@@ -31,7 +41,9 @@ class Machine:
     """One accelerator in its node, with its links and prices; NaN marks what is not known.
 
     pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
-    many accelerators are bought at once. sold_until: when it was last sold new, where that is past.
+    many accelerators are bought at once. host_w: of the node without its accelerators; host_share:
+    what it draws besides per watt of these. rack_units: of the node. sold_until: when it was last
+    sold new, where that is past.
     """
 
     accelerator: Accelerator
@@ -43,7 +55,10 @@ class Machine:
     host_usd: UnitPrice
     usd_per_hour: UnitPrice
     host_usd_per_hour: UnitPrice
-    sold_in: float = 1.0
+    sold_in: float
+    host_w: float
+    host_share: float
+    rack_units: float
     sold_until: Fact | None = None
 
     @property
@@ -82,6 +97,9 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         host_usd_per_hour=FREE,
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
         sold_until=catalog.no_longer_sold(device.name, prices),
+        host_w=number(prices.host_power_w.value),
+        host_share=_host_share(device, prices),
+        rack_units=number(prices.host_units.value),
     )
 
 
@@ -91,6 +109,7 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
     rented = prices.node_hourly_usd.get(node.name, node.hourly_usd)
     device = catalog.accelerator(node.accelerator)
     host, intra = _links(device)
+    host_w, share = _node_watts(node, device, prices)
     return Machine(
         device,
         node,
@@ -104,7 +123,26 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         sold_until=None
         if bought and catalog.own(bought)
         else catalog.no_longer_sold(device.name, prices),
+        sold_in=float(node.accelerators),
+        host_w=host_w,
+        host_share=share,
+        rack_units=node.rack_units or number(prices.host_units.value),
     )
+
+
+def _node_watts(node: Node, device: Accelerator, prices: PriceList) -> tuple[float, float]:
+    """Of a node without its accelerators, and per watt of these: what the maker's maximum of the
+    whole leaves, else as of any host."""
+    if node.power_w is None or device.power_w is None:
+        return number(prices.host_power_w.value), _host_share(device, prices)
+    return max(node.power_w - node.accelerators * device.power_w, 0.0), 0.0
+
+
+def _host_share(device: Accelerator, prices: PriceList) -> float:
+    """What a host draws per watt of its accelerators; more where a switch joins these."""
+    switched = device.intra_node_bytes_per_s is not None and device.pair_bytes_per_s is None
+    share = prices.host_power_share_switched if switched else prices.host_power_share
+    return number(share.value)
 
 
 def host_price(prices: PriceList) -> UnitPrice:
@@ -126,7 +164,7 @@ def _links(device: Accelerator) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Wiring:
-    """One link as a transport meets it, with its prices; NaN where not known."""
+    """One link as a transport meets it, with its prices and watts; NaN where not known."""
 
     bytes_per_s: float
     latency_s: float
@@ -134,6 +172,7 @@ class Wiring:
     switch_port_usd: UnitPrice
     cable_usd: UnitPrice
     switch_radix: float
+    watts: LinkWatts
 
     def prices_usd(self) -> dict[str, UnitPrice]:
         """The prices under the names that a study gives them by."""
@@ -167,6 +206,7 @@ def wiring(value: Value, transport: Transport, tier: Tier, prices: PriceList) ->
         price("switch_port"),
         price("cable"),
         number(fabric.switch_radix) if fabric.switch_radix else DEFAULT_RADIX,
+        catalog.link_power().watts(fabric.bytes_per_s),
     )
 
 
@@ -180,6 +220,7 @@ def _inline(wire: Wire, transport: Transport, tier: Tier, prices: PriceList) -> 
         _asked("switch_port", wire.switch_port_usd, base.switch_port_usd),
         _asked("cable", wire.cable_usd, base.cable_usd),
         base.switch_radix,
+        catalog.link_power().watts(wire.bytes_per_s),
     )
 
 
@@ -228,5 +269,5 @@ def lookup(table: Mapping[str, float], values: Sequence[Value]) -> Array:
 
 
 UNWIRED = Wiring(
-    *(float("nan"),) * 2, *(UNKNOWN,) * 3, DEFAULT_RADIX
+    *(float("nan"),) * 2, *(UNKNOWN,) * 3, DEFAULT_RADIX, LinkWatts(*(float("nan"),) * 3)
 )  # a node type whose network is not known

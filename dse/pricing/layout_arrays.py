@@ -210,15 +210,15 @@ class LayoutArrays:
             usd = np.stack([price.drawn(count) for price in prices], axis=-1)
         return usd.take(self.coordinates[axis].at, axis=-1)
 
-    def _wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
+    def wire(self, read: Callable[[hardware.Wiring], float]) -> Array:
         axis, rows = self.wiring
         return self._attribute(axis, rows, read)
 
     @cached_property
     def across(self) -> Link:
         """One network card as the transport reaches it."""
-        reached = self._wire(lambda w: w.bytes_per_s) / self._link_error("network")
-        return Link(self._wire(lambda w: w.latency_s), reached)
+        reached = self.wire(lambda w: w.bytes_per_s) / self._link_error("network")
+        return Link(self.wire(lambda w: w.latency_s), reached)
 
     def _study_inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
         """The link inside a node that the study chooses; None if it is that of the machine."""

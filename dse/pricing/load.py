@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def known_names() -> Names:
         transports=catalog.names("transports"),
         algorithms=NAMES,
         approaches=catalog.names("approaches"),
+        regions=catalog.names("regions"),
     )
 
 
@@ -76,7 +78,9 @@ def resolve(study: Study) -> Problem:
     profiles = {} if study.model == PAI else _profiles(study)
     workload = _workload(study)
     target.check(study, workload)
-    problem = Problem(study, workload, _prices(study), profiles, *_scale(study, workload))
+    problem = Problem(
+        study, workload, _located(_prices(study), study), profiles, *_scale(study, workload)
+    )
     check_axes(problem)
     _check_facts(problem)
     return problem
@@ -156,6 +160,20 @@ def _prices(study: Study) -> catalog.PriceList:
 
     found = catalog.read_prices(*map(opened, study.prices))
     return catalog.with_used_prices(found) if study.market == USED else found
+
+
+def _located(prices: catalog.PriceList, study: Study) -> catalog.PriceList:
+    """Prices with the electricity and the carbon of the study's region, but for what its own list
+    says; a region without a price leaves that of the list."""
+    if study.region is None:
+        return prices
+    place, usual = catalog.region(study.region), catalog.default_prices()
+    price, carbon = prices.electricity_usd_per_kwh, prices.carbon_kg_per_kwh
+    if price is usual.electricity_usd_per_kwh:
+        price = place.electricity_usd_per_kwh or price
+    if carbon is usual.carbon_kg_per_kwh:
+        carbon = place.carbon_kg_per_kwh
+    return replace(prices, electricity_usd_per_kwh=price, carbon_kg_per_kwh=carbon)
 
 
 def _profiles(study: Study) -> Mapping[str, Profile]:

@@ -26,7 +26,7 @@ from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
-from dse.pricing import extras, hardware
+from dse.pricing import extras, hardware, power
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
@@ -247,7 +247,7 @@ class PointArrays(LayoutArrays, ABC):
             self.gpus_per_node,
             self.rails,
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
-            self._wire(lambda w: w.switch_radix),
+            self.wire(lambda w: w.switch_radix),
             self.machine_axis == "node" and own_network,
             self.machine(lambda m: m.sold_in),
             self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
@@ -266,16 +266,14 @@ class PointArrays(LayoutArrays, ABC):
                 self._wire_price(lambda w: w.nic_usd),
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
-                self._wire(lambda w: w.switch_radix),
+                self.wire(lambda w: w.switch_radix),
                 self.machine_price(lambda m: m.usd_per_hour) * share,
                 self.machine_price(lambda m: m.host_usd_per_hour) * share,
                 self._host_usd,
-                self.machine(lambda m: number(m.accelerator.power_w)),
-                self.problem.host_power_ratio,
-                number(prices.host_power_w.value),
-                number(prices.network_power_share.value),
+                number(prices.rack_usd.value),
+                power.unit_watts(self),
+                power.rack(self),
                 number(prices.electricity_usd_per_kwh.value),
-                number(prices.pue.value),
                 number(prices.amortisation_years.value),
                 self._extras,
                 **vars(self.problem.study.ownership),
@@ -389,6 +387,7 @@ class PointArrays(LayoutArrays, ABC):
             baseline_batch=self.problem.study.baseline.global_batch,
             sold=self.sold,
             baseline_samples_per_s=baseline_samples_per_s,
+            carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
             graded=self.grade,
             run=self.goodput,
             billing=self.problem.rental.billing,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.catalog.prices import GENERAL
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
@@ -92,10 +93,8 @@ class Problem:
                   prices.node_usd, prices.node_hourly_usd, *prices.fabric_usd.values())  # fmt: skip
         numbers = [(fact.name, fact.value) for fact in prices.facts]
         numbers += [(name, fact.value) for group in groups for name, fact in group.items()]
-        general = (prices.host_usd, prices.electricity_usd_per_kwh, prices.pue, prices.host_power_w)
+        general = [getattr(prices, field) for field, _ in GENERAL.values()]
         numbers += [(fact.name, fact.value) for fact in general]
-        numbers += [("years", prices.amortisation_years.value)]
-        numbers += [("network", prices.network_power_share.value)]
         texts = [(name, fact.text) for name, fact in prices.sold_until.items()]
         digest = hashlib.sha256(repr((sorted(map(repr, numbers)), texts, prices.includes)).encode())
         layers = self.layers
@@ -254,12 +253,6 @@ class Problem:
         if not self.draws:
             return rate
         return rate * np.exp(known.spread * normal("decoding", self.draw_count))
-
-    @cached_property
-    def host_power_ratio(self) -> float:
-        """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
-        reference = hardware.number(catalog.accelerator("h100-sxm").power_w)
-        return hardware.number(self.prices.host_power_w.value) / reference
 
     @cached_property
     def buys_new(self) -> bool:

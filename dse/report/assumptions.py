@@ -17,7 +17,7 @@ from dse.pricing.devices import USUAL_STACK
 from dse.pricing.known_libraries import MOST_NAMES, measured_choices
 from dse.pricing.load import EQUAL_LAYER
 from dse.pricing.problem import Problem
-from dse.report import approaches, decoding, goodput, gradients, launches, rental
+from dse.report import approaches, decoding, goodput, gradients, launches, power, rental
 from dse.report.computing import computing_lines, software_lines
 from dse.report.pai_assumptions import PAI_LINES
 from dse.report.profile_notes import server_assumptions
@@ -50,6 +50,7 @@ def assumptions(
     lines.append(_of_scale(problem))
     lines += [*goodput.assumed(problem, recommended), *rental.assumed(problem)]
     lines += _network_assumptions(problem)
+    lines += power.assumptions(problem)
     rented = RENT in facts_of(objective.name for objective in study.objectives)
     if rented and study.axis("inter_node") is not None:
         lines.append(

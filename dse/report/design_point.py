@@ -282,6 +282,28 @@ class Owned:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Power:
+    """Watts by what draws them, at full load; they sum to the power of the point. pue: of the site.
+    racks: that hold it, each of ``rack_w``. carbon_kg_per_kwh: of its electricity, at
+    electricity_usd_per_kwh. run_energy_j, run_carbon_kg: of training to the target. None is
+    unknown, or where the study has no target."""
+
+    accelerators_w: float | None
+    hosts_w: float | None
+    servers_w: float | None
+    network_w: float | None
+    cooling_w: float | None
+    pue: float | None
+    racks: int | None
+    rack_w: float | None
+    electricity_usd_per_kwh: float | None
+    carbon_kg_per_kwh: float | None
+    region: str | None = None
+    run_energy_j: float | None = None
+    run_carbon_kg: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -292,7 +314,7 @@ class Explained(Point):
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
     quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside
-    renting; rental: the terms, in words."""
+    renting; rental: the terms, in words; power: what draws its watts."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -310,3 +332,4 @@ class Explained(Point):
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None
     rental: str = ""
+    power: Power | None = None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, goodput, ownership, training_runs, words
+from dse.report import approaches, bills, goodput, ownership, power, training_runs, words
 from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
-from dse.study.quantities import COSTS
+from dse.study.quantities import COSTS, POWER
 
 _TERMS = {term.key: term.title.lower() for term in TERMS}
 _PAI_TERMS = {
@@ -75,6 +75,8 @@ def lines(point: Explained) -> list[str]:
         if bounds := words.interval(ends.get(row.name), phrase.unit):
             said += f"  ({words.INTERVAL} {bounds})"
         out.append(f"{label:<26} {said}")
+        if row.name == POWER and point.power:
+            out += power.lines(point.power)
     if point.rental:
         out.append(f"rental terms     {point.rental}")
     if point.ownership:

@@ -28,6 +28,7 @@ from dse.report import (
     launches,
     own_rates,
     ownership,
+    power,
     rental,
     training_runs,
 )
@@ -139,6 +140,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         target=training_runs.said(problem),
         ownership=ownership.of_point(problem, values),
         rental=rental.said(problem),
+        power=power.of_point(problem, values),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dse import catalog
 from dse.calibration import Profile
 from dse.catalog import Citation, Fact
+from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
 from dse.pricing import caveats, target
 from dse.pricing.aggregations import PricedAggregation, serving
@@ -138,18 +139,20 @@ def sources(problem: Problem) -> list[Citation]:
             add(f"decoding, stack {name}", catalog.decoding().facts[name])
     if problem.study.target is not None and not problem.study.failures.ideal:
         add("failures", catalog.failure_terms().facts)
-    prices = problem.prices
-    add(
-        "prices",
-        (
-            prices.host_usd,
-            prices.electricity_usd_per_kwh,
-            prices.pue,
-            prices.amortisation_years,
-            prices.host_power_w,
-        ),
-    )
+    add("power of links", link_watts(problem))
+    add("prices", (getattr(problem.prices, field) for field, _ in GENERAL.values()))
     return rows
+
+
+def link_watts(problem: Problem) -> list[Fact]:
+    """What cards, ports and optics of the networks between nodes draw."""
+    names = mentioned(problem, "inter_node")
+    names += [catalog.node(name).inter_node or "" for name in mentioned(problem, "node")]
+    speeds = {catalog.fabric(name).bytes_per_s for name in names if name}
+    speeds |= {value.bytes_per_s for value in problem.study.values("inter_node")
+               if isinstance(value, Wire)}  # fmt: skip
+    found = [catalog.link_power().behind(speed) for speed in sorted(filter(None, speeds))]
+    return list(dict.fromkeys(fact for facts in found for fact in facts))
 
 
 def _prices_of(problem: Problem, name: str) -> list[Fact]:

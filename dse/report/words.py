@@ -31,6 +31,7 @@ class _Titled(Protocol):
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+_MASSES = ((1e6, "kt"), (1e3, "t"), (1.0, "kg"), (1e-3, "g"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
 _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
@@ -135,6 +136,8 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     if unit in ("W", "J"):
         text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
+    if unit.startswith("kg"):
+        return f"{scaled(value, _MASSES, digits)}{unit[2:]}" if value else f"0 {unit}"
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
 
 

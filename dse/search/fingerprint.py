@@ -156,8 +156,15 @@ def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
         ("price of electricity", prices.electricity_usd_per_kwh),
         ("PUE", prices.pue),
         ("years of amortisation", prices.amortisation_years),
-        ("power of the host per accelerator", prices.host_power_w),
-        ("network's share of the power", prices.network_power_share),
+        ("carbon of electricity", prices.carbon_kg_per_kwh),
+        ("power of a host", prices.host_power_w),
+        ("power of a host per watt of accelerators", prices.host_power_share),
+        ("power of a host per watt of switched accelerators", prices.host_power_share_switched),
+        ("idle power per watt", prices.idle_power_share),
+        ("rack units of a host", prices.host_units),
+        ("price of a rack", prices.rack_usd),
+        ("power of a rack", prices.rack_power_w),
+        ("rack units of a rack", prices.rack_units),
     )
     facts = [(what.format(name), fact) for what, group in groups for name, fact in group.items()]
     for name, fact in (*facts, *general):

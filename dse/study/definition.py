@@ -244,7 +244,8 @@ class Study:
     ``calibration``: names of profiles; ``fabrics``: of those for some networks alone, which.
     ``scale``: what accelerators lose to one another, as fitted to published runs or nothing.
     ``memory``: whether points must fit into an accelerator's. ``input``: whether hosts must decode
-    the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
+    the samples, or these are made up. ``region``: whose electricity is paid and whose carbon is
+    counted; None: the price list's. ``recommend``: the rule that is asked for; None: by need.
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
     ``confidence``: with what probability the recommended point must meet every constraint.
@@ -274,6 +275,7 @@ class Study:
     efficiency: Efficiency = Efficiency()
     prices: tuple[GivenPrices, ...] = ()
     market: Market = "new"
+    region: str | None = None
     recommend: Recommend | None = None
     confidence: float | None = None
     questions: Mapping[str, str] = field(default_factory=dict)

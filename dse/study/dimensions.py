@@ -14,7 +14,19 @@ from dse import units
 Dimension: TypeAlias = tuple[tuple[str, int], ...]
 
 NONE: Dimension = ()
-_COMMON = ("samples/s", "USD", "USD/hour", "W", "s", "GB", "GB/s", "FLOP/s", "USD/W", "USD/GB")
+_COMMON = (
+    "samples/s",
+    "USD",
+    "USD/hour",
+    "W",
+    "s",
+    "GB",
+    "GB/s",
+    "FLOP/s",
+    "USD/W",
+    "USD/GB",
+    "kg",
+)
 
 
 def multiply(left: Dimension, right: Dimension, sign: int = 1) -> Dimension:

@@ -21,6 +21,7 @@ class Names:
     transports: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     approaches: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
 
     @cached_property
     def aggregations(self) -> Mapping[str, AggregationName]:

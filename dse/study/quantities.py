@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SECONDS_PER_HOUR = 3600.0
+JOULES_PER_KWH = 3.6e6
 PURCHASE, RENT, POWER = "purchase price", "rent", "power"
 FACTS = (PURCHASE, RENT, POWER)
 
@@ -35,6 +36,7 @@ class PricedPoints(Protocol):
     bucket_bytes: Any
     memory_slack_bytes: Any
     baseline_samples_per_s: float
+    carbon_kg_per_kwh: float
 
     @property
     def samples_to_target(self) -> Any: ...
@@ -141,6 +143,11 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
         Quantity("goodput", "goodput", "count",
                  "share of a run's time that trains, the rest being lost to failures",
                  lambda p: p.running.share),
+        Quantity("carbon", "run_carbon_kg", "kilograms",
+                 "greenhouse gases of the electricity of training to the target, as CO2",
+                 lambda p: p["energy"] / JOULES_PER_KWH * p.carbon_kg_per_kwh,
+                 _MIN, Phrase("carbon per run", "kg CO2e", "emits", "per run", "cleanest"),
+                 communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),
@@ -158,6 +165,8 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p.gpus * p.batch_per_gpu * p.accumulation),
         Quantity("gpus", "gpus", "count", "accelerators that train", lambda p: p.gpus),
         Quantity("nodes", "nodes", "count", "nodes of the cluster", _nodes),
+        Quantity("racks", "racks", "count", "racks that the cluster fills, by watts and units",
+                 lambda p: p.cost.racks),
         Quantity("batch_per_gpu", "batch_per_gpu", "samples",
                  "samples of one pass on one accelerator", lambda p: p.batch_per_gpu),
         Quantity("accumulation", "accumulation", "count",

@@ -136,6 +136,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         efficiency=Efficiency(**dict(file.efficiency)),
         prices=read_prices(top.at("prices")) if top.has("prices") else (),
         market=file.market,
+        region=_region(top, names),
         recommend=file.recommend,
         confidence=file.confidence,
         scale=file.scale,
@@ -150,6 +151,13 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         source=source,
         content_hash=_hash(source.data),
     )
+
+
+def _region(top: Cursor, names: Names) -> str | None:
+    """Where the cluster stands, if the study says so."""
+    if not top.has("region") or top.at("region").value is None:
+        return None
+    return top.at("region").named("region", names.regions, "see `dse catalog regions`")
 
 
 def _check_ignored(top: Cursor, constraints: tuple[Constraint, ...]) -> None:

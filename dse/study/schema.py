@@ -215,6 +215,11 @@ class StudyFile(Section):
         default="new",
         description="whether accelerators that are no longer sold new may be bought: used",
     )
+    region: str | None = Field(
+        default=None,
+        description="where the cluster stands, a name of `dse catalog regions`: its electricity "
+        "price and carbon",
+    )
     efficiency: EfficiencyFile = EfficiencyFile()
     scale: Literal["fitted", "ideal"] = Field(
         default="fitted",

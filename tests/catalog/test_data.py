@@ -22,10 +22,12 @@ from dse.catalog import (
     fabric,
     failure_terms,
     footprints,
+    link_power,
     models_dir,
     names,
     node,
     quality_target,
+    region,
     rental_facts,
     scale_terms,
     sources,
@@ -43,7 +45,12 @@ RANGES = {
     "USD/hour": (0.1, 200),
 }
 # What an approach says of software is outside of what a link's latency may be.
-OWN_RANGES = {"fusion.cycle": (1e-4, 0.1), "queries.query": (1e-8, 1e-5)}
+OWN_RANGES = {
+    "fusion.cycle": (1e-4, 0.1),
+    "queries.query": (1e-8, 1e-5),
+    "power": (2e3, 2e4),  # of a machine
+    "rack_power": (2e3, 2e5),
+}
 READ = {
     "accelerators": accelerator,
     "fabrics": fabric,
@@ -52,6 +59,7 @@ READ = {
     "approaches": approach,
     "workloads": workload,
     "convergence": quality_target,
+    "regions": region,
 }
 ENTRIES = [(kind, name) for kind in READ for name in names(kind)]
 
@@ -62,6 +70,9 @@ def facts() -> Iterator[tuple[str, str, Fact]]:
             yield kind, name, fact
     for fact in default_prices().facts:
         yield "prices", "list-prices", fact
+    for row in link_power().facts:
+        for fact in row:
+            yield "links", "link_power", fact
     for fact in scale_terms().facts:
         yield "scale", "scale", fact
     for stack, rates in decoding().facts.items():
@@ -139,6 +150,16 @@ def test_numbers_are_in_a_sane_range() -> None:
         if fact.value is None:
             continue
         where = f"{kind}/{name} {fact.name} = {fact.text}"
+        if fact.name == "rack":
+            assert fact.value == 0, "racks are the site's"
+            continue
+        if kind == "links":
+            assert 1 <= fact.value <= 100, where
+            continue
+        if fact.unit == "kg/kWh":
+            assert 1e-3 <= fact.value <= 1.2, where
+        if fact.unit == "USD/kWh":
+            assert 0.02 <= fact.value <= 0.6, where
         if fact.unit in RANGES:
             low, high = OWN_RANGES.get(fact.name, RANGES[fact.unit])
             assert low <= fact.value <= high, where

@@ -13,7 +13,8 @@ def test_the_default_list() -> None:
     assert prices.accelerator_usd["h100-sxm"].value == 31250
     assert prices.accelerator_hourly_usd["h100-sxm"].value == 6.88
     assert prices.includes["b200-sxm"] == "node-share"
-    assert prices.electricity_usd_per_kwh.value == 0.078
+    assert prices.electricity_usd_per_kwh.value == 0.0929
+    assert prices.pue.value == 1.54
     assert prices.host_usd.status == "unverified"
 
 

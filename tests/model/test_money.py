@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 
 from dse.model import money
 from dse.model.bill import bill
+from dse.model.power import UnitWatts
+from dse.model.racks import Rack
 
 PRICES = money.Prices(
     accelerator_usd=10_000.0, host_usd=20_000.0, nic_usd=500.0, switch_port_usd=200.0,
     cable_usd=100.0, switch_radix=64.0, accelerator_usd_per_hour=2.0,
-    host_usd_per_hour=0.0, server_usd=20_000.0, power_w=400.0, host_power_ratio=0.5,
-    server_power_w=575.0, network_power_share=0.1, electricity_usd_per_kwh=0.1, pue=1.2,
-    amortisation_years=4.0,
+    host_usd_per_hour=0.0, server_usd=20_000.0, rack_usd=0.0,
+    watts=UnitWatts(accelerator=400.0, idle_share=0.1, host=500.0, host_share=0.5, server=575.0,
+                    nic=20.0, switch_port=5.0, cable=10.0, pue=1.2),
+    rack=Rack(limit_w=12_000.0, units=42.0, node_units=4.0, server_units=4.0),
+    electricity_usd_per_kwh=0.1, amortisation_years=4.0,
 )  # fmt: skip
 SWITCH_USD = 64 * 200
 # A machine sold whole, with its cards.
@@ -54,17 +58,18 @@ def test_capital_is_the_sum_of_whole_switches_and_all_cables() -> None:
 
 def test_power_rent_and_ownership() -> None:
     found = cost(8, 8, 1)
-    assert float(found.power_w) == pytest.approx(8 * 400 * 1.5 / 0.9 * 1.2)
+    power_w = (8 * 400 * 1.5 + 500) * 1.2
+    assert float(found.power_w) == pytest.approx(power_w)
     assert float(found.rental_usd_per_hour) == 16.0
     capital = 8 * 10_000 + 20_000
-    expected = capital / (4 * 8760) + 8 * 400 * 1.5 / 0.9 * 1.2 / 1000 * 0.1
+    expected = capital / (4 * 8760) + power_w / 1000 * 0.1
     assert float(found.tco_usd_per_hour) == pytest.approx(expected)
 
 
 def test_a_dedicated_server_draws_power_whatever_the_accelerators_are() -> None:
     plain, served = (cost(16, 8, 1, servers) for servers in (0.0, 3.0))
     more = float(served.power_w - plain.power_w)
-    assert more == pytest.approx(3 * 575 / 0.9 * 1.2)
+    assert more == pytest.approx(3 * (575 + 20 + 10) * 1.2), "a host, a card and a cable each"
     years = 3 * (20_000 + 500 + 100) / (4 * 8760)
     tco = float(served.tco_usd_per_hour - plain.tco_usd_per_hour)
     assert tco == pytest.approx(years + more / 1000 * 0.1)
@@ -110,3 +115,16 @@ def test_extras_are_owned_but_not_rented() -> None:
     assert float(more.tco_usd_per_hour - plain.tco_usd_per_hour) == pytest.approx(
         (10_000 + 5_000 + 100) / (4 * 8760)
     )
+
+
+def test_racks_are_on_the_bill_where_they_have_a_price() -> None:
+    # Nodes of 5.3 kW, two to a rack of 12 kW.
+    node_w = 8 * 400 * 1.5 + 500
+    assert 2 * node_w < 12_000 < 3 * node_w
+    plain, bought = cost(16 * 8, 8, 1), cost(16 * 8, 8, 1, prices=replace(PRICES, rack_usd=3000.0))
+    assert float(plain.racks) == float(bought.racks) == 8
+    assert float(bought.capital_usd - plain.capital_usd) == 8 * 3000
+    unknown = replace(PRICES, watts=replace(PRICES.watts, accelerator=float("nan")))
+    assert np.isfinite(cost(8, 8, 1, prices=unknown).capital_usd), "free, however many"
+    priced = replace(unknown, rack_usd=3000.0)
+    assert np.isnan(cost(8, 8, 1, prices=priced).capital_usd)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.offers import LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import Item, bill_of_materials
+from dse.pricing.bill_of_materials import OF_SITE, Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -61,7 +61,7 @@ def test_the_sum_of_a_bill_is_the_purchase_price_to_the_cent(
 ) -> None:
     problem = load(shipped_studies() / f"{study}.yaml")
     items = bill(problem, **values)
-    assert round(sum(item.usd or np.nan for item in items), 2) == usd
+    assert round(sum(np.nan if item.usd is None else item.usd for item in items), 2) == usd
     point = problem.point(priced.point(problem, **values))
     assert round(float(np.ravel(point["capital"])[0]), 2) == usd
     assert all(item.usd == item.quantity * (item.unit_usd or 0.0) for item in items)
@@ -83,6 +83,7 @@ def test_items_have_the_names_that_people_order_by() -> None:
         "Spine switch of 32 ports, 100 Gbps Ethernet",
         "Cable, 100 Gbps Ethernet",
         "Host for a parameter server",
+        "Rack of 12 kW and 42 units",
     ]
 
 
@@ -92,6 +93,27 @@ def test_what_is_bought_beyond_those_that_train_is_idle() -> None:
     assert (device.quantity, device.idle) == (128, 64)
     (device, *_) = bill(problem, accelerator="h100-sxm", gpus=64, gpus_per_node=4)
     assert (device.quantity, device.idle) == (64, 0)
+
+
+def test_racks_are_counted_and_bought_where_they_have_a_price(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, studies.SMALL))
+    own = "prices: {rack: 3 kUSD, rack_power: 6 kW, rack_units: 42}\n"
+    bought = load(studies.written(tmp_path, studies.SMALL + own, "own.yaml"))
+    link = problem.study.values("inter_node")[1]
+    values = {"accelerator": "p100-sxm2-16gb", "gpus": 16, "inter_node": link,
+              "aggregation": "ring-mpi"}  # fmt: skip
+    *_, free = bill(problem, **values)
+    assert (free.item, free.quantity, free.usd) == ("Rack of 12 kW and 42 units", 1, 0.0)
+    assert (free.price_class, free.checked) == (OF_SITE, True)
+    # Four nodes of 4 x 300 W x 1.25 + 500 W, 2 kW each, and 236 W of network: two racks of 6 kW.
+    *_, paid = bill(bought, **values)
+    assert (paid.item, paid.quantity) == ("Rack of 6 kW and 42 units", 2)
+    assert (paid.unit_usd, paid.price_class) == (3000.0, QUOTE)
+    before, after = (
+        float(np.ravel(one.point(priced.point(one, **values))["capital"])[0])
+        for one in (problem, bought)
+    )
+    assert after - before == paid.usd == 3000.0 * paid.quantity
 
 
 def test_a_price_says_where_it_is_from_and_how_old_it_is() -> None:

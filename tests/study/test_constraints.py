@@ -144,7 +144,7 @@ def test_every_quantity_can_be_constrained() -> None:
     examples = {
         "count": "8", "samples": "8", "samples_per_s": "8 samples/s", "usd": "8 USD",
         "usd_per_hour": "8 USD/hour", "watt": "8 W", "seconds": "8 s", "bytes": "8 B",
-        "joule": "8 J",
+        "joule": "8 J", "kilograms": "8 kg",
     }  # fmt: skip
     for name, quantity in QUANTITIES.items():
         constraint = parse_constraint(f"{name} <= {examples[quantity.dimension]}")

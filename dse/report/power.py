@@ -1,0 +1,104 @@
+"""What draws the watts of a point, and what the electricity of its site costs and emits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dse import catalog
+from dse.model.arrays import Array
+from dse.pricing.problem import Problem
+from dse.report import words
+from dse.report.design_point import Power
+from dse.study import Value
+from dse.study.quantities import JOULES_PER_KWH
+
+
+def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
+    """Of one point."""
+    evaluation, prices = problem.point(values), problem.prices
+    cost = evaluation.cost
+    drawn, racks = cost.draw, _known(cost.racks)
+    return Power(
+        accelerators_w=_known(drawn.accelerators_w),
+        hosts_w=_known(drawn.hosts_w),
+        servers_w=_known(drawn.servers_w),
+        network_w=_known(drawn.network_w),
+        cooling_w=_known(drawn.cooling_w),
+        pue=prices.pue.value,
+        racks=None if racks is None else int(racks),
+        rack_w=prices.rack_power_w.value,
+        electricity_usd_per_kwh=prices.electricity_usd_per_kwh.value,
+        carbon_kg_per_kwh=prices.carbon_kg_per_kwh.value,
+        region=problem.study.region,
+        run_energy_j=_known(evaluation["energy"]),
+        run_carbon_kg=_known(evaluation["carbon"]),
+    )
+
+
+def _known(value: Array) -> float | None:
+    number = float(np.ravel(value)[0])
+    return number if math.isfinite(number) else None
+
+
+def lines(power: Power) -> Iterator[str]:
+    """A small table: what draws how much, with its share."""
+    cooling = "cooling" if power.pue is None else f"cooling (PUE {power.pue:g})"
+    rows = [
+        ("accelerators", power.accelerators_w),
+        ("hosts", power.hosts_w),
+        *([("parameter servers", power.servers_w)] if power.servers_w else []),
+        ("network", power.network_w),
+        (cooling, power.cooling_w),
+    ]
+    total = sum(watts or 0.0 for _, watts in rows)
+    for what, watts in rows:
+        known = f"{watts:14,.0f} W  {watts / total:5.1%}" if watts is not None else words.UNKNOWN
+        yield f"  {what:<24} {known}"
+    if power.racks is not None:
+        many = "rack" if power.racks == 1 else "racks"
+        yield f"  (at full load; fills {power.racks:,} {many} of {words.shown(power.rack_w, 'W')})"
+    if power.run_energy_j is not None and power.run_carbon_kg is not None:
+        where = f" in {catalog.region(power.region).title}" if power.region else ""
+        yield (
+            f"  (a run uses {words.significant(power.run_energy_j / JOULES_PER_KWH)} kWh and emits "
+            f"{words.shown(power.run_carbon_kg, 'kg CO2e')}{where})"
+        )
+
+
+def assumptions(problem: Problem) -> Iterator[str]:
+    """What power, electricity and carbon of the points rest on."""
+    prices, name = problem.prices, problem.study.region
+    yield (
+        "Power is that of full load: accelerators at their rated power, hosts as their makers' "
+        "maxima leave or as any host, cards, switches and optics by the speed of the link, and "
+        f"cooling by a PUE of {prices.pue.text}. What is bought and does not train draws "
+        f"{prices.idle_power_share.text} of its rated power."
+    )
+    price, carbon = prices.electricity_usd_per_kwh, prices.carbon_kg_per_kwh
+    where = "" if name is None else f" in {catalog.region(name).title}"
+    yield (
+        f"Electricity{where} costs {_amount(price.value, 'USD')}{_since(price)} and emits "
+        f"{_amount(carbon.value, 'kg CO2e')}{_since(carbon)}, averaged over all generation."
+    )
+    if name is not None and catalog.region(name).electricity_usd_per_kwh is None:
+        yield (
+            f"The catalogue has no price of electricity in {catalog.region(name).title}: that of "
+            "the price list stands in. Give yours under prices: {electricity: 0.1 USD/kWh}."
+        )
+    if prices.rack_usd.value == 0:
+        yield (
+            "Racks are counted, at most "
+            f"{words.shown(prices.rack_power_w.value, 'W')} each, and taken to be the site's: give "
+            "their price under prices: {rack: 3000 USD} to buy them."
+        )
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return words.UNKNOWN if value is None else f"{value:.4g} {unit} per kWh"
+
+
+def _since(fact: catalog.Fact) -> str:
+    return f" ({fact.date})" if fact.date else ""

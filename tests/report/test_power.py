@@ -1,0 +1,70 @@
+"""dse.report.power"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import explain, power
+from dse.report.points import explained
+from tests.pricing import studies
+from tests.pricing.test_power import CARDS, TARGET
+
+
+def problem(folder: Path, more: str = "") -> Problem:
+    return load(studies.written(folder, CARDS + more))
+
+
+def test_explain_says_what_draws_the_power_and_how_many_racks_it_fills(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    text = explain.lines(explained(found, found.study.baseline.values))
+    at = next(n for n, line in enumerate(text) if line.startswith("power "))
+    assert [line.split() for line in text[at : at + 5]] == [
+        ["power", "1,848.00", "W"],
+        ["accelerators", "560", "W", "30.3%"],
+        ["hosts", "640", "W", "34.6%"],
+        ["network", "0", "W", "0.0%"],
+        ["cooling", "(PUE", "1.54)", "648", "W", "35.1%"],
+    ]
+    assert text[at + 5] == "  (at full load; fills 1 rack of 12 kW)"
+    assert not text[at + 6], "no run without a target"
+
+
+def test_the_parts_sum_to_the_power_and_a_run_is_told_with_a_target(tmp_path: Path) -> None:
+    found = problem(tmp_path, TARGET + "region: iowa\n")
+    point = explained(found, {**found.study.baseline.values, "gpus_per_node": 1})
+    said = point.power
+    assert said is not None
+    parts = (said.accelerators_w, said.hosts_w, said.servers_w, said.network_w, said.cooling_w)
+    assert sum(part or 0.0 for part in parts) == pytest.approx(point.costs["power"])
+    assert said.run_energy_j is not None
+    assert said.run_carbon_kg == pytest.approx(said.run_energy_j / 3.6e6 * 0.4526)
+    assert (said.racks, said.region) == (1, "iowa")
+    (run,) = (line for line in power.lines(said) if "a run" in line)
+    assert run.endswith("kg CO2e in Iowa, US)")
+
+
+def test_servers_are_a_line_where_there_are_some_and_unknown_watts_are_said(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    said = explained(found, found.study.baseline.values).power
+    assert said is not None
+    lines = list(power.lines(replace(said, servers_w=500.0, accelerators_w=None, racks=None)))
+    assert lines[0].split() == ["accelerators", "unknown"]
+    assert lines[2].split()[:2] == ["parameter", "servers"]
+    assert not any("rack" in line for line in lines)
+
+
+def test_the_report_says_where_electricity_is_from(tmp_path: Path) -> None:
+    usual = " ".join(power.assumptions(problem(tmp_path)))
+    assert "Electricity costs 0.0929 USD per kWh (2026-01) and emits 0.48 kg CO2e" in usual
+    assert "no price of electricity" not in usual
+    assert "taken to be the site's" in usual
+    france = " ".join(power.assumptions(problem(tmp_path, "region: france\n")))
+    assert "The catalogue has no price of electricity in France: that of the price list" in france
+    bought = " ".join(power.assumptions(problem(tmp_path, "prices: {rack: 3000 USD, pue: 1.2}\n")))
+    assert "taken to be the site's" not in bought
+    assert "a PUE of 1.2." in bought
