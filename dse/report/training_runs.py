@@ -173,6 +173,24 @@ def per_sample(document: RunDocument) -> list[str]:
     ]
 
 
+def errors(document: RunDocument) -> str:
+    """The last of the errors that an interval of speedup holds."""
+    run = document.recommended.run
+    of_samples = (
+        run is not None and run.fitted_batches and document.objectives.maximize == "speedup"
+    )
+    return ", scale and samples to the target" if of_samples else " and scale"
+
+
+def batch_note(point: Point) -> str:
+    """What stands under a global batch that the length of the run is extrapolated to."""
+    run = point.run
+    if run is None or not run.extrapolated or run.fitted_batches is None:
+        return ""
+    low, high = map(words.count, run.fitted_batches)
+    return f"outside of the observed {low} to {high}"
+
+
 def csv_columns(document: RunDocument) -> Mapping[str, list[object]]:
     """What front.csv has of runs: quantities that are no objectives, with the ends of intervals."""
     if document.target is None:
