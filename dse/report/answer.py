@@ -223,7 +223,8 @@ def _how_sure(document: RunDocument) -> str:
         again = "not computed by the version that made this run; run the study again."
         return f"{CONFIDENCE}: {again} {sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
-    text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
+    errors = training_runs.errors(document)
+    text = f"{CONFIDENCE}: {ends} (errors of computing, communication{errors})."
     text += _beside_the_baseline(document)
     if name != EVIDENCE["inside"][0]:
         text += f" {sentence}"

@@ -186,7 +186,7 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
             for name, how in others.items()
         },
         "GPUs": Cell(words.count(p.gpus), nodes, p.gpus != document.baseline.gpus),
-        "global batch": Cell(words.count(p.global_batch)),
+        "global batch": Cell(words.count(p.global_batch), training_runs.batch_note(p)),
         words.FREE_MEMORY: Cell(words.size(p.memory_slack_bytes)),
         "basis": Cell(capital(words.says_who(p)[0])),
     }

@@ -173,6 +173,24 @@ def per_sample(document: RunDocument) -> list[str]:
     ]
 
 
+def errors(document: RunDocument) -> str:
+    """The last of the errors that an interval of speedup holds."""
+    run = document.recommended.run
+    of_samples = (
+        run is not None and run.fitted_batches and document.objectives.maximize == "speedup"
+    )
+    return ", scale and samples to the target" if of_samples else " and scale"
+
+
+def batch_note(point: Point) -> str:
+    """What stands under a global batch that the length of the run is extrapolated to."""
+    run = point.run
+    if run is None or not run.extrapolated or run.fitted_batches is None:
+        return ""
+    low, high = map(words.count, run.fitted_batches)
+    return f"outside of the observed {low} to {high}"
+
+
 def note(document: RunDocument) -> str:
     """What the mark beside the time of a run means; empty where no point has it."""
     marked = [point.run for point in document.front if point.run and point.run.extrapolated]

@@ -51,6 +51,8 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
         s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
     )
     assert not any("Training" in s for s in answer(document()))
+    assert "samples to the target" in training_runs.errors(timed(512, 128))
+    assert training_runs.errors(timed(1, 1, fitted=False)) == " and scale"
 
 
 def test_time_cost_and_energy_stand_beside_every_speed() -> None:
@@ -82,6 +84,10 @@ def test_points_beyond_the_observed_batches_are_marked() -> None:
     header, rows = tables.front_rows(run)
     at = header.index("batch_extrapolated")
     assert [row[at] == "true" for row in rows] == marked
+    rows = dict(tables.comparison(timed(2048, 32)).rows)
+    assert [cell.note for cell in rows["Global batch"]][:2] == [
+        "outside of the observed 64 to 1,024"
+    ] * 2
     front = tables.front_table(run)
     column = [head for head, _ in front.heads].index("Time to target")
     texts = [row.cells[column][1] for row in front.rows]
