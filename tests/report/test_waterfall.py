@@ -20,10 +20,11 @@ from dse.pricing.problem import Problem
 from dse.report import waterfall
 from dse.report.answer import answer
 from dse.report.assembly import build
-from dse.report.document import Change, RunDocument, WaterfallStep
+from dse.report.design_point import Change, WaterfallStep
+from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.page import render_page
-from dse.report.waterfall_figure import waterfall_figure
+from dse.report.waterfall_figure import _ticks, waterfall_figure
 from dse.search.run import run
 from dse.study import Value
 from dse.study.axes import HARDWARE, SOFTWARE
@@ -195,6 +196,17 @@ def test_the_chart_is_of_bars_alone(found: RunDocument) -> None:
     assert ends[0] > 0
     speeds = {1.0, *(step.speedup for step in found.waterfall)}
     assert all(min(abs(end - s) for s in speeds if s) < 1e-9 * end for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 1.0), (1.0, 1.02), (0.3, 1.0), (1.0, 7.0), (0.5, 2e4), (1.0, 1e7)]
+)
+def test_the_scale_has_a_few_round_numbers(low: float, high: float) -> None:
+    marks = _ticks(low, high)
+    assert 1 <= len(marks) <= 20
+    assert marks == sorted(set(marks))
+    assert min(marks) > 0
+    assert all(float(f"{mark:.4g}") == pytest.approx(mark, rel=1e-12) for mark in marks)
 
 
 def step(factor: float, software: bool, *changes: Change) -> WaterfallStep:
