@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PROFILE := calibrations/this-machine.yaml
+PLOTLY := 4.1.1
+VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types kills peers bench accuracy anchors papers clean
+.PHONY: help demo test torch lint types kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -14,6 +16,7 @@ help:
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
+	@echo "make plotly    take the charts' JavaScript of plotly.js $(PLOTLY) from npm anew, $(VENDOR);  make picture  docs/report.png"
 	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
 
 $(VENV)/.core: pyproject.toml
@@ -66,6 +69,16 @@ anchors: $(VENV)/.dev
 papers: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.papers
 	$(BIN)/python -m benchmarks.papers.figures
+
+plotly:
+	rm -rf build/plotly && mkdir -p build/plotly
+	cd build/plotly && npm pack --silent plotly.js-basic-dist-min@$(PLOTLY) && tar xzf *.tgz
+	gzip -9nc build/plotly/package/plotly-basic.min.js > $(VENDOR)/plotly-basic.min.js.gz
+	cp build/plotly/package/LICENSE $(VENDOR)/plotly.LICENSE
+
+# The README's picture, from a run of the example study.
+picture: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.picture reports/example
 
 clean:
 	rm -rf $(VENV) .venv-peers reports calibrations

@@ -7,7 +7,8 @@ Two prices of an accelerator that were asked for ``t`` years apart differ by a l
 ``2 sellers^2 + root_year^2 t``: each has the seller's error, and between them prices walk at random
 (a variogram with a nugget). Both parameters are those under which the pairs are likeliest. Every
 pair of an accelerator with ``n`` prices weighs ``1 / (n - 1)``, so that an accelerator weighs as
-much as it has prices.
+much as it has prices. A price without a date counts as old as the median of the dated ones of its
+kind in the price list.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy.optimize import minimize
 
 from dse import catalog
 from dse.catalog.facts import day_of
-from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift
+from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift, age_years
 from dse.model.arrays import Array
 
 OBSERVED = catalog.models_dir() / "prices" / "observations.csv"
@@ -82,13 +83,21 @@ def fitted(found: list[Pair]) -> Drift:
     return Drift(round(float(sellers), 3), round(float(root_year), 3))
 
 
+def undated_years(kind: str) -> float:
+    """The median age of the dated prices of a kind in the price list, on its day."""
+    prices = catalog.default_prices()
+    listed = {"purchase": prices.accelerator_usd, "hourly": prices.accelerator_hourly_usd}[kind]
+    ages = [age_years(fact, prices.as_of) for fact in listed.values() if fact.value is not None]
+    return round(float(np.median([age for age in ages if age is not None])), 1)
+
+
 def text() -> str:
     """The file of the parameters."""
     lines = [
         "# Written by python -m benchmarks.price_spread from models/prices/observations.csv.",
         "# sellers: standard deviation of the logarithm of a price from seller to seller;",
-        "# root_year: of its change within a year; unchecked: of a price from memory or without a",
-        "# date, in addition.",
+        "# root_year: of its change within a year; undated_years: how old a price without a date",
+        "# counts; unchecked: of a price from memory, in addition.",
     ]
     for name, kind in KINDS.items():
         found = pairs_of(priced(kind))
@@ -98,8 +107,12 @@ def text() -> str:
         lines += [
             f"  {part}: {{value: {value:g}, source: epoch-prices, status: derived, "
             f"detail: '{detail}'}}"
-            for part, value in vars(drift).items()
+            for part, value in (("sellers", drift.sellers), ("root_year", drift.root_year))
         ]
+        lines.append(
+            f"  undated_years: {{value: {undated_years(name):g}, source: epoch-prices, status: "
+            "derived, detail: 'median age of the dated prices in the list'}"
+        )
     lines.append(
         f"unchecked: {{value: {UNCHECKED:g}, source: recalled, status: unverified, "
         "detail: 'judged: a factor 1.8 either way, nine times in ten'}"

@@ -110,14 +110,21 @@ class Study:
         engine: str | None = None,
         executor: str | None = None,
         address: str | None = None,
-        budget: int | None = None,
+        points: int | None = None,
         seed: int | None = None,
         sampler: str | None = None,
+        *,
+        deadline: str | None = None,
+        budget: str | None = None,
+        power: str | None = None,
+        confidence: float | str | None = None,
     ) -> Result:
         """Search the study; nothing is written. What is None is left to the study.
 
         engine: exhaustive, guided or auto. executor: local, ray or auto; address: of a Ray cluster.
-        budget, sampler: of a guided search. Raises NoFeasiblePoint where nothing meets every
+        points: that a guided search may price; sampler: that proposes them. deadline, budget, power
+        and confidence are the questions of ``dse run``: ``"7 d"``, ``"2 MUSD"``, ``"200 kW"``, 0.9.
+        Raises NoFeasiblePoint where nothing meets every
         constraint, ArgumentError for an argument that cannot be.
 
         >>> import dse
@@ -131,22 +138,29 @@ class Study:
         from dse.search.guided import Guide
         from dse.search.run import run
 
-        options = Options(None, engine, executor, address, budget, seed, sampler=sampler)
-        plan = plan_of(self.problem, options)
+        options = Options(
+            None, engine, executor, address, points, seed, sampler=sampler,
+            deadline=deadline, budget=budget, power=power, confidence=confidence,
+        )  # fmt: skip
+        asked = self
+        if options.questions:
+            asked = Study(resolve(options.questions.asked_of(self.problem.study)))
+        plan = plan_of(asked.problem, options)
         started = time.perf_counter()
         with closing(Executors()) as executors:
             where = executors.get(plan.kind, plan.address) if plan.engine == "exhaustive" else None
             outcome = run(
-                self.problem, plan.engine, where, None, lambda *_: None, plan.budget, plan.seed,
+                asked.problem, plan.engine, where, None, lambda *_: None, plan.budget, plan.seed,
                 plan.reason, Guide(plan.sampler),
             )  # fmt: skip
-        given = {"engine": engine, "executor": executor, "address": address, "budget": budget,
-                 "seed": plan.seed, "sampler": sampler}  # fmt: skip
+        given = {"engine": engine, "executor": executor, "address": address, "points": points,
+                 "seed": plan.seed, "sampler": sampler, "deadline": deadline, "budget": budget,
+                 "power": power, "confidence": confidence}  # fmt: skip
         arguments = ", ".join(
             f"{name}={value!r}" for name, value in given.items() if value is not None
         )
         call = f"dse.load_study({self.problem.study.path!r}).search({arguments})"
-        return Result(self, outcome, plan.seed, time.perf_counter() - started, call)
+        return Result(asked, outcome, plan.seed, time.perf_counter() - started, call)
 
     def explain(self, point: Mapping[str, Any]) -> Explanation:
         """Every term of one point's price; what it leaves out is the baseline's.

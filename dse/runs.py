@@ -19,9 +19,14 @@ def run(
     engine: str | None = None,
     executor: str | None = None,
     address: str | None = None,
-    budget: int | None = None,
+    points: int | None = None,
     seed: int | None = None,
     resume: bool = False,
+    *,
+    deadline: str | None = None,
+    budget: str | None = None,
+    power: str | None = None,
+    confidence: float | str | None = None,
 ) -> dict[str, Any]:
     """Search a study and write its report; returns the document that is run.json.
 
@@ -37,7 +42,10 @@ def run(
     from dse.report.json_form import plain
 
     folder = None if out is None else Path(out)
-    options = Options(folder, engine, executor, address, budget, seed, resume)
+    options = Options(
+        folder, engine, executor, address, points, seed, resume,
+        deadline=deadline, budget=budget, power=power, confidence=confidence,
+    )  # fmt: skip
     found = run_study(str(study), options, command=f"dse.run({str(study)!r})", quiet=True)
     return plain(found)
 
@@ -48,9 +56,14 @@ def run_studies(
     engine: str | None = None,
     executor: str | None = None,
     address: str | None = None,
-    budget: int | None = None,
+    points: int | None = None,
     seed: int | None = None,
     resume: bool = False,
+    *,
+    deadline: str | None = None,
+    budget: str | None = None,
+    power: str | None = None,
+    confidence: float | str | None = None,
 ) -> list[dict[str, Any]]:
     """Search studies one after the other, on one executor; a folder stands for those in it.
 
@@ -68,7 +81,10 @@ def run_studies(
 
     names = [str(study) for study in studies]
     folder = None if out is None else Path(out)
-    options = Options(folder, engine, executor, address, budget, seed, resume)
+    options = Options(
+        folder, engine, executor, address, points, seed, resume,
+        deadline=deadline, budget=budget, power=power, confidence=confidence,
+    )  # fmt: skip
     return documents(study_files(names), options, command=f"dse.run_studies({names!r})")
 
 

@@ -148,7 +148,7 @@ def test_a_search_writes_and_prints_nothing(
     assert repr(result)
     assert result.front.rows
     assert result.points.rows
-    small.search(engine="guided", budget=100, seed=1)
+    small.search(engine="guided", points=100, seed=1)
     assert not [*empty.iterdir()]
     assert capfd.readouterr() == ("", "")
 
@@ -203,18 +203,18 @@ def test_a_result_is_what_a_run_writes(small: dse.Study, tmp_path: Path) -> None
 
 
 def test_a_guided_result_has_the_points_that_were_priced(small: dse.Study) -> None:
-    result = small.search(engine="guided", budget=300, seed=2)
+    result = small.search(engine="guided", points=300, seed=2)
     found = result.points
     assert 0 < found.rows <= 300
     assert found.rows == result.document.counts.points
     assert set(result.front["speedup"].tolist()) <= set(found["speedup"].tolist())
-    again = small.search(engine="guided", budget=300, seed=2)
+    again = small.search(engine="guided", points=300, seed=2)
     np.testing.assert_array_equal(again.front["speedup"], result.front["speedup"])
 
 
 def test_points_of_a_continuous_search_are_priced_as_they_were(tmp_path: Path) -> None:
     study = dse.load_study(studies.written(tmp_path, studies.CONTINUOUS))
-    result = study.search(budget=150, seed=4)
+    result = study.search(points=150, seed=4)
     assert 0 < result.points.rows <= 150
     front, archive = result.front, result.outcome.archive
     assert archive is not None
@@ -248,9 +248,9 @@ def test_nothing_feasible_and_wrong_options_are_raised(tmp_path: Path, empty: Pa
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"budget": 0, "engine": "guided"}, "budget: '0' is not a whole number from 1 to"),
-        ({"budget": -3}, "budget: '-3' is not a whole number from 1 to"),
-        ({"budget": 2.5, "engine": "guided"}, "budget: '2.5' is not a whole number"),
+        ({"points": 0, "engine": "guided"}, "points: '0' is not a whole number from 1 to"),
+        ({"points": -3}, "points: '-3' is not a whole number from 1 to"),
+        ({"points": 2.5, "engine": "guided"}, "points: '2.5' is not a whole number"),
         ({"seed": -1}, "seed: '-1' is not a whole number from 0 to"),
         ({"seed": "many"}, "seed: 'many' is not a whole number"),
         ({"engine": "foo"}, "engine: 'foo' is not known; use auto, exhaustive, guided"),
@@ -287,7 +287,7 @@ def test_an_argument_that_a_search_does_not_heed_is_named_as_python_names_it(
 
 
 def test_whole_numbers_of_numpy_are_numbers_of_a_search(small: dse.Study) -> None:
-    found = small.search(engine="guided", budget=np.int64(50), seed=np.int64(2**62 + 1))
+    found = small.search(engine="guided", points=np.int64(50), seed=np.int64(2**62 + 1))
     assert (found.seed, type(found.seed)) == (2**62 + 1, int)
     assert repr(found)
 
@@ -315,5 +315,5 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
 
 
 def test_a_report_says_how_it_was_asked_for(small: dse.Study) -> None:
-    found = small.search(engine="guided", budget=60, seed=3, sampler="random").document
-    assert found.command.endswith(".search(engine='guided', budget=60, seed=3, sampler='random')")
+    found = small.search(engine="guided", points=60, seed=3, sampler="random").document
+    assert found.command.endswith(".search(engine='guided', points=60, seed=3, sampler='random')")

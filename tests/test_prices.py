@@ -274,7 +274,8 @@ def test_what_a_run_costs_is_nan_without_a_target(tmp_path: Path) -> None:
     for row in QUANTITIES.values():
         assert np.isnan(without[row.column][0]) == row.needs_target
         assert np.isfinite(with_one[row.column][0])
-    samples = with_one["time_to_target_s"] * with_one["throughput_samples_per_s"]
+    training_s = with_one["time_to_target_s"] * with_one["goodput"]
+    samples = training_s * with_one["throughput_samples_per_s"]
     assert samples[0] == pytest.approx(1e7)
 
 

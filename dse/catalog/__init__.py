@@ -9,11 +9,14 @@ from dse.catalog.convergence import QualityTarget, quality_target, quality_targe
 from dse.catalog.decoding import Decoding, decoding
 from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
+from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
+from dse.catalog.reader import Entry
+from dse.catalog.rental import RentalFacts, rental_facts
 from dse.catalog.scale import ScaleTerms, scale_terms
 from dse.catalog.store import (
     KINDS,
@@ -48,14 +51,17 @@ __all__ = [
     "Citation",
     "Computing",
     "Decoding",
+    "Entry",
     "Fabric",
     "Fact",
+    "FailureTerms",
     "Footprint",
     "Node",
     "Population",
     "PriceList",
     "PriceSpread",
     "QualityTarget",
+    "RentalFacts",
     "ScaleTerms",
     "Source",
     "Tier",
@@ -72,6 +78,7 @@ __all__ = [
     "default_prices",
     "disagreements",
     "fabric",
+    "failure_terms",
     "file_hashes",
     "footprints",
     "gradient_tensors",
@@ -89,6 +96,7 @@ __all__ = [
     "read_layers",
     "read_prices",
     "read_workload",
+    "rental_facts",
     "scale_terms",
     "sources",
     "transport",

@@ -6,6 +6,8 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dse.catalog.offers import Offer
+
 # dimension of dse.units -> the unit of Fact.value, as text
 UNITS = {
     "bytes": "B",
@@ -39,7 +41,7 @@ class Fact:
     written. ``source`` is a key of sources.yaml, ``accessed`` the day that source was read;
     ``date`` is the day a price was valid, empty where it has none. ``status`` is one of
     :data:`STATUSES`: read in the source, derived from it, not checked (:data:`UNVERIFIED`), or
-    not known.
+    not known. ``offer``: of a price, on what terms it is offered.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Fact:
     detail: str = ""
     date: str = ""
     status: str = "sourced"
+    offer: Offer | None = None
 
     @property
     def known(self) -> bool:

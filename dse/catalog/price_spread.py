@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dse.catalog.facts import UNITS, Fact, day_of
+from dse.catalog.facts import UNCHECKED, UNITS, Fact, day_of
 from dse.catalog.reader import Entry
 from dse.catalog.store import models_dir, sources
 
@@ -21,21 +21,25 @@ class Drift:
     """Of prices of one kind, as standard deviations of their logarithm.
 
     sellers: from seller to seller on one day. root_year: of the change within a year, which grows
-    with the root of time, as that of a random walk does.
+    with the root of time, as that of a random walk does. undated_years: how old a price counts
+    that has no date.
     """
 
     sellers: float
     root_year: float
+    undated_years: float = 0.0
 
-    def log_spread(self, years: float) -> float:
-        """Standard deviation of the logarithm of a price that is so many years old."""
+    def log_spread(self, years: float | None) -> float:
+        """Standard deviation of the logarithm of a price that is so many years old; None: of a day
+        that is not known."""
+        years = self.undated_years if years is None else years
         return math.hypot(self.sellers, self.root_year * math.sqrt(years))
 
 
 @dataclass(frozen=True)
 class PriceSpread:
-    """What prices of the catalogue err by. unchecked: in addition, of a price that nobody checked,
-    or that has no date."""
+    """What prices of the catalogue err by. unchecked: in addition, of a price that nobody
+    checked."""
 
     purchase: Drift
     hourly: Drift
@@ -44,14 +48,15 @@ class PriceSpread:
     def log_spread(self, fact: Fact, asked: datetime.date) -> float:
         """Standard deviation of the logarithm of a price, as asked for on a day.
 
-        A buyer's own price is what he pays: 0.
+        What a buyer was offered is what he pays: 0. A price of his own that he marks as unverified
+        is as unsure as one of the catalogue.
         """
-        if fact.source not in sources():
+        doubtful = fact.status in UNCHECKED
+        if fact.source not in sources() and not doubtful:
             return 0.0
-        years = age_years(fact, asked)
         kind = self.hourly if fact.unit == UNITS["usd_per_hour"] else self.purchase
-        doubtful = fact.status == "unverified" or years is None
-        return math.hypot(kind.log_spread(years or 0.0), self.unchecked if doubtful else 0.0)
+        own = kind.log_spread(age_years(fact, asked))
+        return math.hypot(own, self.unchecked if doubtful else 0.0)
 
 
 def price_spread() -> PriceSpread:
@@ -66,7 +71,8 @@ def read_price_spread(path: Path) -> PriceSpread:
     kinds = {}
     for name in ("purchase", "hourly"):
         own = entry.section(name)
-        kinds[name] = Drift(own.known("sellers", "count"), own.known("root_year", "count"))
+        parts = ("sellers", "root_year", "undated_years")
+        kinds[name] = Drift(*(own.known(part, "count") for part in parts))
         own.finish()
     unchecked = entry.known("unchecked", "count")
     entry.finish()

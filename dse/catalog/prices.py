@@ -1,22 +1,27 @@
-"""Price lists of accelerators, hosts, power and rental; a user's list overrides the catalogue's."""
+"""Price lists of accelerators, hosts, power and rental; a user's lists override the catalogue's."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from dse.catalog.currencies import CODE, USD
+from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
-from dse.catalog.facts import Fact
+from dse.catalog.facts import Fact, day_of
+from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find
 
 CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
 DEFAULT = "list-prices"
-AS_OF = "as_of"
+AS_OF, TODAY = "as_of", "today"
+NEVER = "never"  # of what is not sold at all
 
 # key of a price list -> (field of PriceList, dimension)
 _GENERAL = {
@@ -27,6 +32,16 @@ _GENERAL = {
     "host_power_per_accelerator": ("host_power_w", "watt"),
     "network_share_of_power": ("network_power_share", "count"),
 }
+_SECTIONS = ("accelerators", "fabrics", "nodes", "currencies", "extras")
+# (least, largest) of what is not priced, and the largest price of any one item that is believed
+_RANGES = {
+    "pue": (1.0, 10.0, "a PUE is at least 1: power with cooling over power without"),
+    "amortisation_years": (0.1, 100.0, "write years, such as 4"),
+    "network_share_of_power": (0.0, 0.99, "write a share of all power, such as 0.1"),
+    "host_power_per_accelerator": (0.0, 1e6, "write watts of a host for each accelerator"),
+    "electricity": (0.0, 100.0, "write for example 0.1 USD/kWh"),
+}
+_MOST_USD, _MOST_USD_PER_HOUR = 1e9, 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +55,10 @@ class PriceList:
     accelerator, ``network_power_share`` a fraction of the power of the cluster, ``pue`` a factor.
     ``fabric_usd`` (name -> nic, switch_port, cable), ``node_usd`` and ``node_hourly_usd`` hold
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
-    ``as_of`` is the day of the purchase: the older a price is on it, the less sure.
+    ``as_of`` is the day of the purchase: the older a price is on it, the less sure. ``stated``:
+    whether a list of the user says it. ``sold_until``: of accelerators that are no longer sold new,
+    the last day, month or year in which they were, or never. ``rates``: USD for one of each other
+    currency. ``extras``: what is bought beside the hardware, by name.
     """
 
     title: str
@@ -59,6 +77,16 @@ class PriceList:
     node_usd: Mapping[str, Fact]
     node_hourly_usd: Mapping[str, Fact]
     facts: tuple[Fact, ...]
+    stated: bool = False
+    sold_until: Mapping[str, Fact] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    extras: Mapping[str, Extra] = field(default_factory=dict)
+
+    @property
+    def valid_on(self) -> datetime.date:
+        """The day on which offers must be valid: ``as_of`` where a list of the user says it, else
+        today."""
+        return self.as_of if self.stated else max(self.as_of, datetime.date.today())
 
 
 def default_prices() -> PriceList:
@@ -69,45 +97,52 @@ def default_prices() -> PriceList:
 @cache
 def _complete(path: Path) -> PriceList:
     entry = Entry.open(path)
-    general = {field: entry.number(key, dimension) for key, (field, dimension) in _GENERAL.items()}
+    none = Fact("", None, "", "", "", "", status="unknown")
     blank = PriceList(
-        "",
-        _day(entry),
-        {},
-        {},
-        {},
-        {},
-        **general,
-        fabric_usd={},
-        node_usd={},
-        node_hourly_usd={},
-        facts=tuple(entry.facts),
+        "", _day(entry), {}, {}, {}, {}, none, none, none, none, none, none, {}, {}, {}, ()
     )
+    for key, (_, dimension) in _GENERAL.items():
+        _general(entry, key, dimension)  # none may be missing
     return _overlay(blank, entry)
 
 
-def read_prices(path: Path | str) -> PriceList:
-    """The default list with the entries of a user's own list put over it.
+def read_prices(*lists: Path | str | Entry) -> PriceList:
+    """The default list with the entries of a user's own lists put over it, the later over the
+    earlier.
 
-    The user's list has the format of ``prices/list-prices.yaml``, any part of it, where a value
-    may also be plain text (``host: 18000 USD``), plus ``fabrics: {ib-ndr: {nic: ..}}`` and
-    ``nodes: {dgx-h100: {purchase: .., hourly: ..}}``. Raises :class:`~dse.errors.StudyError`
-    where it is wrong or names something the catalogue does not know.
+    A list is a YAML file in the format of ``prices/list-prices.yaml``, any part of it, where a
+    value may also be plain text (``host: 18000 USD``), plus ``fabrics: {ib-ndr: {nic: ..}}``,
+    ``nodes: {dgx-h100: {purchase: .., hourly: ..}}``, ``currencies: {EUR: 1.08 USD}`` and
+    ``extras: {spares: 10 %}``; or a CSV table of the same (:class:`.price_table.PriceTable`); or
+    such a part of another file. Raises :class:`~dse.errors.StudyError` where one is wrong or names
+    something the catalogue does not know.
     """
-    return _overlay(default_prices(), Entry.open(Path(path)))
+    found = default_prices()
+    for one in lists:
+        found = _overlay(found, one if isinstance(one, Entry) else open_list(Path(one)))
+    return found
+
+
+def open_list(path: Path) -> Entry:
+    """A user's price list, YAML or CSV by the ending of its name."""
+    if path.suffix.lower() not in ENDINGS:
+        return Entry.open(path)
+    table = PriceTable(path, (*_GENERAL, "title", AS_OF))
+    return Entry(table, table.data)
 
 
 def _overlay(base: PriceList, entry: Entry) -> PriceList:
     """``base`` with everything that a list sets."""
     title = entry.text("title", entry.path.name)
     as_of = _day(entry) if entry.has(AS_OF) else base.as_of
-    general = {
-        field: entry.number(key, dimension)
+    entry.rates = {**base.rates, **_rates(entry)}
+    general: dict[str, Any] = {
+        field: _general(entry, key, dimension)
         for key, (field, dimension) in _GENERAL.items()
         if entry.has(key)
     }
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
-    includes, sold_in = dict(base.includes), dict(base.sold_in)
+    includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
     for name, own in _named(entry, "accelerators", "accelerators"):
         _set(own, "purchase", "usd", name, bought)
         _set(own, "hourly", "usd_per_hour", name, rented)
@@ -117,6 +152,8 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
             if many < 1 or many % 1:
                 raise own.wrong(f"sold_in {many:g} is no number of accelerators", "write 1, 4 or 8",
                                 "sold_in")  # fmt: skip
+        if own.has("sold_until"):
+            sold_until[name] = _sold_until(own)
         if own.has("includes"):
             includes[name] = own.text("includes")
         includes.setdefault(name, CARD)
@@ -134,15 +171,22 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         _set(own, "purchase", "usd", name, machines)
         _set(own, "hourly", "usd_per_hour", name, machine_hours)
         own.finish()
+    extras = dict(base.extras)
+    for name in (group := entry.section("extras")).labels():
+        extras[name] = Extra(name, group.read(name, reading))
     entry.finish()
     return replace(
         base,
         title=title,
         as_of=as_of,
+        stated=base.stated or (not entry.shipped and entry.has(AS_OF)),
         accelerator_usd=bought,
         accelerator_hourly_usd=rented,
         includes=includes,
         sold_in=sold_in,
+        sold_until=sold_until,
+        rates=entry.rates,
+        extras=extras,
         fabric_usd=fabrics,
         node_usd=machines,
         node_hourly_usd=machine_hours,
@@ -154,10 +198,45 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
 def _day(entry: Entry) -> datetime.date:
     """The day that a list is for."""
     written = entry.text(AS_OF, example="2026-11-16")
+    if written == TODAY:
+        return datetime.date.today()
     try:
         return datetime.date.fromisoformat(written)
     except ValueError as cause:
-        raise entry.wrong(f"{AS_OF} '{written}'", "write a day: 2026-11-16", AS_OF) from cause
+        remedy = f"write a day: 2026-11-16, or {TODAY}"
+        raise entry.wrong(f"{AS_OF} '{written}'", remedy, AS_OF) from cause
+
+
+def _rates(entry: Entry) -> dict[str, float]:
+    """What a list says that other currencies are worth in USD."""
+    group = entry.section("currencies")
+    found = {}
+    for code in group.labels():
+        if not CODE.fullmatch(code) or code == USD:
+            raise group.wrong(f"'{code}' is no code of a currency", "write EUR, GBP, JPY", code)
+        found[code] = group.positive(code, "usd")
+    return found
+
+
+def _general(entry: Entry, key: str, dimension: str) -> Fact:
+    """A number that is no price of one item, within its range."""
+    fact = entry.number(key, dimension)
+    least, most, remedy = _RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
+    if fact.value is not None and not least <= fact.value <= most:
+        raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
+    return fact
+
+
+def _sold_until(own: Entry) -> Fact:
+    """The end of sales, a date or never."""
+    fact = own.day("sold_until")
+    try:
+        if fact.known and fact.text != NEVER:
+            day_of(fact.text)
+    except ValueError as cause:
+        remedy = f"write 2022, 2022-03, 2022-03-31, {NEVER} or unknown"
+        raise own.wrong(f"sold_until '{fact.text}'", remedy, "sold_until") from cause
+    return fact
 
 
 def _named(entry: Entry, key: str, kind: str) -> list[tuple[str, Entry]]:
@@ -172,8 +251,13 @@ def _named(entry: Entry, key: str, kind: str) -> list[tuple[str, Entry]]:
 
 
 def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact]) -> None:
-    if own.has(key):
-        prices[name] = own.number(key, dimension)
+    if not own.has(key):
+        return
+    fact = own.number(key, dimension)
+    most = _MOST_USD if dimension == "usd" else _MOST_USD_PER_HOUR
+    if fact.value is not None and fact.value > most:
+        raise own.wrong(f"{fact.text} is absurd for one", "write the price of one item", key)
+    prices[name] = fact
 
 
 def _newest(base: tuple[Fact, ...], own: list[Fact]) -> list[Fact]:

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeAlias
 
 from dse import units
+from dse.catalog.currencies import USD, in_usd
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
+from dse.catalog.offers import CLASSES, CLOUD, LIST, QUOTE, Offer
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
-
-if TYPE_CHECKING:
-    from dse.yaml_source import Source as File
 
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
 _OR_UNKNOWN = "add '{0}:', with value unknown if it is"
 _FACT_KEYS = ("value", "source", "detail", "date", "status", "vendor", "includes")
+# Keys of a price besides: the terms of an offer.
+_PRICE_KEYS = ("currency", "rate", "discount", "valid_until", "quote", "class")
+# Dimensions of prices, and how what they are per is written.
+_PER = {"usd": "", "usd_per_hour": "/hour", "usd_per_kwh": "/kWh"}
+_DAY = "write 2026-11-16, 2026-11 or 2026"
+
+# What a value as written says: a number, and its unit. Raises UnitError.
+Reading: TypeAlias = Callable[[Any], tuple[float, str]]
+
+
+class File(Protocol):
+    """A file that was read: its data, and the place and text of every value in it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def data(self) -> Any: ...
+    def error(self, loc: tuple[str | int, ...], problem: str, remedy: str = "") -> StudyError: ...
+    def written(self, loc: tuple[str | int, ...]) -> str: ...
 
 
 class Entry:
     """A mapping of a catalogue file. ``facts`` collects what was read from it and its sections.
 
     Files of the catalogue itself must cite keys of sources.yaml; a user's own file may cite any
-    text, and may write a bare value, of which the file is then the source.
+    text, and may write a bare value, of which the file is then the source. ``rates``: what other
+    currencies are worth in USD, by code. ``root``: how many steps of ``trail`` lead to the whole
+    that it is part of, which is no part of the names of facts. ``shipped``: whether it is of the
+    catalogue itself.
     """
 
     def __init__(
@@ -35,12 +57,15 @@ class Entry:
         data: Mapping[str, Any],
         trail: tuple[str | int, ...] = (),
         facts: list[Fact] | None = None,
+        rates: Mapping[str, float] | None = None,
+        root: int = 0,
     ) -> None:
-        self.path, self.trail = Path(file.path), trail
+        self.path, self.trail, self.root = Path(file.path), trail, root
+        self.rates: dict[str, float] = dict(rates or {})
         self._file = file
         self.facts: list[Fact] = [] if facts is None else facts
         self._data, self._used, self._asked = data, set[str](), set[str]()
-        self._own = models_dir().resolve() in self.path.resolve().parents
+        self.shipped = models_dir().resolve() in self.path.resolve().parents
 
     @classmethod
     def open(cls, path: Path) -> Entry:
@@ -92,6 +117,18 @@ class Entry:
         self.facts.append(fact)
         return fact
 
+    def day(self, key: str) -> Fact:
+        """A day, or another word, as the text of a fact that has no number."""
+        fact = self._fact(self._take(key, remedy=_OR_UNKNOWN.format(key)), _NAME, key, (key,))
+        self.facts.append(fact)
+        return fact
+
+    def read(self, key: str, reading: Reading) -> Fact:
+        """One number by a reading of its own; amounts of money in it may be in any currency."""
+        fact = self._fact(self._take(key), reading, key, (key,))
+        self.facts.append(fact)
+        return fact
+
     def known(self, key: str, dimension: str) -> float:
         """One number that may not be unknown."""
         value = self._number(key, dimension, f"add '{key}:'").value
@@ -126,7 +163,8 @@ class Entry:
         value = self._take(key, {})
         if not isinstance(value, dict):
             raise self.wrong(f"{key} is not a mapping", f"write {key}: {{name: ...}}", key)
-        return Entry(self._file, value, (*self.trail, key), self.facts)
+        trail = (*self.trail, key)
+        return Entry(self._file, value, trail, self.facts, self.rates, self.root)
 
     def numbers(self, key: str, dimension: str = ANY) -> dict[str, Fact]:
         """All numbers of a section by name; without ``dimension`` each unit tells its own.
@@ -158,18 +196,22 @@ class Entry:
             raise self.wrong(f"{key} is missing", remedy)
         return default
 
-    def _fact(self, written: Any, dimension: str, key: str, steps: tuple[str | int, ...]) -> Fact:
-        name = ".".join(str(step) for step in (*self.trail, key))
+    def _fact(
+        self, written: Any, dimension: str | Reading, key: str, steps: tuple[str | int, ...]
+    ) -> Fact:
+        name = ".".join(str(step) for step in (*self.trail[self.root :], key))
         place = (*self.trail, *steps)
         if isinstance(written, dict):
             place = (*place, "value")
         else:
-            if self._own and dimension != _NAME:
+            if self.shipped and dimension != _NAME:
                 raise self.wrong(f"{name} has no source", "write {value: .., source: ..}", *steps)
-            written = {"value": written, "source": _PLAIN if self._own else self.path.name}
+            written = {"value": written, "source": _PLAIN if self.shipped else self.path.name}
+        money = callable(dimension) or dimension in _PER
+        allowed = (*_FACT_KEYS, *_PRICE_KEYS) if money else _FACT_KEYS
         for extra in written:
-            if extra not in _FACT_KEYS:
-                remedy = f"use {', '.join(_FACT_KEYS)}"
+            if extra not in allowed:
+                remedy = f"use {', '.join(allowed)}"
                 raise self.wrong(f"unknown key '{extra}' in {name}", remedy, *steps)
         if "value" not in written:
             raise self.wrong(f"{name} has no value", "write value: unknown if it is", *steps)
@@ -177,9 +219,13 @@ class Entry:
         status = str(written.get("status", "sourced"))
         if status not in STATUSES:
             raise self.wrong(f"status '{status}'", f"write {' or '.join(STATUSES)}", *steps)
-        date = self._date(written, steps)
+        date = self._date(written, "date", steps)
         about = [str(written[part]) for part in ("vendor", "detail") if part in written]
-        number, unit = self._value(value, dimension, steps)
+        offer = None
+        if money:
+            number, unit, offer = self._priced(written, dimension, steps)
+        else:
+            number, unit = self._value(value, dimension, steps)
         return Fact(
             name=name,
             value=number,
@@ -190,23 +236,101 @@ class Entry:
             detail="; ".join(about),
             date=date,
             status="unknown" if value == "unknown" else status,
+            offer=offer,
         )
 
-    def _date(self, written: dict[str, Any], steps: tuple[str | int, ...]) -> str:
-        date = str(written.get("date", "unknown"))
+    def _priced(
+        self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
+    ) -> tuple[float | None, str, Offer]:
+        """A price in USD after its discount, its unit, and its terms."""
+        value, given = written["value"], str(written.get("currency", ""))
+        per = "" if callable(dimension) else _PER[dimension]
+        if given and value != "unknown":
+            value = f"{value} {given}{'' if '/' in given else per}"
+        rates = dict(self.rates)
+        if "rate" in written:
+            rates[given[:3]] = self._rate(written["rate"], given, steps)
+        converted = ""
+        if isinstance(value, str) and value != "unknown":
+            try:
+                value, code, rate = in_usd(value, rates)
+            except units.UnitError as cause:
+                raise self.wrong(cause.problem, cause.remedy, *steps) from cause
+            if code != USD:
+                converted = f"{code} at USD {rate:g}"
+        else:
+            rate = 1.0
+        number, unit = self._value(value, dimension, steps)
+        usual = QUOTE if not self.shipped else CLOUD if dimension == "usd_per_hour" else LIST
+        price_class = str(written.get("class", usual))
+        if price_class not in CLASSES:
+            remedy = f"write {', '.join(CLASSES[:-1])} or {CLASSES[-1]}"
+            raise self.wrong(f"class '{price_class}'", remedy, *steps, "class")
+        discount, before = self._discount(written, steps), None
+        if number is not None:
+            # A price to pay is one of whole cents, so that a bill adds up as it is shown.
+            places = 2 if dimension == "usd" and (converted or discount) else 15
+            number = round(number * rate, places) if converted else number
+            if discount:
+                before, number = number, round(number * (1 - discount), places)
+        until = self._date(written, "valid_until", steps)
+        offer = Offer(
+            price_class=price_class,
+            vendor=str(written.get("vendor", "")),
+            quote=str(written.get("quote", "")),
+            valid_until=_last_day(until),
+            before_discount=before,
+            discount=discount,
+            converted=converted,
+            file="" if self.shipped else self.path.name,
+        )
+        return number, unit, offer
+
+    def _rate(self, value: Any, given: str, steps: tuple[str | int, ...]) -> float:
+        """What one of a currency is in USD: ``1.08``, or ``1.08 USD``."""
+        if not given:
+            raise self.wrong("a rate, but no currency", "add currency: EUR", *steps, "rate")
+        try:
+            text = value if isinstance(value, str) and USD in value else f"{value} {USD}"
+            rate = units.parse(text, "usd", example="1.08")
+        except units.UnitError as cause:
+            raise self.wrong(f"rate {cause.problem}", cause.remedy, *steps, "rate") from cause
+        if rate <= 0:
+            raise self.wrong(f"rate {value} is not positive", "write a rate such as 1.08",
+                             *steps, "rate")  # fmt: skip
+        return rate
+
+    def _discount(self, written: dict[str, Any], steps: tuple[str | int, ...]) -> float:
+        """A fraction in [0, 1): ``10 %`` is 0.1."""
+        if "discount" not in written:
+            return 0.0
+        value = written["discount"]
+        try:
+            share = percentage(value)
+        except units.UnitError as cause:
+            problem = f"discount {cause.problem}"
+            raise self.wrong(problem, "write for example 10 %", *steps, "discount") from cause
+        if not 0 <= share < 1:
+            problem = f"a discount of {value} is not between 0 and 100 %"
+            raise self.wrong(problem, "write for example 10 %", *steps, "discount")
+        return share
+
+    def _date(self, written: dict[str, Any], key: str, steps: tuple[str | int, ...]) -> str:
+        date = str(written.get(key, "unknown"))
         try:
             return "" if date == "unknown" or day_of(date) is None else date
         except ValueError as cause:
-            remedy = "write 2026-11-16, 2026-11 or 2026"
-            raise self.wrong(f"'{date}' is no date", remedy, *steps, "date") from cause
+            raise self.wrong(f"'{date}' is no date", _DAY, *steps, key) from cause
 
     def _value(
-        self, value: Any, dimension: str, steps: tuple[str | int, ...]
+        self, value: Any, dimension: str | Reading, steps: tuple[str | int, ...]
     ) -> tuple[float | None, str]:
         if value == "unknown" or dimension == _NAME:
-            return None, UNITS.get(dimension, "")
+            return None, "" if callable(dimension) else UNITS.get(dimension, "")
         try:
-            if dimension == ANY:
+            if callable(dimension):
+                number, unit = dimension(value)
+            elif dimension == ANY:
                 number, unit = _any_dimension(value)
             else:
                 number, unit = units.parse(value, dimension), UNITS[dimension]
@@ -217,12 +341,12 @@ class Entry:
         return number, unit
 
     def _source(self, written: dict[str, Any], name: str, steps: tuple[str | int, ...]) -> Source:
-        key = str(written.get("source", "" if self._own else self.path.name))
+        key = str(written.get("source", "" if self.shipped else self.path.name))
         known = sources().get(key)
         if known is not None:
             return known
         unstated = key == "none" and written["value"] == "unknown"
-        if not self._own or unstated or key == _PLAIN:
+        if not self.shipped or unstated or key == _PLAIN:
             return Source(key, key, "", "")
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
@@ -237,3 +361,21 @@ def _any_dimension(value: str | int | float) -> tuple[float, str]:
         except units.UnitError:
             continue
     raise units.UnitError(f"'{value}' is not a quantity", "write for example 10 GB/s")
+
+
+def percentage(value: Any) -> float:
+    """``10 %`` and 0.1 are 0.1. Raises UnitError."""
+    text = str(value).strip()
+    number = units.parse(text.removesuffix("%").strip(), "count")
+    return float(f"{number / 100:.15g}") if text.endswith("%") else number
+
+
+def _last_day(written: str) -> datetime.date | None:
+    """Of 2026-12-31 this day; of 2026-12, or 2026, the last of it."""
+    if not written:
+        return None
+    if len(written) > len("2026-12"):
+        return datetime.date.fromisoformat(written)
+    year, month = int(written[:4]), int(written[5:] or 12)
+    first = datetime.date(year + month // 12, month % 12 + 1, 1)  # of the month after
+    return first - datetime.timedelta(days=1)

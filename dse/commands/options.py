@@ -8,17 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dse.errors import ArgumentError
 from dse.spelling import meant
 
+if TYPE_CHECKING:
+    from dse.study.questions import Questions
+
 ENGINES = ("auto", "exhaustive", "guided")
 EXECUTORS = ("auto", "local", "ray")
 SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
-WHOLE = {"budget": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
+WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 
 StudyPath = Annotated[
     str, typer.Argument(help="A study file, or the name of one that comes with dse.")
@@ -37,26 +40,38 @@ class Options:
     engine: str | None = None
     executor: str | None = None
     address: str | None = None
-    budget: int | None = None
+    points: int | None = None
     seed: int | None = None
     resume: bool = False
     within: float | None = None
     sampler: str | None = None
     warm_start: Path | None = None
+    deadline: str | None = None
+    budget: str | None = None
+    power: str | None = None
+    confidence: str | float | None = None
 
     def __post_init__(self) -> None:
         _one_of(self.engine, ENGINES, "--engine")
         _one_of(self.executor, EXECUTORS, "--executor")
         _one_of(self.sampler, SAMPLERS, "--sampler")
+        _ = self.questions  # refuses what is none
         for name in WHOLE:
             if (given := getattr(self, name)) is not None:
                 object.__setattr__(self, name, whole(name, given))
+
+    @property
+    def questions(self) -> Questions:
+        """What is asked beside the study."""
+        from dse.study.questions import Questions
+
+        return Questions(self.deadline, self.budget, self.power, self.confidence)
 
     def check_engine(self, engine: str) -> None:
         """Raise :class:`ArgumentError` where this engine or executor would not heed an option."""
         needs = {
             "--within": ("exhaustive", self.within),
-            "--budget": ("guided", self.budget),
+            "--points": ("guided", self.points),
             "--sampler": ("guided", self.sampler),
             "--warm-start": ("guided", self.warm_start),
         }

@@ -65,7 +65,7 @@ def planned(study: str, options: Options) -> Plan:
     """Read a study and choose its engine."""
     from dse.pricing import load
 
-    return plan_of(load.load(study), options)
+    return plan_of(load.load(study, options.questions), options)
 
 
 def plan_of(problem: Problem, options: Options) -> Plan:
@@ -76,7 +76,7 @@ def plan_of(problem: Problem, options: Options) -> Plan:
     engine, reason = choose_engine(problem, options.engine or search.engine)
     options.check_engine(engine)
     sampler = options.sampler or search.sampler
-    budget = search.budget if options.budget is None else options.budget
+    budget = search.budget if options.points is None else options.points
     if engine == "guided":
         objectives = len(problem.study.objectives)
         reason = f"{reason}; {_sampler_line(sampler, budget, objectives)}"

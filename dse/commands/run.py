@@ -48,10 +48,10 @@ def run(
     engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
     executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
-    budget: Annotated[
+    points: Annotated[
         int | None,
         typer.Option(
-            parser=_whole("budget"), metavar="INTEGER", help="Points the guided engine may price."
+            parser=_whole("points"), metavar="INTEGER", help="Points the guided engine may price."
         ),
     ] = None,
     seed: Annotated[
@@ -71,12 +71,27 @@ def run(
         Path | None,
         typer.Option(help="Folder of an earlier run whose front a guided search begins with."),
     ] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help='Time until the target must be reached, such as "7 d".')
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(help='Money that may be spent, such as "2 MUSD" or "50 USD/hour".'),
+    ] = None,
+    power: Annotated[
+        str | None, typer.Option(help='Power that the site can supply, such as "200 kW".')
+    ] = None,
+    confidence: Annotated[
+        str | None,
+        typer.Option(help="Probability with which every limit must hold, such as 0.9 or 90%."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Search studies and write their reports."""
     options = Options(
-        out, engine, executor, address, budget, seed, resume, share(within), sampler, warm_start
-    )
+        out, engine, executor, address, points, seed, resume, share(within), sampler, warm_start,
+        deadline, budget, power, confidence,
+    )  # fmt: skip
     if len(study) == 1 and not Path(study[0]).is_dir():
         run_study(study[0], options, command=command_line(), quiet=json, show_json=json)
         return 0

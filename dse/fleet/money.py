@@ -22,7 +22,7 @@ from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Wo
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.bill import fat_tree
-from dse.model.money import HOURS_PER_YEAR
+from dse.model.ownership import HOURS_PER_YEAR
 
 
 @dataclass(frozen=True)

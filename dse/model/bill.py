@@ -57,7 +57,8 @@ class Bill:
 
     accelerators: that are bought. training: those of them that train; the rest is idle. nodes:
     hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts that
-    serve parameters, with a card each, which ``nics`` counts.
+    serve parameters, with a card each, which ``nics`` counts. rented: accelerators that are rented
+    in place of buying them.
     """
 
     accelerators: Array
@@ -66,6 +67,7 @@ class Bill:
     nics: Array
     tree: FatTree
     servers: Array
+    rented: Array
 
 
 def bill(
@@ -76,26 +78,35 @@ def bill(
     switch_radix: ArrayLike,
     nics_included: bool,
     sold_in: ArrayLike = 1.0,
+    rented_in: ArrayLike = 1.0,
 ) -> Bill:
     """Parts of ``gpus`` accelerators in nodes; one node needs no network and no servers.
 
     servers: dedicated ones. nics_included: whether a node comes with its cards. sold_in: how many
-    accelerators are bought at once; those of a node fill whole boards. All broadcast.
+    accelerators are bought at once, rented_in: rented; those of a node fill whole boards, or whole
+    machines. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
-    sold_in, gpus = np.asarray(sold_in, dtype=np.float64), np.asarray(gpus)
-    full = np.floor(gpus / gpus_per_node)  # the last node may be filled in part
-    boards = full * np.ceil(gpus_per_node / sold_in)
-    boards = boards + np.ceil((gpus - full * gpus_per_node) / sold_in)
+    gpus = np.asarray(gpus)
     several = nodes > 1
     extra = np.asarray(np.where(several, servers, 0.0))
     endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
     nics = extra if nics_included else endpoints
     return Bill(
-        boards * sold_in,
+        in_whole(gpus, gpus_per_node, sold_in),
         gpus,
         nodes,
         nics,
         fat_tree(endpoints, switch_radix),
         extra,
+        in_whole(gpus, gpus_per_node, rented_in),
     )
+
+
+def in_whole(gpus: ArrayLike, gpus_per_node: ArrayLike, size: ArrayLike) -> Array:
+    """Accelerators of nodes that hold whole units of ``size``; all broadcast."""
+    size = np.asarray(size, dtype=np.float64)
+    full = np.floor(np.asarray(gpus) / gpus_per_node)  # the last node may be filled in part
+    units = full * np.ceil(gpus_per_node / size)
+    units = units + np.ceil((gpus - full * gpus_per_node) / size)
+    return np.asarray(units * size)

@@ -8,9 +8,25 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.bill import Bill
+from dse.model.ownership import HOURS_PER_YEAR, owned_usd_per_hour
 
-HOURS_PER_YEAR = 8760.0
 WATT_PER_KILOWATT = 1000.0
+
+
+@dataclass(frozen=True)
+class Extras:
+    """What is bought beside the hardware, summed; arrays that broadcast.
+
+    share: of the price of the hardware. once_usd: for the cluster. node_usd: for each host, those
+    that serve parameters included. Amounts a year are already those of all years.
+    """
+
+    share: ArrayLike = 0.0
+    once_usd: ArrayLike = 0.0
+    node_usd: ArrayLike = 0.0
+
+
+NO_EXTRAS = Extras()
 
 
 @dataclass(frozen=True)
@@ -23,7 +39,7 @@ class Prices:
     are bought whole at the price of all their ports. server_usd: a host that serves parameters.
     power_w: one accelerator's. host_power_ratio: watts of everything else in the node per watt of
     accelerator. server_power_w: of a host that serves parameters. network_power_share: of all
-    watts. NaN where a price is not known.
+    watts. extras: beside the hardware. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -42,6 +58,9 @@ class Prices:
     electricity_usd_per_kwh: float
     pue: float
     amortisation_years: float
+    extras: Extras = NO_EXTRAS
+    residual_value: float = 0.0
+    utilisation: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,9 +74,10 @@ class Cost:
 
 
 def capital_usd(parts: Bill, prices: Prices) -> Array:
-    """The sum of the bill: quantity times unit price of every part, in USD.
+    """The sum of the bill: quantity times unit price of every part, and the extras, in USD.
 
-    What is not bought costs nothing, whether or not its price is known.
+    capital = hardware (1 + share) + once + hosts * (USD a node). What is not bought costs nothing,
+    whether or not its price is known.
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
     machines = parts.accelerators * np.asarray(prices.accelerator_usd)
@@ -65,7 +85,13 @@ def capital_usd(parts: Bill, prices: Prices) -> Array:
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
     network = network + _spent(parts.nics, prices.nic_usd)
-    return np.asarray(machines + network + parts.servers * np.asarray(prices.server_usd))
+    hardware = machines + network + parts.servers * np.asarray(prices.server_usd)
+    extras = prices.extras
+    if extras is NO_EXTRAS:
+        return np.asarray(hardware)
+    hosts = parts.nodes + parts.servers
+    beside = np.asarray(extras.once_usd) + hosts * np.asarray(extras.node_usd)
+    return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
 
 
 def _spent(count: Array, unit_usd: ArrayLike) -> Array:
@@ -77,7 +103,7 @@ def cost(parts: Bill, prices: Prices) -> Cost:
 
     capital = the bill's sum (:func:`capital_usd`).
     power = accelerators that train, hosts, dedicated servers and network, times PUE.
-    tco per hour = capital / amortisation + power * electricity price.
+    tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
     """
     capital = capital_usd(parts, prices)
     machines_w = parts.training * np.asarray(prices.power_w) * (1 + prices.host_power_ratio)
@@ -85,7 +111,10 @@ def cost(parts: Bill, prices: Prices) -> Cost:
     power = machines_w / (1 - prices.network_power_share) * prices.pue
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = power / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
-    rental = parts.training * np.asarray(prices.accelerator_usd_per_hour)
+    rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
-    return Cost(np.asarray(capital), np.asarray(rental), capital / hours + feeding, power)
+    owned = owned_usd_per_hour(
+        capital, feeding, prices.amortisation_years, prices.residual_value, prices.utilisation
+    )
+    return Cost(np.asarray(capital), np.asarray(rental), owned, power)

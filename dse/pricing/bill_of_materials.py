@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from dse import catalog
+from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
+from dse.catalog.offers import LIST, QUOTE
 from dse.catalog.price_spread import age_years
 from dse.model.arrays import Array
-from dse.pricing import hardware
+from dse.pricing import extras, hardware
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Wire
 
-LIST, QUOTE = "list", "quote"  # classes of prices
+_IF_ANY = {"if any": True}  # not written to run.json where there is none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """The terms of an offer. list_usd: the unit price of which ``discount`` is taken off, None
+    without one. quote: its number. valid_until: its last day, empty where it has none. expired:
+    whether that was past. converted: ``EUR at USD 1.08`` where it is in another currency. vendor:
+    who sells it, where that is known."""
+
+    list_usd: float | None = None
+    discount: float = 0.0
+    quote: str = ""
+    valid_until: str = ""
+    expired: bool = False
+    converted: str = ""
+    vendor: str = ""
+
+
+_NO_TERMS = Terms()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
     """A line of a bill. usd: ``quantity unit_usd``; None where the price is not known.
 
-    price_class: ``list``, of the catalogue, or ``quote``, the user's own. price_date: when it was
-    asked; empty where that is not known. age_years: on the day that the price list is for; None
-    where it has no date. checked: False where the price is from memory. source: a key of the
-    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are
-    bought beyond those that train, since fewer are not sold.
+    price_class: ``list``, what is published, ``quote``, offered to the user, ``used`` or ``cloud``.
+    price_date: when it was asked; empty where that is not known. age_years: on the day that the
+    price list is for; None where it has no date. checked: False where the price is from memory.
+    source: a key of the catalogue's sources, or the name of a file; empty where there is no price.
+    idle: how many are bought beyond those that train, since fewer are not sold. terms: of an offer,
+    None where there are none. remark: what else to know of it. extra: it is no part of the
+    hardware.
     """
 
     item: str
@@ -41,11 +64,15 @@ class Item:
     checked: bool
     source: str
     idle: int = 0
+    terms: Terms | None = field(default=None, metadata=_IF_ANY)
+    remark: str | None = field(default=None, metadata=_IF_ANY)
+    extra: bool | None = field(default=None, metadata=_IF_ANY)
 
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
     """Of a single point; what is not bought is left out. The sum is its purchase price."""
-    return tuple(_items(points))
+    hardware_items = tuple(_items(points))
+    return (*hardware_items, *_extras(points, hardware_items))
 
 
 def _items(points: Points) -> Iterator[Item]:
@@ -95,20 +122,57 @@ def _item(points: Points, name: str, count: Array, price: UnitPrice) -> Iterator
     quantity = int(np.ravel(count)[0])
     if not quantity or price.usd == 0:
         return
+    yield _line(points, name, quantity, price)
+
+
+def _line(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
     fact, known = price.fact, np.isfinite(price.usd)
-    own = fact is None or fact.source not in catalog.sources()
-    checked = own or (fact is not None and fact.status not in UNCHECKED)
-    yield Item(
+    offer = None if fact is None else fact.offer
+    own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
+    return Item(
         item=name,
         quantity=quantity,
         unit_usd=price.usd if known else None,
         usd=quantity * price.usd if known else None,
-        price_class=QUOTE if own and known else LIST,
+        price_class=LIST if not known else own if offer is None else offer.price_class,
         price_date="" if fact is None else fact.date,
         age_years=None if fact is None else age_years(fact, points.problem.prices.as_of),
-        checked=checked,
+        checked=fact is None or fact.status not in UNCHECKED,
         source=_source(points, fact) if known else "",
+        terms=None if fact is None else _terms(points, price.usd, fact),
     )
+
+
+def _terms(points: Points, usd: float, fact: catalog.Fact) -> Terms | None:
+    """Those that a bill shows of a unit price; None where there are none."""
+    offer, net = fact.offer, fact.value
+    if offer is None:
+        return None
+    before = offer.before_discount  # of a port, where the bill has whole switches
+    found = Terms(
+        list_usd=before * round(usd / net) if before and net else None,
+        discount=offer.discount,
+        quote=offer.quote,
+        valid_until="" if offer.valid_until is None else str(offer.valid_until),
+        expired=offer.expired(points.problem.prices.valid_on),
+        converted=offer.converted,
+        vendor=offer.vendor,
+    )
+    return None if found == _NO_TERMS else found
+
+
+def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
+    """The lines beside the hardware."""
+    sums = [item.usd for item in parts]
+    hardware_usd = float("nan") if None in sums else sum(usd for usd in sums if usd is not None)
+    hosts = int(np.ravel(points.bill.nodes + points.bill.servers)[0])
+    for line in extras.lines(points.problem.prices):
+        price, basis = line.price, line.extra.basis
+        if basis == SHARE:
+            price = replace(price, usd=price.usd * hardware_usd)
+        if price.usd:
+            count = hosts if basis == PER_NODE else 1
+            yield replace(_line(points, line.title, count, price), extra=True)
 
 
 def _source(points: Points, fact: catalog.Fact | None) -> str:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from dse.calibration.evidence import Grade
 from dse.model.arrays import Array, ArrayLike, Mask
 from dse.model.convergence import Convergence
+from dse.model.goodput import Goodput
 from dse.model.money import Cost
+from dse.model.rental import Billing, billed_s
 from dse.model.step import StepTime
 from dse.study.quantities import QUANTITIES
 
@@ -26,7 +28,8 @@ class Evaluation(Mapping[str, Array]):
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
-    baseline_batch: samples of a step of the baseline. graded: computes :attr:`grade`.
+    baseline_batch: samples of a step of the baseline. graded: computes :attr:`grade`; run:
+    :attr:`running`.
     """
 
     step: StepTime
@@ -44,11 +47,15 @@ class Evaluation(Mapping[str, Array]):
     baseline_batch: float
     baseline_samples_per_s: float
     graded: Callable[[], NDArray[np.int64]]
+    run: Callable[[], Goodput]
+    billing: Billing
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._known:
-            self._known[name] = np.asarray(QUANTITIES[name].value(self))
+            # Where nothing of the time trains, a run takes without bound.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self._known[name] = np.asarray(QUANTITIES[name].value(self))
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -75,6 +82,16 @@ class Evaluation(Mapping[str, Array]):
         if self.convergence is None or self.convergence.constant:
             return np.asarray(1.0)
         return self.samples_to_target / self.convergence.samples(self.baseline_batch)
+
+    @cached_property
+    def running(self) -> Goodput:
+        """What failures and checkpoints leave of a run's time."""
+        return self.run()
+
+    @property
+    def billed_s(self) -> Array:
+        """Seconds of rent that a run to the target is billed."""
+        return billed_s(self["time_to_target"] * self.running.held, self.billing)
 
     @property
     def in_range(self) -> Mask:

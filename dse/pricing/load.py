@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import IGNORED, PAI, InlinePrices, InlineWorkload, Names, Study, read_study
+from dse.study import IGNORED, PAI, GivenPrices, InlineWorkload, Names, Study, read_study
+from dse.study.questions import Questions
 
 IDEAL_SCALE = "ideal"  # a study's word for it
 
@@ -54,8 +54,11 @@ def shipped_studies() -> Path:
     return catalog.models_dir().parent / "search_spaces"
 
 
-def load(path: str | Path) -> Problem:
-    """Read a study and resolve it. Raises :class:`StudyError` with the place of what is wrong."""
+def load(path: str | Path, questions: Questions | None = None) -> Problem:
+    """Read a study and resolve it, with what is asked beside it.
+
+    Raises :class:`StudyError` with the place of what is wrong.
+    """
     found = study_path(path)
     if found == Path(path) and not found.exists() and not found.suffix and len(found.parts) == 1:
         shipped = sorted(file.stem for file in shipped_studies().glob("*.yaml"))
@@ -64,7 +67,7 @@ def load(path: str | Path) -> Problem:
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
         )
     study = read_study(found, known_names())
-    return resolve(study)
+    return resolve((questions or Questions()).asked_of(study))
 
 
 def resolve(study: Study) -> Problem:
@@ -139,59 +142,18 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
 
 
 def _prices(study: Study) -> catalog.PriceList:
-    if study.prices is None:
-        return catalog.default_prices()
-    if isinstance(study.prices, InlinePrices):
-        return _overridden(catalog.default_prices(), study.prices, study.path)
-    return catalog.read_prices(study.prices)
+    """The catalogue's price list with those of the study over it."""
+    source = study.source
 
+    def opened(given: GivenPrices) -> str | catalog.Entry:
+        if isinstance(given, str):
+            return given
+        data = source.data
+        for step in given:
+            data = data[step]
+        return catalog.Entry(source, data, given, root=len(given))
 
-def _overridden(base: catalog.PriceList, own: InlinePrices, source: str) -> catalog.PriceList:
-    """The default list with the prices written in the study."""
-
-    def fact(name: str, value: float, unit: str) -> catalog.Fact:
-        return catalog.Fact(name, value, unit, f"{value:g} {unit}", source, "", "", "", "sourced")
-
-    bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
-    includes = dict(base.includes)
-    nodes, node_hours = dict(base.node_usd), dict(base.node_hourly_usd)
-    for group, buy, rent in (
-        (own.accelerators, bought, rented),
-        (own.nodes, nodes, node_hours),
-    ):
-        for name, prices in group.items():
-            if "purchase" in prices:
-                buy[name] = fact(name, prices["purchase"], "USD")
-                includes.setdefault(name, "card")
-            if "hourly" in prices:
-                rent[name] = fact(name, prices["hourly"], "USD/hour")
-    fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
-    for name, parts in own.fabrics.items():
-        for part, value in parts.items():
-            fabrics.setdefault(name, {})[part] = fact(f"{name}.{part}", value, "USD")
-    fields = {
-        "host": "host_usd",
-        "electricity": "electricity_usd_per_kwh",
-        "pue": "pue",
-        "amortisation_years": "amortisation_years",
-        "host_power_per_accelerator": "host_power_w",
-        "network_share_of_power": "network_power_share",
-    }
-    general = {
-        fields[key]: replace(getattr(base, fields[key]), value=value, text=f"{value:g}",
-                             source=source, status="sourced")
-        for key, value in own.general.items()
-    }  # fmt: skip
-    return replace(
-        base,
-        accelerator_usd=bought,
-        accelerator_hourly_usd=rented,
-        includes=includes,
-        node_usd=nodes,
-        node_hourly_usd=node_hours,
-        fabric_usd=fabrics,
-        **general,
-    )
+    return catalog.read_prices(*map(opened, study.prices))
 
 
 def _profiles(study: Study) -> Mapping[str, Profile]:
@@ -224,6 +186,8 @@ def _check_facts(problem: Problem) -> None:
         )
     _check_values(problem, demanded)
     _check_baseline(problem)
+    if study.target or study.failures.given:
+        _check_goodput(problem)
 
 
 def _check_baseline(problem: Problem) -> None:
@@ -259,6 +223,19 @@ def _check_baseline(problem: Problem) -> None:
             )
         problem_text = f"the baseline cannot be priced: {why}"
         raise study.source.error(("baseline",), problem_text, remedy)
+
+
+def _check_goodput(problem: Problem) -> None:
+    """A baseline that never gets anywhere has no time, cost or energy of a run."""
+    running = problem.baseline.running
+    if np.all(running.share > 0):
+        return
+    study, minutes = problem.study, float(np.ravel(running.between_stops_s)[0]) / 60
+    raise study.source.error(
+        ("failures",) if study.failures.given else ("baseline",),
+        f"the baseline trains nothing: it stops every {minutes:.3g} minutes, and a stop costs more",
+        "give it fewer accelerators, or failures: lower rates or a shorter recover",
+    )
 
 
 def _check_values(problem: Problem, demanded: set[str]) -> None:

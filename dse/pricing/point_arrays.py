@@ -21,11 +21,12 @@ from dse.model.aggregation.tensorwise import FUSION_AXES
 from dse.model.arrays import Array, ArrayLike, Mask, in_a_row
 from dse.model.bill import Bill, bill
 from dse.model.convergence import Convergence
+from dse.model.goodput import Failures, Goodput, goodput
 from dse.model.memory_slack import slack_bytes
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
-from dse.pricing import hardware
+from dse.pricing import extras, hardware
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
@@ -249,11 +250,13 @@ class PointArrays(LayoutArrays, ABC):
             self._wire(lambda w: w.switch_radix),
             self.machine_axis == "node" and own_network,
             self.machine(lambda m: m.sold_in),
+            self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
         )
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
         prices = self.problem.prices
+        share = self._drawn(self.problem.rental.billing.price_share)
         number = hardware.number
         return money.cost(
             self.bill,
@@ -264,8 +267,8 @@ class PointArrays(LayoutArrays, ABC):
                 self._wire_price(lambda w: w.switch_port_usd),
                 self._wire_price(lambda w: w.cable_usd),
                 self._wire(lambda w: w.switch_radix),
-                self.machine_price(lambda m: m.usd_per_hour),
-                self.machine_price(lambda m: m.host_usd_per_hour),
+                self.machine_price(lambda m: m.usd_per_hour) * share,
+                self.machine_price(lambda m: m.host_usd_per_hour) * share,
                 self._host_usd,
                 self.machine(lambda m: number(m.accelerator.power_w)),
                 self.problem.host_power_ratio,
@@ -274,8 +277,41 @@ class PointArrays(LayoutArrays, ABC):
                 number(prices.electricity_usd_per_kwh.value),
                 number(prices.pue.value),
                 number(prices.amortisation_years.value),
+                self._extras,
+                **vars(self.problem.study.ownership),
             ),
         )
+
+    def goodput(self) -> Goodput:
+        """What failures and checkpoints leave of a run's time."""
+        found = self.problem.failures
+        return goodput(
+            self.gpus,
+            Failures(
+                self._drawn(found.per_accelerator_s),
+                self._drawn(found.per_job_s),
+                found.whole_job,
+                self._drawn(found.recover_s),
+                self._drawn(found.checkpoint_s),
+                found.interval_s,
+                self._drawn(found.interruptions_per_s),
+                found.interruption_power,
+                self._drawn(found.restart_s),
+                self._drawn(found.wait_s),
+            ),
+        )
+
+    @property
+    def _extras(self) -> money.Extras:
+        """What is bought beside the hardware, or as many draws of it as are priced."""
+        problem = self.problem
+        if not problem.prices.extras:
+            return money.NO_EXTRAS
+        found: money.Extras = problem.remember("extras", lambda: extras.summed(problem.prices))
+        if not problem.draws:
+            return found
+        drawn = extras.summed(problem.prices, problem.draw_count)
+        return money.Extras(*(self._drawn(np.asarray(part)) for part in vars(drawn).values()))
 
     @property
     def _host_usd(self) -> ArrayLike:
@@ -346,6 +382,8 @@ class PointArrays(LayoutArrays, ABC):
             baseline_batch=self.problem.study.baseline.global_batch,
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
+            run=self.goodput,
+            billing=self.problem.rental.billing,
         )
 
 

@@ -17,6 +17,7 @@ from dse.calibration import Profile
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
+from dse.model.goodput import Failures
 from dse.model.pai import PaiStep
 from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
@@ -27,8 +28,10 @@ from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.failures import failures
 from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
+from dse.pricing.rental import Rental
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.definition import REAL
@@ -216,6 +219,17 @@ class Problem:
         if not self.draws:
             return self.scale
         return uncertainty.drawn_scale(self.scale, self.scale_spread, self.draw_count)
+
+    @cached_property
+    def failures(self) -> Failures:
+        """How often a run stops and what that costs, or as many draws as are priced, (draws,)."""
+        found = failures(self.study.failures, self.draw_count if self.draws else 0)
+        return self.rental.interrupted(found)
+
+    @cached_property
+    def rental(self) -> Rental:
+        """The terms that machines are rented on, or as many draws of them as are priced."""
+        return Rental(self.study.rental, self.draw_count if self.draws else 0)
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

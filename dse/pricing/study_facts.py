@@ -13,10 +13,12 @@ from dse.catalog import PriceList
 from dse.model import compute, step
 from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
+from dse.model.goodput import Failures
 from dse.model.scale import Scale
 from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
+from dse.pricing.rental import Rental
 from dse.study import Study
 from dse.study.aggregation_name import AggregationName
 
@@ -44,6 +46,10 @@ class StudyFacts(Protocol):
     def scale(self) -> Scale: ...
     @property
     def lost(self) -> Scale: ...
+    @property
+    def failures(self) -> Failures: ...
+    @property
+    def rental(self) -> Rental: ...
     @property
     def host_power_ratio(self) -> float: ...
     @property

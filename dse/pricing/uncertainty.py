@@ -260,7 +260,9 @@ def intervals(
             priced = np.isfinite(best[name][where])
             at = where[priced]
             wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, priced]
-            low, high = np.percentile(wide, INTERVAL, axis=0)
+            with np.errstate(invalid="ignore"):  # a run that never ends has no interval
+                low, high = np.percentile(wide, INTERVAL, axis=0)
+            low = np.where(np.isfinite(high), low, np.nan)
             # Where all draws miss the best fit, the interval is stretched to it.
             found[name].low[at] = np.minimum(low, best[name][at])
             found[name].high[at] = np.maximum(high, best[name][at])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
-from dse.report import waterfall, what_if, without_buying
+from dse.report import confidence, training_runs, waterfall, what_if, without_buying
 from dse.report.bills import idle_notes, price_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -43,10 +43,11 @@ def answer(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [
-        f"Recommended: {named}.", worth, *waterfall.said(document), *without_buying.said(document),
-        *what_if.said(document),
+        f"Recommended: {named}.", worth, *training_runs.answer_lines(document),
+        *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
         *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
+    lines += confidence.said(document)
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -65,9 +66,9 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     """What the answer must be read with."""
     best, base = document.recommended, document.baseline
     return (
-        *_left_out(best, base), *([] if document.waterfall else _of_software(best, base)),
-        *idle_notes(document),
-        *price_notes(document), *document.caveats,
+        *training_runs.per_sample(document), *_left_out(best, base),
+        *([] if document.waterfall else _of_software(best, base)),
+        *idle_notes(document), *price_notes(document), *document.caveats,
     )  # fmt: skip
 
 
@@ -83,21 +84,16 @@ def _of_software(best: Point, base: Point) -> list[str]:
 
 
 def _left_out(best: Point, base: Point) -> list[str]:
-    """What a speedup leaves out of a step that takes more samples, or more nodes."""
-    left = []
-    if best.global_batch > base.global_batch:
-        left.append("that a larger batch may need more samples")
-    if best.nodes > base.nodes and not best.terms.waiting_s:
-        left.append("the time spent waiting for the slowest node")
-    if not left:
+    """What a speedup leaves out of a step on more nodes."""
+    if best.nodes <= base.nodes or best.terms.waiting_s:
         return []
     mine, theirs = (
-        f"{count(point.global_batch)} samples on {count(point.nodes)} "
-        f"node{'s' * (point.nodes != 1)}"
-        for point in (best, base)
+        f"{count(point.nodes)} node{'s' * (point.nodes != 1)}" for point in (best, base)
     )
-    out = " and ".join(left)
-    return [f"A step takes {mine}, the baseline's {theirs}. The speedup leaves out {out}."]
+    return [
+        f"The recommended point has {mine}, the baseline {theirs}. The speedup leaves out the time "
+        "spent waiting for the slowest node."
+    ]
 
 
 def _costs(document: RunDocument, point: Point) -> str:

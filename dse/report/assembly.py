@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import limits, own_rates, provenance
+from dse.report import confidence, limits, own_rates, ownership, provenance, rental, training_runs
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.choices import choices
@@ -60,7 +60,11 @@ def build(
     problem, study = outcome.problem, outcome.problem.study
     front = tuple(describe(problem, point.values, point) for point in outcome.front)
     rule, because = needed(outcome)
-    best = recommended(outcome.front, rule)
+    best = confidence.chosen(outcome, rule)
+    best_point = front[best.row] if best.row is not None else describe(
+        problem, best.point.values, best.point
+    )  # fmt: skip
+    because = "; ".join(filter(None, [because, best.because]))
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
     baseline = Baseline(
@@ -105,11 +109,11 @@ def build(
         constraints=tuple(constraint.text for constraint in study.constraints),
         baseline=baseline,
         recommended=Recommended(
-            **vars(front[best]), rule=rule, why=why(rule, study.objectives, because)
+            **vars(best_point), rule=rule, why=why(rule, study.objectives, because)
         ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
-        without_buying=without_buying(problem, baseline, [outcome.front[best].values]),
+        without_buying=without_buying(problem, baseline, [best.point.values]),
         front=front,
         choices=choices(
             front,
@@ -117,33 +121,39 @@ def build(
                 np.array([getattr(point, name) for point in outcome.front])
                 for name in ("gain", "cost", "other")
             ],
-            best,
+            best.row,
             study.resolution,
         ),
         bills={
             name: bill_of_materials(problem.points_at(values))
             for name, values in (
                 ("baseline", study.baseline.values),
-                ("recommended", outcome.front[best].values),
+                ("recommended", best.point.values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
         },
-        other_aggregations=alternatives(problem, outcome.front, outcome.front[best].values),
-        waterfall=waterfall(problem, outcome.front[best].values),
+        other_aggregations=alternatives(problem, outcome.front, best.point.values),
+        waterfall=waterfall(problem, best.point.values),
         what_if=what_if(outcome, rule),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
+        target=training_runs.said(problem),
+        qualities=training_runs.qualities(problem),
         caveats=(
-            *limits.crossed(study, front[best]),
-            *_notes(problem, outcome.front[best].values),
+            *limits.crossed(study, best_point),
+            *training_runs.beyond(best_point, baseline),
+            *_notes(problem, best.point.values),
         ),
-        assumptions=tuple(assumptions(problem, outcome.front[best].values)),
+        assumptions=tuple(assumptions(problem, best.point.values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
+        questions=study.questions or None,
+        confidence=best.confidence,
+        ownership=ownership.of_point(problem, best.point.values),
     )
 
 
@@ -152,6 +162,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[s
     own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
         *caveats.caveats(problem), *caveats.unsupported(problem), *([f"{own}."] if own else ()),
+        *rental.spot_note(problem),
     )  # fmt: skip
 
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from dse.pricing.bill_of_materials import QUOTE, Item
+from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
+from dse.pricing.bill_of_materials import Item
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
-           "age_years", "checked", "source")  # fmt: skip
+           "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
+           "valid_until", "remark")  # fmt: skip
+# What is said of prices of a class, the commonest last.
+_CLASSES = {
+    QUOTE: "your own prices",
+    USED: "prices of used hardware",
+    CLOUD: "a cloud's prices",
+    LIST: "list prices",
+}
 _COMPARED = (("recommended", "the recommended point's"), ("baseline", "the baseline's"))
 _TITLES = {
     "recommended": "Recommended",
@@ -66,6 +76,18 @@ def _title(titles: Sequence[str]) -> str:
     return ", ".join([kept[0], *(title.lower() for title in kept[1:])])
 
 
+def left_out(document: RunDocument) -> str:
+    """What the bills do not have."""
+    named = {item.item.lower() for items in document.bills.values() for item in items if item.extra}
+    beside = [
+        what for what in ("storage", "management network", "spares", "support", "installation")
+        if not any(name.startswith(what) for name in named)
+    ]  # fmt: skip
+    *some, last = ("racks", *beside)
+    missing = f"{', '.join(some)} and {last}" if some else last
+    return f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
+
+
 def lines(items: Sequence[Item]) -> list[str]:
     """A bill as plain text."""
     widths = max((len(item.item) for item in items), default=0)
@@ -86,9 +108,19 @@ def bills_csv(document: RunDocument) -> str:
             writer.writerow([
                 name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
                 item.price_class, item.price_date, _cell(item.age_years),
-                "true" if item.checked else "false", item.source,
+                "true" if item.checked else "false", item.source, *_offered(item),
             ])  # fmt: skip
     return out.getvalue()
+
+
+def _offered(item: Item) -> tuple[object, ...]:
+    """The columns of what an offer says."""
+    terms = item.terms
+    if terms is None:
+        return "", "", "", "", "", item.remark or ""
+    off = terms.discount or ""
+    listed = _cell(terms.list_usd)
+    return listed, off, terms.converted, terms.quote, terms.valid_until, item.remark or ""
 
 
 def total(items: Sequence[Item]) -> float | None:
@@ -110,9 +142,15 @@ def price_notes(document: RunDocument) -> Iterator[str]:
         yield f"{old} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again."
     if unchecked := _shares(bills, lambda item: not item.checked):
         yield f"{unchecked} are prices from memory, which nobody checked."
-    if len({item.price_class for items in bills.values() for item in items}) > 1:
-        own = _shares(bills, lambda item: item.price_class == QUOTE)
-        yield f"{own} are your own prices, the rest list prices."
+    found = {item.price_class for items in bills.values() for item in items}
+    if len(known_classes := [name for name in _CLASSES if name in found]) > 1:
+        *some, rest = known_classes
+        said = [f"{_shares(bills, partial(_is_of, name))} are {_CLASSES[name]}" for name in some]
+        yield f"{'; '.join(said)}, the rest {_CLASSES[rest]}."
+
+
+def _is_of(price_class: str, item: Item) -> bool:
+    return item.price_class == price_class
 
 
 def idle_notes(document: RunDocument) -> Iterator[str]:
@@ -155,6 +193,13 @@ def _price(item: Item) -> str:
         parts.append(f"{item.age_years:.1f} years old")
     if not item.checked:
         parts.append("not checked")
+    if terms := item.terms:
+        parts += [f"quotation {terms.quote}"] * bool(terms.quote)
+        parts += [f"{percent(terms.discount)} off {_usd(terms.list_usd)}"] * bool(terms.discount)
+        parts += [terms.converted] * bool(terms.converted)
+        until = f"valid until {terms.valid_until}{', which is past' * terms.expired}"
+        parts += [until] * bool(terms.valid_until)
+    parts += [item.remark] if item.remark else []
     return ", ".join(parts)
 
 

@@ -24,18 +24,19 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
             "eleven", "twelve")  # fmt: skip
 
 
-def covered(values: Sequence[Array], resolution: float, first: int) -> list[Indices]:
+def covered(values: Sequence[Array], resolution: float, first: int | None) -> list[Indices]:
     """Positions of points by row, the one that stands for a row at its head.
 
     values: what is maximized, then what is minimized; shape (points,) each. Two points are alike if
     in no objective they differ by more than ``resolution`` of the larger value. first: the point
-    that takes its row before all others; they follow by falling gain, then rising cost.
+    that takes its row before all others, if any does; they follow by falling gain, then rising
+    cost.
     """
     gain, *costs = values
     order = np.lexsort((np.arange(len(gain)), *reversed(costs), -gain))
     left = np.ones(len(gain), dtype=bool)
     rows = []
-    for at in (first, *order.tolist()):
+    for at in ([] if first is None else [first]) + order.tolist():
         if left[at]:
             near = np.flatnonzero(left & _alike(values, at, resolution))
             left[near] = False
@@ -53,12 +54,13 @@ def _alike(values: Sequence[Array], at: int, resolution: float) -> Array:
 
 
 def choices(
-    front: Sequence[Point], values: Sequence[Array], recommended: int, resolution: float
+    front: Sequence[Point], values: Sequence[Array], recommended: int | None, resolution: float
 ) -> Choices | None:
     """The front as rows by rising cost; None where the study wants every point by itself.
 
     values: the objectives of the front points, as :func:`covered` wants them. recommended: position
-    of the point that is recommended. Rows whose first points read the same on every axis are one.
+    of the point that is recommended, None where that is not on the front. Rows whose first points
+    read the same on every axis are one.
     """
     if not resolution:
         return None

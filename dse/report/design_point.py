@@ -88,6 +88,20 @@ class LibraryChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Run:
+    """Training to the study's target. time_to_target, per_run, energy: seconds, USD of rent and
+    joules. fitted_batches: the global batches that ``samples`` were observed at, None where the
+    study gives them. extrapolated: the point's lies outside of these."""
+
+    samples: float | None
+    time_to_target: float | None
+    per_run: float | None
+    energy: float | None
+    fitted_batches: Bounds | None = None
+    extrapolated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
@@ -95,8 +109,9 @@ class Point:
     objectives, costs: quantity -> value. evidence: what stands behind the price of its
     communication, a key of :data:`dse.report.words.EVIDENCE`. library_choice: None where the study
     names the algorithm, or what the library chooses was measured. pai: the step by the PAI paper's
-    model, None by another. immaterial: axes that change nothing of it. servers: parameter servers,
-    where they sum. ties: points exactly as good, of which some are listed in ``tied``.
+    model, None by another. run: to the target, None without one. immaterial: axes that change
+    nothing of it. servers: parameter servers, where they sum. ties: points exactly as good, of
+    which some are listed in ``tied``.
     None is unknown, or does not apply.
     """
 
@@ -118,6 +133,7 @@ class Point:
     comm_s: float | None
     library_choice: LibraryChoice | None = None
     pai: PaiStep | None = None
+    run: Run | None = field(default=None, metadata=IF_ANY)
     immaterial: tuple[str, ...] = ()
     servers: int | None = None
     ties: int = 0
@@ -125,7 +141,7 @@ class Point:
 
     @property
     def speedup(self) -> float | None:
-        """Throughput over that of the baseline."""
+        """Of the same work: time of the baseline over that of the point."""
         return self.objectives.get("speedup")
 
     def quantity(self, name: str) -> float | None:
@@ -140,6 +156,13 @@ class Point:
             "nodes": self.nodes,
             "global_batch": self.global_batch,
         }
+        if self.run is not None:
+            known |= {
+                "samples_to_target": self.run.samples,
+                "time_to_target": self.run.time_to_target,
+                "per_run": self.run.per_run,
+                "energy": self.run.energy,
+            }
         return known.get(name)
 
 
@@ -246,6 +269,45 @@ class ApproachTerms:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Goodput:
+    """What failures and checkpoints leave of a run's time. share: that trains. between_stops_s,
+    interval_s: from one stop, and one checkpoint, to the next on average; None where there are
+    none."""
+
+    share: float
+    between_stops_s: float | None
+    interval_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnedYears:
+    """What a point costs over some years: bought, fed and sold again, or rented for as long."""
+
+    years: float
+    purchase_usd: float
+    electricity_usd: float
+    residual_usd: float
+    own_usd: float
+    rent_usd: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owned:
+    """Buying beside renting. years: of amortisation; residual_value, utilisation: shares, see
+    :class:`dse.study.ownership.StudyOwnership`; term: of the rental; break_even_utilisation: from
+    which on buying pays, above 1 where it never does, None where the rent is too low or not
+    known."""
+
+    years: float
+    residual_value: float
+    utilisation: float
+    term: str
+    rent_usd_per_hour: float | None
+    break_even_utilisation: float | None
+    totals: tuple[OwnedYears, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explained(Point):
     """A point with its reasons. workload: what is trained; gradients: their format and the
     baseline's, None unless these differ and one is assumed; decoding: what its hosts decode, None
@@ -254,7 +316,9 @@ class Explained(Point):
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
-    quantity, None where there is none; bill: what is ordered for it."""
+    quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
+    run's time that trains; target: of its run, in words; ownership: buying beside
+    renting; rental: the terms, in words."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -267,4 +331,8 @@ class Explained(Point):
     not_searched: tuple[str, ...] = ()
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
-    bill: tuple[Item, ...] = ()
+    bill: tuple[Flat[Item], ...] = ()
+    goodput: Goodput | None = None
+    target: str | None = field(default=None, metadata=IF_ANY)
+    ownership: Owned | None = None
+    rental: str = ""

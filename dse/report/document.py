@@ -16,6 +16,7 @@ from dse.report.design_point import (
     Alternative,
     Baseline,
     Bounds,
+    Owned,
     Point,
     Recommended,
     WaterfallStep,
@@ -291,9 +292,29 @@ class WhatIf:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Confidence:
+    """With what probability limits hold. asked: wanted of the recommended point, ``recommended``:
+    what it has, reached: whether that is enough. best_estimate: the row of the front, from 1, that
+    would be recommended if nobody asked. front: by row. considered: how many points were looked at.
+    limits: those that are a matter of chance.
+    """
+
+    asked: float
+    reached: bool
+    recommended: float
+    best_estimate: int
+    front: tuple[float, ...]
+    considered: int
+    limits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunDocument:
     """All that the report of a run says. rejected: demand -> points that fail it. bills: what is
-    ordered for the points that the answer names, by their names here."""
+    ordered for the points that the answer names, by their names here. questions: what was asked
+    beside the study, by option; confidence: None where none was asked for. target: of a run, in
+    words, None without one. qualities: targets that the study's workload has, and the study does
+    not use. ownership: buying the recommended point beside renting it."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -321,7 +342,7 @@ class RunDocument:
     without_buying: Flat[WithoutBuying] | None = None
     front: tuple[Flat[Point], ...]
     choices: Choices | None = None
-    bills: Mapping[str, tuple[Item, ...]] = field(default_factory=dict)
+    bills: Mapping[str, tuple[Flat[Item], ...]] = field(default_factory=dict)
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     waterfall: tuple[Flat[WaterfallStep], ...] = ()
     what_if: WhatIf | None = None
@@ -329,12 +350,17 @@ class RunDocument:
     calibration: tuple[CalibrationRow, ...]
     transports: tuple[TransportRow, ...]
     extrapolated: Extrapolated
+    target: str | None = field(default=None, metadata=IF_ANY)
+    qualities: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     assumptions: tuple[str, ...]
     sources: tuple[Citation, ...]
     reproduce: tuple[str, ...]
     study_text: str
+    ownership: Owned | None = None
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
+    questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
+    confidence: Confidence | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

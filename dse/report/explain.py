@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.constraints import reasons
-from dse.report import approaches, bills, words
+from dse.report import approaches, bills, goodput, ownership, training_runs, words
 from dse.report.design_point import Bounds, Explained
 from dse.report.terms import TERMS
 from dse.study.quantities import COSTS
@@ -59,6 +59,9 @@ def lines(point: Explained) -> list[str]:
     out += ["", f"throughput       {point.throughput_samples_per_s:,.1f} samples/s{rates}"]
     times = _interval(ends.get("speedup"), 1.0, 3)
     out.append(f"speedup          {point.speedup:.3f} times the baseline{times}")
+    if point.goodput:
+        out.append(f"goodput          {goodput.said(point.goodput)}")
+    out += _run(point)
     if point.own_rates:
         out.append(f"your rates       {point.own_rates}")
     if point.gradients:
@@ -72,6 +75,10 @@ def lines(point: Explained) -> list[str]:
         if bounds := words.interval(ends.get(row.name), phrase.unit):
             said += f"  ({words.INTERVAL} {bounds})"
         out.append(f"{label:<26} {said}")
+    if point.rental:
+        out.append(f"rental terms     {point.rental}")
+    if point.ownership:
+        out += ownership.lines(point.ownership)
     if point.bill:
         out += ["", "bill of materials", *bills.lines(point.bill), ""]
     slack = point.memory_slack_bytes
@@ -93,6 +100,26 @@ def lines(point: Explained) -> list[str]:
     if point.approach:
         out += approaches.lines(point.approach, step_s)
     out.append(f"constraints      {_missed(point) or 'all met'}")
+    return out
+
+
+def _run(point: Explained) -> list[str]:
+    """The run to the study's target; empty without one."""
+    run = point.run
+    if run is None:
+        return []
+    out = ["", f"run              {run.samples or 0.0:,.0f} samples: {point.target}"]
+    if run.fitted_batches:
+        low, high = map(words.count, run.fitted_batches)
+        place = "outside of" if run.extrapolated else "within"
+        out.append(
+            f"                 (a global batch of {words.count(point.global_batch)}, {place} the "
+            f"{low} to {high} that they were observed at)"
+        )
+    for name, phrase in training_runs.BESIDE.items():
+        said = training_runs.amount(name, point.quantity(name))
+        bounds = training_runs.interval(name, training_runs.bounds_of(point, name))
+        out.append(f"{phrase.title:<16} {said}" + f"  ({words.INTERVAL} {bounds})" * bool(bounds))
     return out
 
 

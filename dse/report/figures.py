@@ -10,17 +10,34 @@ from typing import Any
 from dse.report import scales, tables, terms, words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
-from dse.report.style import ACCENT, INK, MARK, chart_layout, of_a_step, part_of_bar
+from dse.report.style import (
+    ACCENT,
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    MARK,
+    ORANGE,
+    PAPER,
+    PURPLE,
+    QUIET,
+    SKY,
+    VERMILION,
+    WHISKER,
+    YELLOW,
+    chart_layout,
+    of_a_step,
+    part_of_bar,
+)
 
 MOST_BARS = 25
 MOST_GROUPS = 8
 WIDEST_LABEL = 34
 
 # The backdrop: muted, and told apart by shape as well as by colour.
-_GROUPS = (("#7fa3d1", "circle"), ("#d9a766", "square"), ("#86b58f", "diamond"),
-           ("#bd8fbd", "triangle-up"), ("#cf8f8f", "cross"), ("#79acac", "triangle-down"),
-           ("#b3ab62", "pentagon"), ("#9a93cf", "star-square"),
-           ("#a8b0ba", "hexagon"))  # fmt: skip
+_GROUPS = ((SKY, "circle"), (ORANGE, "square"), (GREEN, "diamond"), (PURPLE, "triangle-up"),
+           (VERMILION, "cross"), (BLUE, "triangle-down"), (YELLOW, "pentagon"),
+           (QUIET, "star-square"), (GREY, "hexagon"))  # fmt: skip
 # What stands behind a point of the front: filled where it was measured.
 _BEHIND = {"measured": "circle", "no communication": "square", "near measured": "circle-dot",
            "far from measured": "circle-open", "not measured": "diamond-open"}  # fmt: skip
@@ -52,17 +69,19 @@ def front_figure(document: RunDocument) -> str:
             marker = {"symbol": symbol, "size": 9, "color": ACCENT,
                       "line": {"width": 2, "color": ACCENT}}  # fmt: skip
             if shades:
-                edge_width = 2 if symbol.endswith("open") else 0
-                marker = {"symbol": symbol, "size": 10, "line": {"width": edge_width},
+                edges = {"width": 2} if symbol.endswith("open") else {"width": 0.5, "color": INK}
+                marker = {"symbol": symbol, "size": 10, "line": edges,
                           "color": [shades[id(p)] for p in points], **scale}  # fmt: skip
                 scale["showscale"] = False  # one bar is enough
-            _points(document, figure, points, titles, f"Front, {behind}", marker)
-    base, best, edge = document.baseline, document.recommended, {"color": "white", "width": 1}
+            at = [numbers[id(p)] for p in points]
+            _points(document, figure, points, titles, f"Front, {behind}", marker, at=at)
+    base, best, edge = document.baseline, document.recommended, {"color": PAPER, "width": 1}
     if _known(document, best):
         marker = {"symbol": "star", "size": 19, "color": MARK, "line": edge}
         at = [numbers[id(p)] for p in document.front if p.config == best.config]
         title = "Recommended" + "".join(f" (front point {number})" for number in at)
-        _points(document, figure, [best], [title], "Recommended", marker, _side(document, best))
+        side = _side(document, best)
+        _points(document, figure, [best], [title], "Recommended", marker, side, at[:1])
     if _known(document, base):
         marker = {"symbol": "diamond", "size": 13, "color": INK, "line": edge}
         _points(document, figure, [base], ["Baseline"], "Baseline", marker, "bottom right")
@@ -169,7 +188,10 @@ def _known(document: RunDocument, point: Point) -> bool:
 
 
 def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles: Sequence[str],
-            name: str, marker: dict[str, Any], label: str = "") -> None:  # fmt: skip
+            name: str, marker: dict[str, Any], label: str = "",
+            at: Sequence[int] = ()) -> None:  # fmt: skip
+    """Markers of design points. at: their numbers on the front, by which the page finds their
+    rows."""
     gains = [words.gain(document, p) or 0.0 for p in points]
     bounds = [words.gain_interval(document, p) for p in points]
     above = [max(0.0, b[1] - g) if b else 0.0 for b, g in zip(bounds, gains, strict=True)]
@@ -180,10 +202,11 @@ def _points(document: RunDocument, figure: Any, points: Sequence[Point], titles:
         textposition=label or None,
         textfont={"color": marker["color"], "size": 14} if label else None,
         error_y={"type": "data", "array": above, "arrayminus": below, "symmetric": False,
-                 "color": "rgba(31,95,174,.55)", "thickness": 1.5, "width": 3,
+                 "color": WHISKER, "thickness": 1.5, "width": 3,
                  "visible": not label and any(bounds)},
         customdata=[hover(document, t, p) for t, p in zip(titles, points, strict=True)],
         hovertemplate="%{customdata}<extra></extra>", cliponaxis=False, legendrank=2,
+        ids=[f"point-{number}" for number in at] or None,
     )  # fmt: skip
 
 

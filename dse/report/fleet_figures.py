@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 from dse.report import fleet_words
 from dse.report.fleet_words import CLASSES, COMPONENTS, FEW, many
 from dse.report.style import (
-    DARK,
+    ACCENT,
+    AXIS,
+    BLUE,
+    GREEN,
     GRID,
     INK,
     MARK,
+    ORANGE,
+    PURPLE,
     QUIET,
+    SKY,
+    VERMILION,
     chart_layout,
     of_a_step,
     part_of_bar,
@@ -23,12 +30,12 @@ from dse.report.words import percent
 if TYPE_CHECKING:
     from dse.fleet.document import Bin, Breakdown, FleetDocument, Port
 
-COLORS = {"data": DARK, "flops": "#9dbde3", "memory": "#4f86c6", "weights": "#e0873a"}
+COLORS = {"data": GREEN, "flops": SKY, "memory": BLUE, "weights": ORANGE}
 PATTERNS = {"data": "x", "flops": "", "memory": "", "weights": "/"}
-LINES = {"1w1g": ("#4f86c6", "dash"), "1wng": ("#2f855a", "dot"), "ps-worker": (MARK, "solid"),
-         "allreduce-local": (DARK, "dashdot"), "allreduce-cluster": ("#b7791f", "longdash"),
-         "pearl": ("#0f766e", "longdashdot"), "all": (INK, "solid")}  # fmt: skip
-MARKS = {"mean_of_ratios": ("circle-open", QUIET), "aggregate": ("diamond-open", "#4f86c6"),
+LINES = {"1w1g": (BLUE, "dash"), "1wng": (GREEN, "dot"), "ps-worker": (VERMILION, "solid"),
+         "allreduce-local": (PURPLE, "dashdot"), "allreduce-cluster": (ORANGE, "longdash"),
+         "pearl": (SKY, "longdashdot"), "all": (INK, "solid")}  # fmt: skip
+MARKS = {"mean_of_ratios": ("circle-open", QUIET), "aggregate": ("diamond-open", ACCENT),
          "gpu_hours": ("circle", MARK)}  # fmt: skip
 BAR_HEIGHT, ROW_HEIGHT, CDF_HEIGHT = 30, 28, 560
 NARROW = 4  # bins; bars of fewer are not made wider
@@ -147,7 +154,7 @@ def upgrades_figure(document: FleetDocument) -> str:
     for at, name in enumerate(names):
         ends = [values[way][at] for way in ways]
         figure.add_scatter(x=[min(*ends, 1.0), max(*ends, 1.0)], y=[name, name], mode="lines",
-                           line={"color": "#cbd3dc", "width": 2}, hoverinfo="skip",
+                           line={"color": AXIS, "width": 2}, hoverinfo="skip",
                            showlegend=False)  # fmt: skip
     for way, summed in ways.items():
         symbol, color = MARKS[way]
@@ -205,7 +212,7 @@ def ports_figure(document: FleetDocument) -> str:
         for column, (bins, label) in enumerate(((row.by_cnodes, size_bin),
                                                 (row.by_weight_share, share_bin)), 1):  # fmt: skip
             for kind, title, color, shares in (
-                ("gain_per_cnode", "Faster per cNode", "#9dbde3",
+                ("gain_per_cnode", "Faster per cNode", SKY,
                  [part.gain_per_cnode for part in bins]),
                 ("gain_throughput", "More samples per second", MARK,
                  [part.gain_throughput for part in bins]),

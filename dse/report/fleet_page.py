@@ -37,14 +37,8 @@ def render_page(document: FleetDocument) -> str:
         drawn["ports"] = fleet_figures.ports_figure
     return template.render(
         sections(document)
-        | {
-            "policy": page.POLICY,
-            "css": page.own_file("report.css"),
-            "js": page.own_file("report.js"),
-            "plotly": page.plotly_script(),
-            "figures": {name: page.embed(draw(document)) for name, draw in drawn.items()},
-            "heights": heights,
-        }
+        | page.shell(document.fleet, {name: draw(document) for name, draw in drawn.items()})
+        | {"heights": heights}
     )
 
 

@@ -10,9 +10,10 @@ from dse.fleet.document import FORMAT, FleetDocument, from_plain, plain
 from dse.report.document_files import FLEET as DOCUMENT
 from dse.report.document_files import document_path, read_json
 from dse.report.fleet_page import render_markdown, render_page
+from dse.report.pdf import PDF
 from dse.report.write import free_name, put
 
-FILES = (DOCUMENT, "report.md", "index.html")
+FILES = (DOCUMENT, "report.md", "index.html", PDF)
 
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:

@@ -1,18 +1,25 @@
-"""report.html: one file that opens offline."""
+"""report.html: one file that opens offline. What it shares with a fleet's page is here, too."""
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from dse.report import figures, sections, words
 from dse.report.document import RunDocument
+from dse.report.style import NIGHT
 
 TEMPLATES = Path(__file__).parent / "templates"
+VENDOR = Path(__file__).parent / "vendor"
+MOST_BYTES = 1_500_000  # of a page, so that it goes by mail and opens on a telephone
 # The browser is told to fetch nothing, whatever a study's texts contain.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
@@ -25,16 +32,29 @@ def render_page(document: RunDocument) -> str:
     """The page of a run, self-contained."""
     template = environment().get_template("report.html.j2")
     bodies = sections.bodies(document, environment(), "html")
+    drawn = {
+        "front": figures.front_figure(document),
+        "time": figures.time_figure(document),
+    }
     return template.render(
         d=document,
         sections=[(section, Markup(body)) for section, body in bodies],
-        policy=POLICY,
-        css=own_file("report.css"),
-        js=own_file("report.js"),
-        plotly=plotly_script(),
-        front_figure=embed(figures.front_figure(document)),
-        time_figure=embed(figures.time_figure(document)),
+        **shell(document.study.name, drawn),
     )
+
+
+def shell(name: str, drawn: Mapping[str, str]) -> dict[str, Any]:
+    """What every page is made of. name: printed at the head of each sheet of paper; drawn: its
+    charts, Plotly figures in JSON, by name."""
+    return {
+        "policy": POLICY,
+        "css": own_file("report.css"),
+        "running_head": css_string(name),
+        "js": own_file("report.js"),
+        "plotly": plotly_script(),
+        "night": embed(json.dumps(NIGHT)),
+        "figures": {name: embed(figure) for name, figure in drawn.items()},
+    }
 
 
 def embed(json_text: str) -> Markup:
@@ -42,6 +62,12 @@ def embed(json_text: str) -> Markup:
     for letter in "<>&\u2028\u2029":
         json_text = json_text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(json_text)
+
+
+def css_string(text: str) -> Markup:
+    """A text as a string of CSS: whatever is no letter, digit or blank is written as a number."""
+    safe = (c if c.isascii() and (c.isalnum() or c == " ") else f"\\{ord(c):06x}" for c in text)
+    return Markup(f'"{"".join(safe)}"')
 
 
 def unbroken(text: str) -> str:
@@ -74,7 +100,6 @@ def own_file(name: str) -> Markup:
 
 @cache
 def plotly_script() -> Markup:
-    """The whole of plotly.js."""
-    from plotly.offline import get_plotlyjs
-
-    return Markup(get_plotlyjs())
+    """The basic bundle of plotly.js, as base64 of gzip, which the page unpacks."""
+    packed = (VENDOR / "plotly-basic.min.js.gz").read_bytes()
+    return Markup(base64.b64encode(packed).decode("ascii"))

@@ -21,7 +21,16 @@ from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.report import decoding, gradients, launches, own_rates
+from dse.report import (
+    decoding,
+    goodput,
+    gradients,
+    launches,
+    own_rates,
+    ownership,
+    rental,
+    training_runs,
+)
 from dse.report.design_point import (
     ApproachTerms,
     Bounds,
@@ -81,6 +90,7 @@ def describe(
         comm_s=_scalar(step.comm_s),
         library_choice=_library_choice(points),
         pai=_pai_step(points),
+        run=training_runs.run_of(problem, evaluation),
         immaterial=points.immaterial(),
         servers=points.serving(),
         ties=front.ties if front else 0,
@@ -107,6 +117,10 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=_by_name(point.interval),
         bill=bill_of_materials(points),
+        goodput=goodput.of_point(problem, values),
+        target=training_runs.said(problem),
+        ownership=ownership.of_point(problem, values),
+        rental=rental.said(problem),
     )
 
 

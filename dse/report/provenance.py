@@ -8,7 +8,7 @@ from dse import catalog
 from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing import caveats
+from dse.pricing import caveats, target
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
@@ -114,6 +114,8 @@ def sources(problem: Problem) -> list[Citation]:
         rows.extend(catalog.cite(item, fact) for fact in facts)
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
+    if quality := target.quality_of(problem.study):
+        add(f"quality {quality.name}", quality.facts)
     for name in mentioned(problem, "node"):
         add(f"node {name}", catalog.node(name).facts)
     for name in devices(problem):
@@ -134,6 +136,8 @@ def sources(problem: Problem) -> list[Citation]:
         add(f"memory, stack {name}", catalog.footprints()[name].facts)
         if mentioned(problem, "node") and problem.images_per_core_s(name) is not None:
             add(f"decoding, stack {name}", catalog.decoding().facts[name])
+    if problem.study.target is not None and not problem.study.failures.ideal:
+        add("failures", catalog.failure_terms().facts)
     prices = problem.prices
     add(
         "prices",

@@ -9,7 +9,7 @@ from typing import Any
 from dse.report import tables, words
 from dse.report.design_point import Point
 from dse.report.document import ALSO, RunDocument
-from dse.report.style import GRID
+from dse.report.style import AXIS, GRID
 from dse.study.quantities import Phrase
 
 LOG_SPAN = 10.0
@@ -28,8 +28,8 @@ def axis(place: Any, how: Phrase, front: Sequence[Any], sample: Sequence[Any], c
 
     ``cut``: the share of the sample that may fall below.
     """
-    place.update(gridcolor=GRID, zeroline=False, linecolor="#aab4c0", ticks="outside",
-                tickcolor="#aab4c0", automargin=True)  # fmt: skip
+    place.update(gridcolor=GRID, zeroline=False, linecolor=AXIS, ticks="outside",
+                tickcolor=AXIS, automargin=True)  # fmt: skip
     seen = sorted(value for value in sample if value is not None)
     known = [*(value for value in front if value is not None), *seen[int(cut * len(seen)) :]]
     title = tables.capital(how.title) + ("" if how.unit in "xsWJ" else f" ({how.unit})")

@@ -6,10 +6,11 @@ To add one: its templates, NAME.html.j2 and NAME.md.j2 in templates/sections, an
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from dse.calibration.profile import NO_TRANSPORT
@@ -21,6 +22,10 @@ from dse.report import (
     bills,
     choices,
     figures,
+    front_filters,
+    glossary,
+    offers,
+    ownership,
     tables,
     terms,
     waterfall,
@@ -29,13 +34,14 @@ from dse.report import (
 )
 from dse.report.answer import answer
 from dse.report.design_point import Bounds, Point
-from dse.report.document import CalibrationRow, RunDocument, Sense
+from dse.report.document import CalibrationRow, RunDocument
 from dse.report.waterfall_figure import waterfall_figure
 from dse.study.quantities import QUANTITIES
 
 if TYPE_CHECKING:
     import jinja2
 
+NOTE = "Note"  # how a sentence of the answer begins that must be known before signing
 NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called bound by it
 
 
@@ -62,9 +68,17 @@ def bodies(
 
 
 def _buy(document: RunDocument) -> dict[str, Any]:
+    offered, sentences = offers.offers(document), answer(document)
     return {
-        "answer": answer(document),
-        "tiles": tiles(document),
+        "answer": sentences,
+        "said": [line for line in sentences if not line.startswith(NOTE)],
+        "notes": [
+            tables.capital(line.removeprefix(NOTE).removeprefix(":").strip())
+            for line in sentences
+            if line.startswith(NOTE)
+        ],
+        "offers": offered,
+        "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
         "intervals": any(point.interval for point in _named(document)),
         "costs_note": costs_note(document),
@@ -72,7 +86,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
 
 
 def _bill(document: RunDocument) -> dict[str, Any]:
-    return {"bills": bills.tables(document)}
+    return {"bills": bills.tables(document), "left_out": bills.left_out(document)}
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:
@@ -90,6 +104,10 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "outside": outside_measured(document),
+        "filters": front_filters.filters(document),
+        "filter_keys": front_filters.keys(document),
+        "units": _units(document),
+        "infinity": inf,
         "others": alternatives.table(document),
         "others_note": alternatives.NOTE,
     }
@@ -119,6 +137,13 @@ def _what_if(document: RunDocument) -> dict[str, Any] | None:
         "settings": what_if.settings(document),
         "rule": document.recommended.rule,
     }
+
+
+def _units(document: RunDocument) -> Mapping[str, str]:
+    """By heading of the front's table, the unit of what it is sorted by; empty for text."""
+    measures = (words.aim(document, sense) for sense in document.objectives.senses)
+    named = {tables.capital(how.title): how.unit for how in measures}
+    return defaultdict(str, {**named, "Step": "s"})
 
 
 def _time(document: RunDocument) -> dict[str, Any]:
@@ -153,58 +178,30 @@ def _reproduce(document: RunDocument) -> dict[str, Any]:
     return {"work": words.work(document), "hashes": vars(document.hashes)}
 
 
+def _glossary(_document: RunDocument) -> dict[str, Any]:
+    return {"words": glossary.WORDS}
+
+
 SECTIONS = (
     Section("buy", "What to buy", "What to buy", _buy),
     Section("front", "The front", "The front", _front),
     Section("gain", "Where the gain comes from", "Where the gain comes from", _gain),
     Section("what_if", "What if", "What if", _what_if),
     Section("bill", "Bill of materials", "Bill of materials", _bill),
+    Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",
             "Calibration", _calibration),
     Section("inputs", "Inputs, with their sources and dates", "Inputs", _inputs),
     Section("reproduce", "How to reproduce", "Reproduce", _reproduce),
+    Section("glossary", "Words used here", "Words", _glossary),
 )  # fmt: skip
 
 
 def _wide(bounds: Bounds | None) -> bool:
     """Whether an interval is more than a point."""
     return bounds is not None and bounds[0] < bounds[1]
-
-
-def tiles(document: RunDocument) -> list[tuple[str, str, str]]:
-    """(label, big figure, note) of the recommended point and of what it is measured against."""
-    best, fast = document.recommended, document.fastest
-    cheap = document.cheapest_within_5_percent
-    cost = words.aim(document, "minimize")
-    bounds = words.interval(best.interval.speedup if best.interval else None, "x")
-    per_step = f"{words.duration(best.step_s)} per step of {words.count(best.global_batch)}"
-    ends = (words.show_gain(document, cheap), words.show_gain(document, fast))
-    end = (f"{tables.capital(cost.least)} within 5 % of the fastest",
-           words.show_cost(document, cheap),
-           f"{ends[0]}; the fastest: {ends[1]}, {words.show_cost(document, fast)}")  # fmt: skip
-    if cheap.config == fast.config:
-        end = ("Fastest feasible point", words.show_gain(document, fast),
-               f"at {words.show_cost(document, fast)}; nothing cheaper within 5 %")  # fmt: skip
-    return [
-        ("Speedup over the baseline", words.shown(best.speedup, "x"),
-         f"{words.INTERVAL} {bounds}" if bounds else "no interval: not measured"),
-        *((tables.capital(words.aim(document, sense).title),
-           words.show_cost(document, best, sense), _beside(document, sense))
-          for sense in document.objectives.minimized),
-        ("Throughput, samples/s", words.shown(best.throughput_samples_per_s, ""), per_step),
-        end,
-    ]  # fmt: skip
-
-
-def _beside(document: RunDocument, sense: Sense) -> str:
-    """What stands under a cost: its interval, and that of the baseline."""
-    base = f"baseline {words.show_cost(document, document.baseline, sense)}"
-    bounds = words.cost_interval(document, document.recommended, sense)
-    if not _wide(bounds):
-        return base
-    return f"{words.INTERVAL} {words.interval(bounds, words.aim(document, sense).unit)}; {base}"
 
 
 def costs_note(document: RunDocument) -> str:

@@ -1,11 +1,24 @@
-"""What all charts share: colours, fonts, the layout around them, and the bars of a step's parts."""
+"""What all charts share: colours, fonts, the layout around them, and the bars of a step's parts.
+
+The hues are those of Okabe and Ito (2008, https://jfly.uni-koeln.de/color/), which people who are
+colour-blind tell apart; where several meet, shapes or patterns differ, too.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 INK, QUIET, ACCENT, MARK, GRID = "#1b2430", "#566273", "#1f5fae", "#c2410c", "#e6eaef"
-DARK = "#8a5a9e"  # the one colour of a bar on which text is white
+PAPER, AXIS, VEIL, WHISKER = "#ffffff", "#aab4c0", "rgba(255,255,255,.97)", "rgba(31,95,174,.55)"
+ORANGE, SKY, GREEN, YELLOW = "#e69f00", "#56b4e9", "#009e73", "#f0e442"
+BLUE, VERMILION, PURPLE, GREY = "#0072b2", "#d55e00", "#cc79a7", "#b4bcc6"
+ON_LIGHT, ON_DARK = "#101820", "#fffffe"  # text on bars, which does not change by night
+# What the page puts in place of these colours where the reader's system is dark.
+NIGHT = {
+    INK: "#e6ebf1", QUIET: "#a9b4c2", ACCENT: "#74b0f4", MARK: "#ff9d5c", GRID: "#2a333e",
+    PAPER: "#141a21", AXIS: "#5b6774", VEIL: "rgba(27,34,43,.97)",
+    WHISKER: "rgba(116,176,244,.55)", BLUE: "#2f8fd0",
+}  # fmt: skip
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -13,14 +26,14 @@ MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monos
 def chart_layout(**more: Any) -> dict[str, Any]:
     """Of every chart; ``more`` is its own."""
     return {
-        "template": "none", "autosize": True, "paper_bgcolor": "white", "plot_bgcolor": "white",
+        "template": "none", "autosize": True, "paper_bgcolor": PAPER, "plot_bgcolor": PAPER,
         "font": {"family": FONT, "size": 13, "color": INK},
         "margin": {"l": 62, "r": 40, "t": 12, "b": 56},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
                    "traceorder": "normal", "itemsizing": "constant"},
         "hoverlabel": {"font": {"family": MONO, "size": 12, "color": INK}, "align": "left",
-                       "bgcolor": "rgba(255,255,255,.97)", "bordercolor": QUIET},
-        "modebar": {"orientation": "v", "bgcolor": "rgba(255,255,255,0)"},
+                       "bgcolor": VEIL, "bordercolor": QUIET},
+        "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)"},
         "dragmode": "zoom", **more,
     }  # fmt: skip
 
@@ -30,12 +43,12 @@ def part_of_bar(color: str, pattern: str) -> dict[str, Any]:
     return {
         "orientation": "h",
         "textangle": 0,
-        "marker": {"color": color, "line": {"color": "white", "width": 1},
+        "marker": {"color": color, "line": {"color": PAPER, "width": 1},
                    "pattern": {"shape": pattern, "fillmode": "overlay", "size": 7,
                                "fgcolor": "rgba(255,255,255,.55)"}},
         "textposition": "inside",
         "insidetextanchor": "middle",
-        "insidetextfont": {"color": "white" if color == DARK else INK, "size": 12},
+        "insidetextfont": {"color": ON_DARK if color == BLUE else ON_LIGHT, "size": 12},
     }  # fmt: skip
 
 

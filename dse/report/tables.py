@@ -6,9 +6,9 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from dse.report import choices, words
+from dse.report import choices, front_columns, training_runs, words
 from dse.report.design_point import Point
-from dse.report.document import RunDocument, Sense
+from dse.report.document import RunDocument
 
 NOT_APPLICABLE = "–"
 DASHES = (
@@ -111,41 +111,8 @@ def role(document: RunDocument, point: Point) -> str:
 
 
 def front_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
-    """(header, rows) of front.csv: every axis, then the objectives and what they rest on."""
-    axes = axis_names(document)
-    senses = document.objectives.minimized
-    objectives = [document.objectives.named(sense) for sense in senses]
-    header = [*axes, "speedup", *objectives, "step_s", "throughput_samples_per_s", "extrapolated",
-              "evidence", "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
-    sure = [
-        sense
-        for sense in senses
-        if any(words.cost_interval(document, point, sense) for point in document.front)
-    ]
-    for sense in sure:
-        header += [f"{document.objectives.named(sense)}_{end}" for end in ("low", "high")]
-    rows: list[list[object]] = []
-    for point in document.front:
-        prices = [words.cost(document, point, sense) for sense in senses]
-        rows.append(
-            [
-                *(point.config.get(axis, "") for axis in axes),
-                point.speedup,
-                *("" if price is None else price for price in prices),
-                point.step_s,
-                point.throughput_samples_per_s,
-                "true" if point.extrapolated else "false",
-                point.evidence,
-                *((point.interval and point.interval.speedup) or ("", "")),
-                *((point.interval and point.interval.step_s) or ("", "")),
-                *(end for sense in sure for end in _ends(document, point, sense)),
-            ]
-        )
-    return header, rows
-
-
-def _ends(document: RunDocument, point: Point, sense: Sense) -> Sequence[object]:
-    return words.cost_interval(document, point, sense) or ("", "")
+    """(header, rows) of front.csv: every axis, then every quantity with its interval."""
+    return front_columns.csv_rows(document)
 
 
 def comparison(document: RunDocument) -> Comparison:
@@ -193,6 +160,13 @@ def _measured(document: RunDocument, p: Point) -> dict[str, Cell]:
     bounds = p.interval.costs if p.interval else {}
     return {
         "speedup": Cell(words.shown(p.speedup, "x"), words.interval(speedup, "x")),
+        **{
+            how.title: Cell(
+                training_runs.amount(name, p.quantity(name)),
+                training_runs.interval(name, training_runs.bounds_of(p, name)),
+            )
+            for name, how in training_runs.beside(document).items()
+        },
         **{
             words.aim(document, sense).title: Cell(
                 words.show_cost(document, p, sense),
@@ -254,14 +228,23 @@ def front_table(document: RunDocument) -> FrontTable:
     constant = [(head, anything.get(head, label)) for head, label in constant
                 if head not in columns]  # fmt: skip
     measures = (words.aim(document, sense) for sense in document.objectives.senses)
-    heads = [("#", True), *((capital(how.title), True) for how in measures), ("Step", True),
+    runs = [capital(how.title) for how in training_runs.beside(document).values()]
+    heads = [("#", True), *((capital(how.title), True) for how in measures),
+             *((head, True) for head in runs), ("Step", True),
              ("Basis", False), ("GPUs", True)]  # fmt: skip
     varying = [name for name in varying if name != "gpus"]
     heads += [(capital(heading(name)), _numbers(_labels(document, name))) for name in varying]
     heads.append(("Alike", True))
     rows = [_front_row(document, row, varying, free) for row in found]
-    note = DASHES if any(point.nodes == 1 for point in points) else ""
+    dashes = DASHES if any(point.nodes == 1 for point in points) else ""
+    note = f"{training_runs.note(document)} {dashes}".strip()
     return FrontTable(tuple(heads), tuple(rows), tuple(constant), note)
+
+
+def _of_run(point: Point, name: str) -> str:
+    """A quantity of a point's run, marked where the length of the run is extrapolated."""
+    marked = point.run is not None and point.run.extrapolated
+    return training_runs.amount(name, point.quantity(name)) + f" {training_runs.MARK}" * marked
 
 
 def _sortable(value: float | None) -> float:
@@ -291,6 +274,8 @@ def _front_row(
         (words.gain(document, point) or 0.0, words.show_gain(document, point)),
         *((_sortable(price), words.show_cost(document, point, sense))
           for sense, price in prices.items()),
+        *((_sortable(point.quantity(name)), _of_run(point, name))
+          for name in training_runs.beside(document)),
         (_sortable(point.step_s), words.duration(point.step_s)),
         (words.says_who(point)[0],) * 2,
         (point.gpus, _any_of(row.any_of("gpus"), words.count(point.gpus), more)),

@@ -12,7 +12,7 @@ from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.fleet_words import CLASSES
-from dse.report.style import DARK
+from dse.report.style import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,21 @@ class Term:
 
 
 TERMS = (
-    Term("forward_s", "Forward", "the forward pass", "#9dbde3", ""),
-    Term("backward_s", "Backward", "the backward pass", "#4f86c6", ""),
+    Term("forward_s", "Forward", "the forward pass", SKY, ""),
+    Term("backward_s", "Backward", "the backward pass", BLUE, ""),
     Term("slowed_s", "Slowed by communication", "what communication slows down",
-         "#7a6fb0", ""),
-    Term("waiting_s", "Waiting for the slowest", "waiting for the slowest accelerator", "#c9b458",
+         PURPLE, "\\"),
+    Term("waiting_s", "Waiting for the slowest", "waiting for the slowest accelerator", YELLOW,
          "."),
-    Term("exposed_s", "Communication not hidden", "communication that nothing hides", "#e0873a",
+    Term("exposed_s", "Communication not hidden", "communication that nothing hides", ORANGE,
          "/"),
-    Term("optimizer_s", "Optimizer", "the optimizer", "#a9b4c0", ""),
-    Term("stalled_s", "Waiting for input", "waiting for input", DARK, "x"),
+    Term("optimizer_s", "Optimizer", "the optimizer", GREY, ""),
+    Term("stalled_s", "Waiting for input", "waiting for input", GREEN, "x"),
 )  # fmt: skip
 PAI_TERMS = (
-    Term("data_s", "Data loading T_d", "data loading (T_d)", DARK, "x"),
-    Term("compute_s", "Computation T_c", "computation (T_c)", "#4f86c6", ""),
-    Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", "#e0873a", "/"),
+    Term("data_s", "Data loading T_d", "data loading (T_d)", GREEN, "x"),
+    Term("compute_s", "Computation T_c", "computation (T_c)", BLUE, ""),
+    Term("weights_s", "Weights T_w", "the exchange of weights (T_w)", ORANGE, "/"),
 )
 # Terms of a point's ``pai`` -> those they add up to.
 _ADD_UP = {"data_s": "data_s", "flops_s": "compute_s", "memory_s": "compute_s",

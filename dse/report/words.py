@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any, Protocol, TypeAlias
 
@@ -30,7 +30,7 @@ class _Titled(Protocol):
 
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _TIMES = ((86400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"),
           (1e-6, "us"), (1e-9, "ns"))  # fmt: skip
 _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
@@ -41,6 +41,7 @@ _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
             "nics_per_node": "with {} network cards per node", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "accumulation": "{} passes a step",
             "precision": "{}", "gradient": "gradients in {}", STACK: "{}"}  # fmt: skip
+_BOUGHT = ("gpus_per_node", "inter_node", "nics_per_node")
 # The ordinary value of an axis, which goes without saying.
 _UNSAID = {"nics_per_node": "1", "gradient": "fp32", "accumulation": "1", STACK: USUAL_STACK}
 _SOFTWARE = {"plain": "plain software", "vendor": "the vendor's software",
@@ -102,7 +103,8 @@ def duration(seconds: float | None, digits: int = 3) -> str:
         return "0 s"
     if 0 < abs(seconds) < 1e-9:
         return f"{significant(seconds * 1e9, digits)} ns"
-    return scaled(seconds, _TIMES, digits) if seconds else "0 s"
+    text = scaled(seconds, _TIMES, digits) if seconds else "0 s"
+    return "1 day" if text == "1 days" else text
 
 
 def size(value: float | None) -> str:
@@ -129,11 +131,11 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
     if unit in ("x", "s"):
         return f"{significant(value, digits)}x" if unit == "x" else duration(value, digits)
     if unit.startswith("USD"):
-        return f"USD {scaled(value, _COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
+        return f"USD {scaled(value, COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
     if unit in ("W", "J"):
         text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
-    return f"{scaled(value, _COUNTS, digits)} {unit}".strip()
+    return f"{scaled(value, COUNTS, digits)} {unit}".strip()
 
 
 def interval(bounds: Sequence[float] | None, unit: str) -> str:
@@ -223,6 +225,11 @@ def describe(point: Point, identified: bool = False, beside: Point | None = None
     identified: the identifier of the machine follows its title, as at first mention. beside: a
     point that it is compared with; where their software differs, even the usual one is named.
     """
+    return ", ".join([*hardware(point, identified), *settings(point, beside)])
+
+
+def hardware(point: Point, identified: bool = False) -> list[str]:
+    """What is bought or rented, in phrases: machines, how many in a node, network."""
     config = point.config
     gpus, alone = count(point.gpus), point.nodes == 1
     if accelerator := config.get("accelerator"):
@@ -233,14 +240,27 @@ def describe(point: Point, identified: bool = False, beside: Point | None = None
         parts = [f"{gpus} GPUs in {count(point.nodes)} x {machines}"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
+    return parts if alone else [*parts, *_said(point, _BOUGHT)]
+
+
+def settings(point: Point, beside: Point | None = None) -> list[str]:
+    """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
+    :func:`describe`."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
-    for axis, phrase in _PHRASES.items():
+    named = [axis for axis in _PHRASES if axis not in _BOUGHT]
+    return _said(point, named, {STACK} if differs else set())
+
+
+def _said(point: Point, axes: Iterable[str], even_usual: Collection[str] = ()) -> list[str]:
+    """What a point has of those axes, in phrases. even_usual: axes whose usual value is named."""
+    parts = []
+    for axis in axes:
         text = label(point, axis)
-        unsaid = text == _UNSAID.get(axis) and not (differs and axis == STACK)
-        if text and not unsaid and not (alone and "node" in axis):
+        if text and (axis in even_usual or text != _UNSAID.get(axis)):
             text = software(point) if axis == STACK else text
+            phrase = _PHRASES[axis]
             parts.append(phrase.format(title(axis, text) if axis in _TITLED else text))
-    return ", ".join(parts)
+    return parts
 
 
 def says_who(point: Point) -> tuple[str, str]:

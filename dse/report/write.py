@@ -16,12 +16,13 @@ from dse.errors import OutputError
 from dse.report import bills, json_form, markdown, page, runners_up, tables
 from dse.report.document import RunDocument
 from dse.report.document_files import RUN
+from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
 BILLS = "bom.csv"
 RUNNERS_UP = "near.csv"  # only where runners-up were asked for
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, RUNNERS_UP, "report.md", "report.html")
+FILES = (RUN, "front.csv", BILLS, RUNNERS_UP, "report.md", "report.html", PDF)
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:

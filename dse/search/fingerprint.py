@@ -25,8 +25,8 @@ _DECIDING = ("catalog", "study", "model", "calibration", "pricing", "search", "u
 # Where it is searched is no matter.
 _CARRYING = {"executors", "ray_session.py"}
 # Keys of a study that change neither its points nor their prices.
-_IRRELEVANT = ("description", "recommend", "executor", "search.engine", "search.budget",
-               "search.seed")  # fmt: skip
+_IRRELEVANT = ("description", "recommend", "confidence", "executor", "search.engine",
+               "search.budget", "search.seed")  # fmt: skip
 _SHOWN = 3  # differences that are named
 _LONGEST = 60  # characters of a value that are shown
 _ABSENT = "absent"
@@ -50,6 +50,11 @@ def fingerprint(
             key: value
             for key, value in _flat("", problem.study.source.data)
             if not any(key == name or key.startswith(f"{name}.") for name in _IRRELEVANT)
+        }
+        | {
+            f"question --{name}": text
+            for name, text in problem.study.questions.items()
+            if name not in _IRRELEVANT
         },
         "prices": dict(_prices(problem.prices)),
         "profiles": {name: found.content_hash for name, found in problem.profiles.items()},

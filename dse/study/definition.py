@@ -10,7 +10,10 @@ from typing import Literal, TypeAlias
 from dse.study.aggregation_name import AggregationName
 from dse.study.axes import AXES, BANDWIDTH
 from dse.study.expressions import Expression, Limit
+from dse.study.failures import StudyFailures
 from dse.study.numbers import shown
+from dse.study.ownership import StudyOwnership
+from dse.study.rental import StudyRental
 from dse.yaml_source import Source
 
 
@@ -220,25 +223,14 @@ class InlineWorkload:
     layers: str | None = None
 
 
-@dataclass(frozen=True)
-class InlinePrices:
-    """Prices that override the price list, in USD; keys as in ``models/prices``.
-
-    ``accelerators``, ``nodes``: name -> {purchase, hourly}. ``fabrics``: name -> {nic,
-    switch_port, cable}. ``general``: host (USD), electricity (USD/kWh), pue, amortisation_years,
-    host_power_per_accelerator (W), network_share_of_power.
-    """
-
-    accelerators: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    nodes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    fabrics: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    general: Mapping[str, float] = field(default_factory=dict)
-
-
+# A price list of a study: the path of its file, or where in the study it is written out.
+GivenPrices: TypeAlias = str | tuple[str | int, ...]
 IGNORED = "ignore"
 Memory: TypeAlias = Literal["checked", "ignore"]
 REAL = "real"
 Input: TypeAlias = Literal["real", "synthetic"]
+USED = "used"
+Market: TypeAlias = Literal["new", "used"]
 Recommend: TypeAlias = Literal[
     "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar"
 ]
@@ -255,8 +247,11 @@ class Study:
     the samples, or these are made up. ``recommend``: the rule that is asked for; None: by need.
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
-    ``workload`` and ``prices`` as text: a name of the catalogue, or, where it holds a slash or
-    ends in .yaml, a path that already counts from the working folder.
+    ``confidence``: with what probability the recommended point must meet every constraint.
+    ``questions``: what was asked beside the file, as written; constraints hold it already.
+    ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
+    path that already counts from the working folder, as those of ``prices`` do, of which the later
+    count more. ``market``: whether what is no longer sold new may be bought used.
     """
 
     name: str
@@ -277,14 +272,20 @@ class Study:
     search: SearchOptions = SearchOptions()
     executor: ExecutorOptions = ExecutorOptions()
     efficiency: Efficiency = Efficiency()
-    prices: str | InlinePrices | None = None
+    prices: tuple[GivenPrices, ...] = ()
+    market: Market = "new"
     recommend: Recommend | None = None
+    confidence: float | None = None
+    questions: Mapping[str, str] = field(default_factory=dict)
     scale: Literal["fitted", "ideal"] = "fitted"
     model: Literal["calibrated", "pai"] = "calibrated"
     memory: Memory = "checked"
     input: Input = "real"
     resolution: float = 0.01
     what_if: str | None = None
+    failures: StudyFailures = field(default_factory=StudyFailures)
+    rental: StudyRental = field(default_factory=StudyRental)
+    ownership: StudyOwnership = field(default_factory=StudyOwnership)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

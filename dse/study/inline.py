@@ -6,27 +6,12 @@ import os
 from collections.abc import Mapping
 
 from dse.study.cursor import Cursor, clipped
-from dse.study.definition import InlinePrices, InlineWorkload
+from dse.study.definition import GivenPrices, InlineWorkload
 from dse.study.names import Names, suggest
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".csv")
 _WORKLOAD = ("params", "forward_flops", "activation_bytes", "input_bytes")
 _LARGEST = 1e24  # parameters, operations, bytes of one network
-
-# key of inline prices -> (dimension, largest sensible value)
-_GENERAL = {
-    "host": ("usd", 1e9),
-    "electricity": ("usd_per_kwh", 1e3),
-    "pue": ("count", 10.0),
-    "amortisation_years": ("count", 100.0),
-    "host_power_per_accelerator": ("watt", 1e6),
-    "network_share_of_power": ("count", 1.0),
-}
-_NAMED = {
-    "accelerators": ("purchase", "hourly"),
-    "nodes": ("purchase", "hourly"),
-    "fabrics": ("nic", "switch_port", "cable"),
-}
 
 
 def is_path(text: str) -> bool:
@@ -83,30 +68,11 @@ def read_profiles(cursor: Cursor) -> tuple[str, ...]:
     return tuple(found)
 
 
-def read_prices(cursor: Cursor, names: Names) -> str | InlinePrices:
-    """The path of a price list, or the prices given in the study."""
-    if isinstance(cursor.value, str):
-        return _existing(cursor)
-    keys = cursor.keys((*_GENERAL, *_NAMED))
-    named: dict[str, dict[str, dict[str, float]]] = {kind: {} for kind in _NAMED}
-    for kind in (key for key in keys if key in _NAMED):
-        known = getattr(names, kind)
-        group = cursor.at(kind)
-        for name in group.keys(known):
-            named[kind][name] = _prices(group.at(name), _NAMED[kind])
-    general = {
-        key: cursor.at(key).quantity(*_GENERAL[key], zero=key != "pue")
-        for key in keys
-        if key in _GENERAL
-    }
-    return InlinePrices(named["accelerators"], named["nodes"], named["fabrics"], general)
-
-
-def _prices(cursor: Cursor, allowed: tuple[str, ...]) -> dict[str, float]:
-    return {
-        key: cursor.at(key).quantity("usd_per_hour" if key == "hourly" else "usd", 1e9, zero=True)
-        for key in cursor.keys(allowed)
-    }
+def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:
+    """The paths of price lists, and the places of those written out in the study, in order."""
+    return tuple(
+        place.loc if isinstance(place.value, dict) else _existing(place) for place in cursor.each()
+    )
 
 
 def _existing(cursor: Cursor) -> str:

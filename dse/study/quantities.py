@@ -40,6 +40,10 @@ class PricedPoints(Protocol):
     def samples_to_target(self) -> Any: ...
     @property
     def relative_work(self) -> Any: ...
+    @property
+    def running(self) -> Any: ...
+    @property
+    def billed_s(self) -> Any: ...
 
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
 
@@ -120,11 +124,11 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  _MIN, Phrase("power", "W", "draws", least="least power-hungry"),
                  facts=frozenset({POWER})),
         Quantity("per_run", "run_usd", "usd", "cost of training to the target",
-                 lambda p: p["hourly"] * p["time_to_target"] / SECONDS_PER_HOUR,
+                 lambda p: p["hourly"] * p.billed_s / SECONDS_PER_HOUR,
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
                  communication=True, facts=frozenset({RENT}), needs_target=True),
         Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
-                 lambda p: p["samples_to_target"] / p["throughput"],
+                 lambda p: p["samples_to_target"] / p["throughput"] / p["goodput"],
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",
@@ -134,6 +138,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",
                  lambda p: p.samples_to_target, needs_target=True),
+        Quantity("goodput", "goodput", "count",
+                 "share of a run's time that trains, the rest being lost to failures",
+                 lambda p: p.running.share),
         Quantity("step", "step_s", "seconds", "time of one training step",
                  lambda p: p.step.step_s,
                  _MIN, Phrase("step time", "s", "takes", "per step", "quickest"),

@@ -26,9 +26,12 @@ from dse.study.definition import (
     Study,
     Value,
 )
+from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
+from dse.study.ownership import StudyOwnership, read_ownership
+from dse.study.rental import StudyRental, read_rental
 from dse.study.values import any_value, default_axis, find_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
@@ -111,6 +114,9 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
     target = read_target(top)
     if target is None:
         check_target(top, objectives, constraints)
+    if file.confidence is not None and not any(one.expression for one in constraints):
+        remedy = "add constraints, such as capital <= 2 MUSD"
+        raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
     return Study(
         name=file.study,
         description=file.description,
@@ -128,14 +134,19 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         search=SearchOptions(**dict(file.search)),
         executor=ExecutorOptions(**dict(file.executor)),
         efficiency=Efficiency(**dict(file.efficiency)),
-        prices=read_prices(top.at("prices"), names) if top.has("prices") else None,
+        prices=read_prices(top.at("prices")) if top.has("prices") else (),
+        market=file.market,
         recommend=file.recommend,
+        confidence=file.confidence,
         scale=file.scale,
         model=file.model,
         memory=file.memory,
         input=file.input,
         resolution=read_resolution(top.at("resolution")) if top.has("resolution") else RESOLUTION,
         what_if=read_what_if(top.at("what_if"), axes) if top.has("what_if") else None,
+        failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
+        rental=read_rental(top.at("rental")) if top.has("rental") else StudyRental(),
+        ownership=read_ownership(top.at("ownership")) if top.has("ownership") else StudyOwnership(),
         source=source,
         content_hash=_hash(source.data),
     )

@@ -12,9 +12,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 
 from dse.study.axes import AXES, AxisSpec
-from dse.study.definition import Input, Memory, Recommend, Sampler
+from dse.study.definition import Input, Market, Memory, Recommend, Sampler
+from dse.study.failures import FAILURES_SCHEMA
 from dse.study.names import Names
+from dse.study.ownership import OWNERSHIP_SCHEMA
 from dse.study.quantities import QUANTITIES
+from dse.study.rental import RENTAL_SCHEMA
 
 # What to write for a key of a study where it is missing or of another kind.
 EXAMPLES = {
@@ -203,8 +206,14 @@ class StudyFile(Section):
     target: TargetFile | None = Field(default=None, description="how much training a run is")
     search: SearchFile = SearchFile()
     executor: ExecutorFile = ExecutorFile()
-    prices: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
-        default=None, description="path of a price list, or prices that override the catalogue's"
+    prices: Annotated[Any, shown_as(one_or_list({"type": ["string", "object"]}))] = Field(
+        default=None,
+        description="path of a price list (YAML or CSV), prices that override the catalogue's, or "
+        "a list of such, of which the later count more",
+    )
+    market: Market = Field(
+        default="new",
+        description="whether accelerators that are no longer sold new may be bought: used",
     )
     efficiency: EfficiencyFile = EfficiencyFile()
     scale: Literal["fitted", "ideal"] = Field(
@@ -224,6 +233,10 @@ class StudyFile(Section):
     what_if: Annotated[Any, shown_as({"enum": list(AXES)})] = Field(
         default=None, description="an axis of space: what each of its values alone would change"
     )
+    confidence: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="the probability with which the recommended point must meet every constraint",
+    )
     model: Literal["calibrated", "pai"] = Field(
         default="calibrated", description="which cost model; pai: the PAI paper's closed one"
     )
@@ -233,6 +246,15 @@ class StudyFile(Section):
     input: Input = Field(
         default="real",
         description="whether images are decoded by the hosts; synthetic: nothing is read",
+    )
+    failures: Annotated[Any, shown_as(FAILURES_SCHEMA)] = Field(
+        default=None, description="how often training stops, and what a stop costs; ideal: never"
+    )
+    rental: Annotated[Any, shown_as(RENTAL_SCHEMA)] = Field(
+        default=None, description="the term that machines are rented on, and how runs are billed"
+    )
+    ownership: Annotated[Any, shown_as(OWNERSHIP_SCHEMA)] = Field(
+        default=None, description="what is left of a purchase at the end, and how much it is used"
     )
 
 

@@ -112,6 +112,6 @@ def test_a_run_in_python_prints_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    dse.run(studies.written(tmp_path), out=tmp_path / "here", engine="guided", budget=200, seed=3)
+    dse.run(studies.written(tmp_path), out=tmp_path / "here", engine="guided", points=200, seed=3)
     assert capfd.readouterr() == ("", "")
     assert (tmp_path / "here" / "report.html").exists()

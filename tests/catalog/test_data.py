@@ -20,11 +20,13 @@ from dse.catalog import (
     decoding,
     default_prices,
     fabric,
+    failure_terms,
     footprints,
     models_dir,
     names,
     node,
     quality_target,
+    rental_facts,
     scale_terms,
     sources,
     transport,
@@ -97,6 +99,7 @@ def test_every_source_is_dated_and_used() -> None:
     for name in ("pai-fleet", "pai-ps-worker"):
         used |= {fact.source for fact in read_recipe(population_path(name)).facts}
     used |= {fact.source for fact in (*computing().facts, *anchors().facts)}
+    used |= {fact.source for fact in (*failure_terms().facts, *rental_facts().facts)}
     used |= {law.source for law in computing().laws.values()}
     used |= {fact.source for stack in footprints().values() for fact in stack.facts}
     for key, source in sources().items():

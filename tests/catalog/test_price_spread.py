@@ -31,16 +31,35 @@ def test_rentals_have_a_spread_of_their_own() -> None:
     assert known.log_spread(rented, TODAY) == known.hourly.sellers != known.purchase.sellers
 
 
-@pytest.mark.parametrize("doubt", [{"status": "unverified"}, {"date": ""}])
-def test_what_nobody_checked_or_dated_is_wider(doubt: dict[str, str]) -> None:
+def test_what_nobody_checked_is_wider() -> None:
     known = price_spread()
-    doubtful = replace(PRICE, **{"date": "2026-07-01", **doubt})
+    doubtful = replace(PRICE, date="2026-07-01", status="unverified")
     wide = hypot(known.purchase.sellers, known.unchecked)
     assert known.log_spread(doubtful, TODAY) == pytest.approx(wide)
 
 
-def test_a_buyers_own_price_is_certain() -> None:
-    assert price_spread().log_spread(replace(PRICE, source="offer.yaml"), TODAY) == 0.0
+def test_what_has_no_date_is_less_sure_than_a_checked_price_of_two_years() -> None:
+    known = price_spread()
+    undated = known.log_spread(replace(PRICE, date=""), TODAY)
+    years = known.purchase.undated_years
+    assert undated == pytest.approx(
+        hypot(known.purchase.sellers, known.purchase.root_year * sqrt(years))
+    )
+    assert undated > known.log_spread(PRICE, TODAY)
+    from_memory = known.log_spread(replace(PRICE, date="", status="unverified"), TODAY)
+    assert from_memory == pytest.approx(hypot(undated, known.unchecked))
+
+
+def test_what_a_buyer_was_offered_is_certain() -> None:
+    own = replace(PRICE, source="offer.yaml")
+    assert price_spread().log_spread(own, TODAY) == 0.0
+    assert price_spread().log_spread(replace(own, date=""), TODAY) == 0.0
+
+
+def test_what_a_buyer_only_recalls_is_not() -> None:
+    known, recalled = price_spread(), replace(PRICE, source="offer.yaml", status="unverified")
+    listed = replace(PRICE, status="unverified")
+    assert known.log_spread(recalled, TODAY) == known.log_spread(listed, TODAY) > 0.35
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ REPORT = {"report.html", "report.md", "front.csv", "bom.csv", "run.json"}
 LOG = "run.log.jsonl"
 KEPT = "{} keeps what is done; continue with --resume"
 EXHAUSTIVE = ("--engine", "exhaustive")
-GUIDED = ("--engine", "guided", "--budget", "300")
+GUIDED = ("--engine", "guided", "--points", "300")
 ENGINES = (EXHAUSTIVE, GUIDED)
 
 

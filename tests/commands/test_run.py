@@ -107,7 +107,7 @@ def test_the_same_again_gives_the_same_front(ran: tuple[Path, str], tmp_path: Pa
 
 def test_both_engines_find_the_same_front(ran: tuple[Path, str], tmp_path: Path) -> None:
     written(tmp_path)
-    done = dse("run", "study.yaml", "--engine", "guided", "--budget", "1e9", cwd=tmp_path)
+    done = dse("run", "study.yaml", "--engine", "guided", "--points", "1e9", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "which are all there are, so the front is exact" in done.stdout
     guided = document(tmp_path / "reports" / "small")

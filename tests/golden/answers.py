@@ -60,7 +60,7 @@ def _study(path: Path, engine: str | None = None) -> Record:
     with tempfile.TemporaryDirectory() as place, chdir(place):
         os.symlink(HERE / "calibrations", "calibrations")
         budget = GUIDED_BUDGET if engine else None
-        found = dse.run(path, out="out", engine=engine, budget=budget, executor="local")
+        found = dse.run(path, out="out", engine=engine, points=budget, executor="local")
         problem = load(path)
         chosen = {name: _place(found[name]) for name in
                   ("recommended", "fastest", "cheapest_within_5_percent")}  # fmt: skip

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dse.model import money
 from dse.model.bill import bill
@@ -77,3 +79,34 @@ def test_a_machine_sold_whole_is_paid_whole_and_brings_its_cards() -> None:
     assert float(two.capital_usd) == 600_000 + 16 * 100 + SWITCH_USD  # no cards
     with_server = cost(16, 8, 8, 1.0, WHOLE)
     assert float(with_server.capital_usd - two.capital_usd) == 20_000 + 500 + 100
+
+
+SHARES, AMOUNTS = st.floats(0, 2), st.floats(0, 1e6)
+
+
+@given(
+    st.integers(1, 5000), st.sampled_from([1, 4, 8]), st.integers(0, 3), SHARES, AMOUNTS, AMOUNTS
+)
+def test_extras_add_a_share_a_sum_and_an_amount_for_each_host(
+    gpus: int, per_node: int, servers: int, share: float, once: float, each: float
+) -> None:
+    plain = float(cost(gpus, per_node, 1, servers).capital_usd)
+    extras = money.Extras(share, once, each)
+    found = float(cost(gpus, per_node, 1, servers, replace(PRICES, extras=extras)).capital_usd)
+    nodes = -(-gpus // per_node)
+    hosts = nodes + (servers if nodes > 1 else 0)
+    expected = plain
+    expected += share * plain
+    expected += once
+    for _ in range(hosts):
+        expected += each
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_extras_are_owned_but_not_rented() -> None:
+    more = cost(8, 8, 1, prices=replace(PRICES, extras=money.Extras(0.1, 5_000.0, 100.0)))
+    plain = cost(8, 8, 1)
+    assert more.rental_usd_per_hour == plain.rental_usd_per_hour
+    assert float(more.tco_usd_per_hour - plain.tco_usd_per_hour) == pytest.approx(
+        (10_000 + 5_000 + 100) / (4 * 8760)
+    )

@@ -75,6 +75,8 @@ def test_the_wheel_carries_catalogue_studies_and_templates(wheel: Path) -> None:
     assert {
         f"dse/report/templates/{path}" for path in below("dse/report/templates", "*.*")
     } <= names
+    assert {f"dse/report/vendor/{path}" for path in below("dse/report/vendor", "*.*")} <= names
+    assert "dse/report/vendor/plotly-basic.min.js.gz" in names
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "docs/"))]
     assert not [name for name in names if "__pycache__" in name]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.pricing.bill_of_materials import LIST, QUOTE, Item, bill_of_materials
+from dse.catalog.offers import LIST, QUOTE, USED
+from dse.pricing.bill_of_materials import Item, bill_of_materials
 from dse.pricing.load import load, shipped_studies
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -123,3 +124,97 @@ def test_what_has_no_known_price_has_no_sum(tmp_path: Path) -> None:
     items = bill(problem, gpus=16, inter_node=link, aggregation="ring-mpi")
     (switch,) = (item for item in items if item.item.startswith("Switch"))
     assert (switch.quantity, switch.unit_usd, switch.usd) == (1, None, None)
+
+
+# prices of a study, the values of a point, and the sum as a buyer adds it up
+OFFERS: tuple[tuple[str, dict[str, Any], float], ...] = (
+    # 10 % off 31,250; everything else by the catalogue
+    ("{accelerators: {h100-sxm: {purchase: {value: 31250 USD, discount: 10 %}}}}",
+     {"accelerator": "h100-sxm", "gpus": 16},
+     16 * 28_125 + 2 * HOST + 2 * 700 + 32 * 400 + 2 * 300),
+    # EUR 25,000 at 1.08 less 7.5 %, hosts in francs
+    ("{currencies: {EUR: 1.08 USD, CHF: 1.25 USD}, host: 8 kCHF, accelerators: {h100-sxm: "
+     "{purchase: {value: 25 kEUR, discount: 7.5 %}}}}",
+     {"accelerator": "h100-sxm", "gpus": 16},
+     16 * 24_975 + 2 * 10_000 + 2 * 700 + 32 * 400 + 2 * 300),
+    # a port at USD 99.99 less 12 % is 87.99, a switch 32 of them
+    ("{fabrics: {100gbe: {switch_port: {value: 99.99 USD, discount: 12 %}}}}",
+     {"gpus": 16}, 16 * V100 + 2 * HOST + 2 * 700 + 32 * 87.99 + 2 * 300),
+    # storage once, spares of 10 %, a management network by the node
+    ("{extras: {storage: 250 kUSD, spares: 10 %, management_network: 1200 USD/node}}",
+     {"gpus": 16},
+     (16 * V100 + 2 * HOST + 2 * 700 + 32 * 400 + 2 * 300) * 1.1 + 250_000 + 2 * 1_200),
+    # support of 8 % a year for three years, installation once, in EUR
+    ("{amortisation_years: 3, currencies: {EUR: 1.1 USD}, extras: {support: 8 %/year, "
+     "installation: 20 kEUR}}",
+     {"gpus": 8}, (8 * V100 + HOST) * 1.24 + 22_000),
+    # licences by the node and year, servers count as nodes
+    ("{extras: {licences: 100 USD/node/year}}",
+     {"gpus": 16, "aggregation": "ps-grpc", "ps_servers": 2},
+     16 * V100 + 2 * HOST + 4 * 700 + 32 * 400 + 4 * 300 + 2 * HOST + 4 * 400),
+)  # fmt: skip
+
+
+def offered(tmp_path: Path, prices: str) -> Problem:
+    text = (shipped_studies() / "billion.yaml").read_text()
+    return load(studies.written(tmp_path, f"{text}prices: {prices}\n"))
+
+
+@pytest.mark.parametrize(("prices", "values", "usd"), OFFERS)
+def test_discounts_currencies_and_extras_are_in_the_sum(
+    tmp_path: Path, prices: str, values: dict[str, Any], usd: float
+) -> None:
+    problem = offered(tmp_path, prices)
+    items = bill(problem, **values)
+    assert round(sum(item.usd or np.nan for item in items), 2) == round(usd, 2)
+    point = problem.point(priced.point(problem, **values))
+    assert round(float(np.ravel(point["capital"])[0]), 2) == round(usd, 2)
+    assert float(np.ravel(point["tco"])[0]) > usd / (problem.prices.amortisation_years.value * 8760)  # type: ignore[operator]
+
+
+def test_extras_are_lines_of_their_own(tmp_path: Path) -> None:
+    problem = offered(
+        tmp_path,
+        "{extras: {spares: 10 %, support: {value: 8 %/year, quote: S-1}, storage: 25 kUSD, "
+        "management_network: 300 USD/node}}",
+    )
+    items = [item for item in bill(problem, gpus=16) if item.extra]
+    assert [(item.item, item.quantity) for item in items] == [
+        ("Spares, 10 % of the hardware", 1),
+        ("Support, 8 % of the hardware a year for 4 years", 1),
+        ("Storage", 1),
+        ("Management network", 2),
+    ]
+    assert items[1].terms is not None
+    assert items[1].terms.quote == "S-1"
+    assert {item.price_class for item in items} == {QUOTE}
+
+
+def test_the_interval_of_extras_is_that_of_the_hardware(tmp_path: Path) -> None:
+    problem = offered(tmp_path, "{extras: {spares: 10 %}}")
+    without = load(shipped_studies() / "billion.yaml")
+    values = priced.point(problem, gpus=16)
+    drawn, plain = (
+        np.ravel(one.sampled.point(values, speedup=False)["capital"]) for one in (problem, without)
+    )
+    np.testing.assert_allclose(drawn, 1.1 * plain)
+
+
+def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
+    vendor = tmp_path / "vendor.csv"
+    vendor.write_text(
+        "item,price,currency,rate,date,valid_until,quote,discount,class\n"
+        "as_of,2026-11-20,,,,,,,\n"
+        "v100-sxm2-16gb,2000,EUR,1.1,2026-10-02,2026-10-31,Q-17,10 %,used\n"
+        "100gbe switch port,100,USD,,,2026-12-31,Q-18,5 %,\n"
+    )
+    device, host, _, switch, _ = bill(offered(tmp_path, "vendor.csv"), gpus=16)
+    assert (device.unit_usd, device.price_class, device.source) == (1_980, USED, "vendor.csv")
+    assert device.terms is not None
+    assert (device.terms.list_usd, device.terms.discount) == (2_200, 0.1)
+    assert (device.terms.quote, device.terms.converted) == ("Q-17", "EUR at USD 1.1")
+    assert (device.terms.valid_until, device.terms.expired) == ("2026-10-31", True)
+    assert host.terms is None
+    assert switch.terms is not None
+    assert (switch.unit_usd, switch.terms.list_usd) == (32 * 95, 32 * 100)
+    assert not switch.terms.expired

@@ -14,7 +14,7 @@ from tests.pricing import studies
 def test_energy_is_power_over_the_whole_run(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, f"{studies.SMALL}target: {{samples: 1e7}}\n"))
     found = problem.point(problem.study.baseline.values)
-    seconds = 1e7 / float(found["throughput"][0])
+    seconds = 1e7 / float(found["throughput"][0]) / float(found["goodput"][0])
     joules = float(np.ravel(found["power"])[0]) * seconds
     assert float(found["energy"][0]) == pytest.approx(joules, rel=1e-12)
     kilowatt_hours = joules / 3.6e6

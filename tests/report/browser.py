@@ -1,21 +1,21 @@
-"""Headless Chromium for the tests: what a page's script finds, and what its console said."""
+"""A headless Chromium with a page in it, and all that the page said, asked for or got wrong."""
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
-import subprocess
-from html import unescape
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars",
-    "--enable-logging=stderr", "--virtual-time-budget=8000",
-)  # fmt: skip
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from dse.report.pdf import NAMES
+
+HEIGHT = 900
+READY = "document.documentElement.dataset.charts === 'drawn'"
 
 
 def chromium() -> str | None:
@@ -23,29 +23,50 @@ def chromium() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
-def run(html: str, script: str, folder: Path, width: int = 1200) -> tuple[Any, list[str]]:
-    """(what ``script`` returns in the loaded page, lines of the console).
+needs_chromium = pytest.mark.skipif(
+    chromium() is None, reason="no Chromium here; on Debian: apt-get install chromium"
+)
 
-    The page stands in a frame of ``width``, since a headless window cannot be narrow.
-    """
-    found = chromium()
-    assert found is not None
-    probe = f"""<script>addEventListener("load", () => {{
-      const answer = (() => {{ {script} }})();
-      parent.postMessage(JSON.stringify(answer), "*");
-    }});</script></body>"""
-    (folder / "page.html").write_text(html.replace("</body>", probe), encoding="utf-8")
-    (folder / "frame.html").write_text(
-        f'<!doctype html><iframe src="page.html" style="width:{width}px;height:900px;border:0">'
-        '</iframe><pre id="answer"></pre><script>addEventListener("message", (event) => {'
-        'document.getElementById("answer").textContent = event.data; });</script>',
-        encoding="utf-8",
-    )
-    done = subprocess.run(
-        [found, *FLAGS, f"--user-data-dir={folder / 'profile'}", "--dump-dom",
-         f"--window-size={max(width, 600) + 40},1000", (folder / "frame.html").as_uri()],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    answer = re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert answer, f"the page did not answer: {done.stderr[-2000:]}"
-    return json.loads(unescape(answer[1])), re.findall(r".*:CONSOLE.*", done.stderr)
+
+@dataclass
+class Seen:
+    """A page in a browser, the lines of its console, its errors, and what it asked for beyond
+    itself."""
+
+    page: Page
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def run(self, script: str) -> Any:
+        """What the body of a function returns in the page."""
+        return self.page.evaluate(f"() => {{ {script} }}")
+
+
+@contextmanager
+def opened(
+    html: str,
+    folder: Path,
+    width: int = 1200,
+    scheme: Literal["light", "dark"] = "light",
+    ready: str | None = READY,
+) -> Iterator[Seen]:
+    """The page in a window of that width. ready: what is waited for, that its charts are drawn."""
+    path = folder / "page.html"
+    path.write_text(html, encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium())
+        try:
+            context = browser.new_context(
+                viewport={"width": width, "height": HEIGHT}, color_scheme=scheme
+            )
+            seen = Seen(context.new_page())
+            seen.page.on("console", lambda line: seen.console.append(line.text))
+            seen.page.on("pageerror", lambda error: seen.console.append(str(error)))
+            seen.page.on("request", lambda request: seen.requests.append(request.url))
+            seen.page.goto(path.as_uri())
+            if ready is not None:
+                seen.page.wait_for_function(ready)
+            seen.requests.remove(path.as_uri())
+            yield seen
+        finally:
+            browser.close()

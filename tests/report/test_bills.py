@@ -6,7 +6,8 @@ import csv
 import io
 from dataclasses import replace
 
-from dse.pricing.bill_of_materials import LIST, QUOTE, Item
+from dse.catalog.offers import LIST, QUOTE, USED
+from dse.pricing.bill_of_materials import Item, Terms
 from dse.report import bills
 from dse.report.document import RunDocument
 from tests.report import documents
@@ -82,3 +83,37 @@ def test_what_is_bought_and_stays_idle_is_told() -> None:
     boards = replace(GPU, quantity=8, usd=100_000.0, idle=4)
     (note,) = bills.idle_notes(document(recommended=(boards, HOST), baseline=(GPU,)))
     assert note.startswith("4 of the 8 accelerators in the recommended point's bill stay idle")
+
+
+def test_every_class_of_prices_has_its_share() -> None:
+    used = replace(GPU, price_class=USED, age_years=0.1)
+    note = [*bills.price_notes(document(recommended=(OFFER, used, HOST), baseline=(GPU, HOST)))][-1]
+    assert note == (
+        "36 % of the recommended point's sum are your own prices; 45 % of the recommended point's "
+        "sum are prices of used hardware, the rest list prices."
+    )
+
+
+def test_a_line_shows_discount_currency_quote_and_validity() -> None:
+    terms = Terms(
+        list_usd=12_500.0, discount=0.2, quote="Q-17", converted="EUR at USD 1.08",
+        valid_until="2026-10-31", expired=True,
+    )  # fmt: skip
+    offer = replace(OFFER, terms=terms)
+    (table,) = bills.tables(document(recommended=(offer,)))
+    assert table.lines[0].price == (
+        "quote, 2022-07-01, 0.1 years old, quotation Q-17, 20 % off USD 12,500.00, EUR at USD "
+        "1.08, valid until 2026-10-31, which is past"
+    )
+    (row,) = csv.DictReader(io.StringIO(bills.bills_csv(document(recommended=(offer,)))))
+    assert (row["list_usd"], row["discount"], row["quote"]) == ("12500.0", "0.2", "Q-17")
+    assert (row["converted"], row["valid_until"]) == ("EUR at USD 1.08", "2026-10-31")
+
+
+def test_what_a_bill_leaves_out_is_told() -> None:
+    spares = replace(HOST, item="Spares, 10 % of the hardware", extra=True)
+    said = bills.left_out(document(recommended=(GPU, spares)))
+    assert said == (
+        "Not included: racks, storage, management network, support and installation (extras of a "
+        "price list)."
+    )

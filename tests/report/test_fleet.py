@@ -182,7 +182,7 @@ def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(browser.chromium() is None, reason="no Chromium here")
+@browser.needs_chromium
 def test_a_browser_draws_the_charts_and_complains_of_nothing(tmp_path: Path) -> None:
     html = fleet_page.render_page(document(tmp_path))
     script = """return {
@@ -190,10 +190,10 @@ def test_a_browser_draws_the_charts_and_complains_of_nothing(tmp_path: Path) -> 
         (chart) => chart.querySelectorAll(".main-svg").length > 0),
       wide: document.documentElement.scrollWidth > innerWidth,
     };"""
-    for width in (1200, 400):
-        answered, console = browser.run(html, script, tmp_path, width)
-        assert answered == {"charts": [True] * 4, "wide": False}
-        assert console == []
+    for width in (1200, 390):
+        with browser.opened(html, tmp_path, width) as seen:
+            assert seen.run(script) == {"charts": [True] * 4, "wide": False}
+        assert seen.console == seen.requests == []
 
 
 def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> None:

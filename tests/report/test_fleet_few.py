@@ -147,11 +147,11 @@ def test_of_few_jobs_it_is_said_how_many_gain(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(browser.chromium() is None, reason="no Chromium here")
+@browser.needs_chromium
 def test_a_browser_draws_the_charts_of_one_job(tmp_path: Path) -> None:
     html = fleet_page.render_page(document(tmp_path, table=ONE))
     script = """return [...document.querySelectorAll(".chart")].map(
       (chart) => [chart.id, chart.querySelectorAll(".main-svg").length > 0]);"""
-    answered, console = browser.run(html, script, tmp_path)
-    assert answered == [["bars-chart", True], ["upgrades-chart", True]]
-    assert console == []
+    with browser.opened(html, tmp_path) as seen:
+        assert seen.run(script) == [["bars-chart", True], ["upgrades-chart", True]]
+    assert seen.console == seen.requests == []

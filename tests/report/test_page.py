@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import re
 from collections.abc import Callable
@@ -11,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from dse.report import markdown, page, sections, tables
+from dse.report import markdown, offers, page, tables
 from dse.report.document import RunDocument
 from dse.study import QUANTITIES
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
 
-SECTIONS = ["buy", "front", "bill", "time", "binds", "calibration", "inputs", "reproduce"]
+SECTIONS = ["buy", "front", "bill", "time", "binds", "calibration", "inputs", "reproduce",
+            "glossary"]  # fmt: skip
 EVIL = "<script>alert(1)</script>"
 
 
@@ -78,13 +81,23 @@ def test_nothing_is_loaded_from_anywhere(seen: Reader) -> None:
     assert "default-src 'none'" in page.POLICY
 
 
-def test_plotly_is_inlined_once(run: RunDocument) -> None:
-    assert page.render_page(run).count("plotly.js v") == 1
+def test_the_library_of_charts_is_in_the_page_once_and_packed(run: RunDocument) -> None:
+    html = page.render_page(run)
+    assert html.count(page.plotly_script()) == 1
+    script = gzip.decompress(base64.b64decode(page.plotly_script())).decode()
+    assert script.startswith("/**\n* plotly.js (basic")
+    assert "MIT license" in script[:200]
+
+
+def test_the_page_of_a_long_front_is_small() -> None:
+    run = written()
+    long(run)
+    assert len(page.render_page(read(run)).encode()) < page.MOST_BYTES
 
 
 def test_figures_are_valid_json(seen: Reader) -> None:
     assert [len(json.loads(text)["data"]) > 0 for text in seen.scripts[:2]] == [True, True]
-    assert len(seen.scripts) == 4
+    assert len(seen.scripts) == 5
 
 
 @pytest.mark.parametrize(
@@ -110,8 +123,10 @@ def test_a_page_of_three_objectives_names_all(cost: str, also: str) -> None:
     titles = [QUANTITIES[name].phrase.title for name in ("speedup", cost, also)]
     assert f"in {titles[0]}, {titles[1]} or {titles[2]} and as good in the others" in text
     assert f"The colour of a front point is its {titles[2]}." in text
-    tiles = [label for label, _, _ in sections.tiles(run)]
-    assert {tables.capital(title) for title in titles[1:]} <= set(tiles)
+    facts = {fact.label for offer in offers.offers(run) for fact in offer.facts}
+    said = {title: "Time of the run" if title == "time to target" else tables.capital(title)
+            for title in titles[1:]}  # fmt: skip
+    assert set(said.values()) <= facts
     assert "both faster and cheaper" not in text
 
 
@@ -137,7 +152,7 @@ def test_no_text_of_a_study_becomes_markup() -> None:
     own = html.replace(page.plotly_script(), "")
     assert EVIL not in own
     assert "alert(2)" in own
-    assert own.count("<script") == 4
+    assert own.count("<script") == 5
     assert "<!--" not in own
     seen = Reader(html)
     assert seen.sections == SECTIONS
@@ -196,6 +211,7 @@ heads[1].click(); heads[1].click();
 const more = document.querySelector(".more"); more.click();
 return {
   hover: chart.querySelector(".hovertext").textContent,
+  best: [chart.data[curve].x[0], chart.data[curve].y[0], chart.data[curve].ids[0]],
   charts: document.querySelectorAll(".chart .main-svg").length,
   bars: document.querySelectorAll("#time-chart .bars .point").length,
   first: document.querySelector("#front-table tbody").id,
@@ -208,15 +224,17 @@ return {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(browser.chromium() is None, reason="no chromium on PATH")
-@pytest.mark.parametrize("width", [1200, 400])
+@browser.needs_chromium
+@pytest.mark.parametrize("width", [1200, 390])
 @pytest.mark.parametrize("also", [None, "power"])
 def test_the_page_works_in_a_browser(tmp_path: Path, width: int, also: str | None) -> None:
     run = written(also=also)
     run["study"]["name"] = EVIL
     wide(run)
-    found, console = browser.run(page.render_page(read(run)), SCRIPT, tmp_path, width)
-    assert console == []
+    with browser.opened(page.render_page(read(run)), tmp_path, width) as seen:
+        found = seen.run(SCRIPT)
+    assert seen.console == []
+    assert seen.requests == []
     assert found["title"] == f"{EVIL}: what to buy"
     assert found["charts"] >= 4
     assert found["bars"] >= len(run["front"])
@@ -229,6 +247,19 @@ def test_the_page_works_in_a_browser(tmp_path: Path, width: int, also: str | Non
     assert "Recommended" in found["hover"]
     assert best["config"]["accelerator"] in found["hover"]
     assert re.search(rf"gpus?\s+{best['config']['gpus']}", found["hover"], re.IGNORECASE)
+    assert found["best"][:2] == [best["capital"], best["speedup"]]
+    at = [item["config"] for item in run["front"]].index(best["config"])
+    assert found["best"][2] == f"point-{at + 1}"
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_the_library_is_missed_without_a_sound(tmp_path: Path) -> None:
+    html = page.render_page(document()).replace("new DecompressionStream", "new Missing")
+    with browser.opened(html, tmp_path, ready=None) as seen:
+        seen.page.get_by_text("This browser is too old").first.wait_for()
+        assert seen.run('return document.querySelectorAll(".main-svg").length') == 0
+    assert seen.console == []
 
 
 def test_the_page_shows_no_backticks() -> None:

@@ -34,7 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     study = studies.written(folder, CONTINUOUS)
     out = folder / "out"
-    run_study(str(study), Options(out=out, budget=POINTS_PRICED, seed=1), quiet=True)
+    run_study(str(study), Options(out=out, points=POINTS_PRICED, seed=1), quiet=True)
     return out
 
 
@@ -90,7 +90,7 @@ def test_sqlite(finished: Path, tmp_path: Path) -> None:
 def test_three_objectives(tmp_path: Path) -> None:
     text = studies.SMALL.replace("minimize: capital", "minimize: [capital, power]")
     study = studies.written(tmp_path, text)
-    options = Options(out=tmp_path / "out", budget=POINTS_PRICED, seed=1, engine="guided")
+    options = Options(out=tmp_path / "out", points=POINTS_PRICED, seed=1, engine="guided")
     document = run_study(str(study), options, quiet=True)
     storage = f"sqlite:///{tmp_path / 'x.db'}"
     export_run(tmp_path / "out", storage, only_front=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.commands.command import DEADLINE_S, dse, refused, start
 from tests.pricing import studies
 
-RUN = ("run", "study.yaml", "--engine", "guided", "--budget", "600", "--out", "out")
+RUN = ("run", "study.yaml", "--engine", "guided", "--points", "600", "--out", "out")
 
 
 def finished(folder: Path, *options: str) -> str:

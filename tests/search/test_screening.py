@@ -189,6 +189,17 @@ def test_units_in_any_order_have_the_same_front(tmp_path: Path) -> None:
         assert found.ties.tolist() == expected.ties.tolist()
 
 
+@pytest.mark.parametrize("least", ["capital", "per_run", "time_to_target", "energy"])
+def test_a_run_to_a_quality_has_the_same_front(tmp_path: Path, least: str) -> None:
+    text = WIDE.replace("bert-large-s128", "bert-large-s512").replace("[1, 4, 8, 32]", "[1, 2, 4]")
+    text = text.replace("{samples: 1e7}", "{quality: mlperf-bert}")
+    text = text.replace("batch_per_gpu: 4,", "batch_per_gpu: 1,")
+    problem = load(
+        studies.written(tmp_path, text.replace("minimize: capital", f"minimize: {least}"))
+    )
+    fewer_are_priced_for_the_same(problem)
+
+
 @pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET, DECODED])
 def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
     problem = load(studies.written(tmp_path, text))
@@ -231,6 +242,14 @@ def small_studies(draw: st.DrawFn) -> str:
     constraints = draw(st.lists(st.sampled_from(limits), unique=True))
     costs = ["capital", "tco", "power", "step", "hourly"]
     least = draw(st.lists(st.sampled_from(costs), min_size=1, max_size=2, unique=True))
+    aimed = draw(
+        st.sampled_from(["", "target: {quality: mlperf-resnet50}", "target: {samples: 1e8}"])
+    )
+    if aimed:
+        least[0] = draw(st.sampled_from([least[0], "time_to_target", "energy", "per_run"]))
+        least = list(dict.fromkeys(least))
+    equal = draw(st.booleans())
+    constraints += ["equal_batch"] * equal
     return "\n".join([
         "study: random", "workload: resnet50", "space:", *rows,
         "baseline: {gpus_per_node: 1, nics_per_node: 1, gpus: 8, batch_per_gpu: 16,",
@@ -238,6 +257,7 @@ def small_studies(draw: st.DrawFn) -> str:
         "  aggregation: ring-mpi, bucket: 25 MiB, overlap: bucketed}",
         f"constraints: [{', '.join(constraints)}]",
         f"objectives: {{maximize: speedup, minimize: [{', '.join(least)}]}}",
+        aimed,
     ]) + "\n"  # fmt: skip
 
 
@@ -258,7 +278,11 @@ def test_a_known_front_spares_points_and_changes_nothing(tmp_path: Path) -> None
     assert again.priced < first.priced
 
 
-@pytest.mark.parametrize("text", [WIDE, f"{DECODED}target: {{samples: 1e7}}\n"])
+@pytest.mark.parametrize(
+    "text",
+    [WIDE, f"{DECODED}target: {{samples: 1e7}}\n",
+     f"{DECODED}target: {{quality: mlperf-resnet50}}\n"],
+)  # fmt: skip
 def test_the_ideal_step_bounds_every_objective_in_floating_point(tmp_path: Path, text: str) -> None:
     problem = load(studies.written(tmp_path, text))
     for box in problem.space.boxes(1 << 21):

@@ -12,7 +12,6 @@ from dse.errors import StudyError
 from dse.study import (
     AXES,
     Axis,
-    InlinePrices,
     InlineWorkload,
     Study,
     Wire,
@@ -308,12 +307,16 @@ def test_inline_prices(read: Reader) -> None:
         "prices: {host: 9 kUSD, electricity: 0.1 USD/kWh, accelerators: {h100-sxm: "
         "{purchase: 25 kUSD, hourly: 2 USD/hour}}, fabrics: {25gbe: {nic: 0 USD}}}"
     )
-    prices = read("executor: {kind: auto}", new).prices
-    assert prices == InlinePrices(
-        accelerators={"h100-sxm": {"purchase": 25e3, "hourly": 2.0}},
-        fabrics={"25gbe": {"nic": 0.0}},
-        general={"host": 9e3, "electricity": 0.1},
-    )
+    assert read("executor: {kind: auto}", new).prices == (("prices",),)
+
+
+def test_price_lists_and_prices_in_the_study_may_follow_one_another(tmp_path: Path) -> None:
+    (tmp_path / "vendor.csv").write_text("item,price\n")
+    new = "prices: [vendor.csv, {host: 9 kUSD}]"
+    (tmp_path / "study.yaml").write_text(VALID.replace("executor: {kind: auto}", new))
+    first, second = read_study(tmp_path / "study.yaml", NAMES).prices
+    assert Path(str(first)).samefile(tmp_path / "vendor.csv")
+    assert second == ("prices", 1)
 
 
 def test_everything_optional_may_be_left_out(read: Reader) -> None:

@@ -1,8 +1,108 @@
 "use strict";
-(() => {
-  // Charts: drawn from the JSON in the page, redrawn to the paper's width for printing.
-  const PAPER = 680;
+(async () => {
+  const byId = (id) => document.getElementById(id);
+
+  // Words of the glossary are explained where they first stand in a section.
+  const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const meanings = new Map();
+  for (const term of document.querySelectorAll("#glossary dt")) {
+    meanings.set(term.textContent.trim().toLowerCase(), term.nextElementSibling.textContent.trim());
+  }
+  if (meanings.size) {
+    const names = [...meanings.keys()].sort((a, b) => b.length - a.length).map(escaped);
+    const wanted = new RegExp(`(?<![\\w-])(?:${names.join("|")})(?![\\w-])`, "i");
+    for (const section of document.querySelectorAll("main > section:not(#glossary)")) {
+      const told = new Set();
+      const walker = document.createTreeWalker(section, NodeFilter.SHOW_TEXT, (node) =>
+        node.parentElement.closest("abbr, a, button, select, pre, code, h2, h3, .chart")
+          ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+      const texts = [];
+      while (walker.nextNode()) texts.push(walker.currentNode);
+      for (const text of texts) {
+        const found = wanted.exec(text.data);
+        const name = found && found[0].toLowerCase();
+        if (!found || told.has(name)) continue;
+        told.add(name);
+        const word = text.splitText(found.index);
+        word.splitText(found[0].length);
+        const mark = document.createElement("abbr");
+        mark.title = meanings.get(name);
+        word.replaceWith(mark);
+        mark.append(word);
+      }
+    }
+  }
+
+  // The table of the front: sort by a heading, filter, show the equals of a point, take it as CSV.
+  const table = byId("front-table");
+  let shown = null; // ids of the rows that the filters leave, null for all
+  const bodies = () => [...table.tBodies];
+  const heads = table ? [...table.tHead.rows[0].cells] : [];
+  const number = (text) => (text === "inf" ? Infinity : Number(text));
+  const compare = (a, b) => {
+    const [x, y] = [number(a), number(b)];
+    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x === y ? 0 : x - y;
+  };
+  heads.forEach((head, column) => {
+    head.firstElementChild.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (body) => body.rows[0].cells[column].dataset.key;
+      table.append(...bodies().sort((a, b) => compare(key(a), key(b)) * (down ? -1 : 1)));
+    });
+  });
+  const filters = [...document.querySelectorAll("#front-filters select")];
+  const filter = () => {
+    const fits = (body) => {
+      const own = body.dataset.filters.split(" ");
+      return filters.every((select, at) => select.value === "" || select.value === own[at]);
+    };
+    for (const body of bodies()) body.hidden = !fits(body);
+    const left = bodies().filter((body) => !body.hidden);
+    shown = left.length === table.tBodies.length ? null : new Set(left.map((body) => body.id));
+    byId("front-count").textContent = shown
+      ? `${left.length} of ${table.tBodies.length} points` : `All ${left.length} points`;
+    draw(byId("front-chart"));
+  };
+  filters.forEach((select) => select.addEventListener("change", filter));
+  byId("front-clear")?.addEventListener("click", () => {
+    filters.forEach((select) => { select.value = ""; });
+    filter();
+  });
+  const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const csv = () => {
+    const lines = [heads.map((head) => cell(head.dataset.name))];
+    for (const body of bodies().filter((one) => !one.hidden)) {
+      lines.push([...body.rows[0].cells].map((own) => cell(own.dataset.value)));
+    }
+    return lines.map((line) => line.join(",")).join("\n") + "\n";
+  };
+  byId("front-csv")?.addEventListener("click", (event) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
+    link.download = event.currentTarget.dataset.file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+  table?.addEventListener("click", (event) => {
+    const button = event.target.closest(".more");
+    if (!button) return;
+    const ties = button.closest("tbody").rows[1];
+    ties.hidden = !ties.hidden;
+    button.setAttribute("aria-expanded", String(!ties.hidden));
+  });
+
+  // Charts: drawn from the JSON in the page, anew where filters, colours or the width change.
+  const PAPER_WIDTH = 680;
+  const PAPER_HEIGHT = 400; // at most, of the chart of the front
   const NARROW = 560;
+  const NIGHT = JSON.parse(byId("night").textContent);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const charts = [...document.querySelectorAll(".chart")];
+  let printing = false;
+  let Plotly = null;
+
   // On a telephone: no words beside markers (the legend has them), and shorter names of bars.
   const shorten = (figure) => {
     for (const trace of figure.data) {
@@ -12,58 +112,103 @@
       figure.layout.yaxis.ticktext = trace.y.map((name) => name.split(" · ").slice(0, 2).join(" · "));
     }
   };
-  const charts = [...document.querySelectorAll(".chart")];
-  for (const chart of charts) {
-    const figure = JSON.parse(document.getElementById(chart.dataset.figure).textContent);
-    const narrow = chart.clientWidth < NARROW;
+  // Of a trace of front points, those whose rows are shown.
+  const thin = (trace) => {
+    if (!trace.ids || !shown) return;
+    const kept = trace.ids.map((id) => shown.has(id));
+    const pick = (list) => (Array.isArray(list) && list.length === kept.length
+      ? list.filter((_, at) => kept[at]) : list);
+    for (const key of ["x", "y", "ids", "text", "customdata"]) trace[key] = pick(trace[key]);
+    for (const key of ["array", "arrayminus"]) {
+      if (trace.error_y) trace.error_y[key] = pick(trace.error_y[key]);
+    }
+    trace.marker.color = pick(trace.marker.color);
+  };
+  const draw = (chart) => {
+    if (!Plotly || !chart) return;
+    let text = byId(chart.dataset.figure).textContent;
+    if (dark.matches && !printing) {
+      for (const [day, night] of Object.entries(NIGHT)) text = text.replaceAll(`"${day}"`, `"${night}"`);
+    }
+    const figure = JSON.parse(text);
+    const narrow = !printing && chart.clientWidth < NARROW;
     if (narrow) shorten(figure);
-    Plotly.newPlot(chart, figure.data, figure.layout, {
+    figure.data.forEach(thin);
+    if (printing) {
+      figure.layout.width = PAPER_WIDTH;
+      if (chart.id === "front-chart") figure.layout.height = Math.min(figure.layout.height, PAPER_HEIGHT);
+      chart.style.height = `${figure.layout.height}px`;
+    } else {
+      chart.style.height = chart.dataset.height;
+    }
+    return Plotly.react(chart, figure.data, figure.layout, {
       responsive: true,
       displaylogo: false,
       displayModeBar: narrow ? false : "hover",
       modeBarButtons: [chart.dataset.tools.split(" ")],
       toImageButtonOptions: { scale: 2 },
     });
-  }
-  addEventListener("beforeprint", () => charts.forEach((c) => Plotly.relayout(c, { width: PAPER })));
-  addEventListener("afterprint", () => charts.forEach((c) => Plotly.relayout(c, { width: null, autosize: true })));
-
-  // The table of the front: sort by a heading, show the equals of a point.
-  const table = document.getElementById("front-table");
-  if (!table) return;
-  const heads = [...table.tHead.rows[0].cells];
-  const compare = (a, b) => {
-    const [x, y] = [Number(a), Number(b)];
-    return Number.isNaN(x) || Number.isNaN(y) ? a.localeCompare(b) : x - y;
   };
-  heads.forEach((head, column) => {
-    head.firstElementChild.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "ascending";
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const key = (body) => body.rows[0].cells[column].dataset.key.replace("inf", "Infinity");
-      const bodies = [...table.tBodies].sort((a, b) => compare(key(a), key(b)) * (down ? -1 : 1));
-      table.append(...bodies);
-    });
+  const drawAll = () => Promise.all(charts.map(draw));
+
+  dark.addEventListener("change", drawAll);
+  const opened = [];
+  addEventListener("beforeprint", () => {
+    printing = true;
+    for (const part of document.querySelectorAll("details:not([open])")) {
+      part.open = true;
+      opened.push(part);
+    }
+    drawAll();
   });
-  table.addEventListener("click", (event) => {
-    const button = event.target.closest(".more");
-    if (!button) return;
-    const ties = button.closest("tbody").rows[1];
-    ties.hidden = !ties.hidden;
-    button.setAttribute("aria-expanded", String(!ties.hidden));
+  addEventListener("afterprint", () => {
+    printing = false;
+    for (const part of opened.splice(0)) part.open = false;
+    drawAll();
   });
 
-  // A click on a front point finds its row.
-  const chart = document.getElementById("front-chart");
-  chart.on("plotly_click", (event) => {
-    const found = /point (\d+)/.exec(event.points[0].customdata || "");
-    const row = found && document.getElementById(`point-${found[1]}`);
-    if (!row) return;
-    const folded = row.closest(".ties");
-    if (folded?.hidden) folded.closest("tbody").querySelector(".more").click();
-    table.querySelectorAll(".found").forEach((other) => other.classList.remove("found"));
-    row.classList.add("found");
-    row.scrollIntoView({ block: "center" });
-  });
+  // The library of charts is packed, since it is the largest part of the page.
+  const unpacked = async (text) => {
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  };
+  for (const chart of charts) chart.dataset.height = chart.style.height;
+  try {
+    const script = document.createElement("script");
+    script.textContent = await unpacked(byId("plotly").textContent);
+    document.head.append(script);
+    Plotly = window.Plotly;
+  } catch {
+    for (const chart of charts) {
+      chart.style.height = "auto";
+      chart.textContent = "This browser is too old to draw the chart; the table holds its numbers.";
+    }
+    return;
+  }
+  await drawAll();
+
+  // A click on a front point finds its row, and a row that is pointed at finds its point.
+  const chart = byId("front-chart");
+  if (chart && table) {
+    chart.on("plotly_click", (event) => {
+      const row = event.points[0].id && byId(event.points[0].id);
+      if (!row) return;
+      const folded = row.closest(".ties");
+      if (folded?.hidden) folded.closest("tbody").querySelector(".more").click();
+      table.querySelectorAll(".found").forEach((other) => other.classList.remove("found"));
+      row.classList.add("found");
+      row.scrollIntoView({ block: "center" });
+    });
+    table.addEventListener("mouseover", (event) => {
+      const row = event.target.closest("tbody");
+      if (!row) return;
+      chart.data.forEach((trace, curveNumber) => {
+        const pointNumber = trace.ids ? trace.ids.indexOf(row.id) : -1;
+        if (pointNumber >= 0) Plotly.Fx.hover(chart, [{ curveNumber, pointNumber }]);
+      });
+    });
+    table.addEventListener("mouseleave", () => Plotly.Fx.unhover(chart));
+  }
+  document.documentElement.dataset.charts = "drawn";
 })();

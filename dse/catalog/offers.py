@@ -1,0 +1,35 @@
+"""On what terms a price is offered: class, seller, quote, validity, discount, currency."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+LIST, QUOTE, USED, CLOUD = "list", "quote", "used", "cloud"
+CLASSES = (LIST, QUOTE, USED, CLOUD)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The terms of a price.
+
+    price_class: one of :data:`CLASSES`: what a seller or maker publishes, what was offered to the
+    buyer, what used hardware goes for, what a cloud charges by the hour. vendor: who sells it.
+    quote: the number of the quotation. valid_until: its last day. before_discount: the price of
+    which ``discount``, a fraction in [0, 1), is taken off. converted: ``EUR at USD 1.08`` where it
+    was given in another currency. file: name of the buyer's own price list, or of the study, that
+    has it; empty for the catalogue's.
+    """
+
+    price_class: str
+    vendor: str = ""
+    quote: str = ""
+    valid_until: datetime.date | None = None
+    before_discount: float | None = None
+    discount: float = 0.0
+    converted: str = ""
+    file: str = ""
+
+    def expired(self, day: datetime.date) -> bool:
+        """Whether it is no longer valid on a day."""
+        return self.valid_until is not None and day > self.valid_until

@@ -1,0 +1,166 @@
+"""A price list as a table: CSV with a row for each item."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dse.catalog.fabrics import PARTS
+from dse.catalog.store import names
+from dse.errors import StudyError
+from dse.spelling import alike, alternatives
+
+ENDINGS = (".csv", ".tsv")  # of files that are tables
+ITEM, PRICE = "item", "price"
+# Columns; those besides the first two may be left out, and be empty in a row.
+COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
+           "vendor", "status", "source", "detail")  # fmt: skip
+_MOST_BYTES = 1_000_000
+_SECTIONS = ("currencies", "extras", "accelerators", "nodes", "fabrics")
+_TEXTS = ("title", "as_of", "includes")  # whose value is a word, without a source
+Loc = tuple[str | int, ...]
+
+
+class PriceTable:
+    """A table that was read: the data that a list in YAML would have, with its places."""
+
+    def __init__(self, path: Path, general: Sequence[str]) -> None:
+        """general: items that are no part of a section, such as host."""
+        self.path = str(path)
+        self.data: dict[str, Any] = {}
+        self._general = tuple(general)
+        self._places: dict[Loc, tuple[int, int]] = {}
+        self._texts: dict[Loc, str] = {}
+        self._read(_text(path))
+
+    def error(self, loc: Loc, problem: str, remedy: str = "") -> StudyError:
+        """The error to raise for the value at ``loc``: of its cell, else of its row's price."""
+        for end in range(len(loc), 0, -1):
+            if loc[:end] in self._places:
+                return StudyError(self.path, *self._places[loc[:end]], problem, remedy)
+        return StudyError(self.path, 1, 1, problem, remedy)
+
+    def written(self, loc: Loc) -> str:
+        """The price of an item as it is written."""
+        return self._texts.get(loc, "")
+
+    def _read(self, text: str) -> None:
+        first = text.split("\n", 1)[0]
+        mark = max(",;\t", key=first.count)
+        lines = text.split("\n")
+        reader = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True)
+        columns: list[str] = []
+        while True:
+            line = reader.line_num + 1
+            try:
+                row = next(reader, None)
+            except csv.Error as cause:
+                raise StudyError(self.path, line, 1, f"not CSV: {cause}", "check quotes") from None
+            if row is None:
+                break
+            cells = [cell.strip() for cell in row]
+            if not any(cells) or cells[0].startswith("#"):
+                continue
+            starts = _starts(lines[line - 1], mark)
+            places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
+            if columns:
+                self._row(columns, cells, places)
+            else:
+                columns = self._header(cells, places)
+        if not columns:
+            raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
+
+    def _header(self, cells: list[str], places: list[tuple[int, int]]) -> list[str]:
+        columns = [cell.lower().replace(" ", "_") for cell in cells]
+        for column, place in zip(columns, places, strict=True):
+            if column not in COLUMNS:
+                near = alike(column, COLUMNS)
+                remedy = f"did you mean {alternatives(near)}?" if near else f"use {HEADER}"
+                raise StudyError(self.path, *place, f"unknown column '{column}'", remedy)
+            if columns.count(column) > 1:
+                raise StudyError(self.path, *place, f"column {column} twice", "keep one")
+        for column in (ITEM, PRICE):
+            if column not in columns:
+                raise StudyError(self.path, 1, 1, f"no column {column}", f"begin with {HEADER}")
+        return columns
+
+    def _row(self, columns: list[str], cells: list[str], places: list[tuple[int, int]]) -> None:
+        line = places[0][0]
+        if len(cells) > len(columns) and any(cells[len(columns) :]):
+            more = f"{len(cells)} cells, but {len(columns)} columns"
+            raise StudyError(self.path, line, places[len(columns)][1], more,
+                             "put a value with a comma in quotes")  # fmt: skip
+        found = dict(zip(columns, cells, strict=False))
+        at = dict(zip(columns, places, strict=False))
+        place = at[ITEM]
+        if not found.get(PRICE):
+            raise StudyError(self.path, *place, f"{found[ITEM] or 'this row'} has no price",
+                             "write one, or unknown")  # fmt: skip
+        loc = self._item(found[ITEM], place)
+        if loc in self._places:
+            problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"
+            raise StudyError(self.path, *place, problem, "keep one of them")
+        section = self.data
+        for step in loc[:-1]:
+            section = section.setdefault(str(step), {})
+            self._places.setdefault(loc[: loc.index(step) + 1], place)
+        rest = {key: value for key, value in found.items() if value and key not in (ITEM, PRICE)}
+        leaf = str(loc[-1])
+        section[leaf] = found[PRICE] if leaf in _TEXTS else {"value": found[PRICE], **rest}
+        self._places[loc] = at[PRICE]
+        self._texts[loc] = self._texts[(*loc, "value")] = found[PRICE]
+        for key in rest:
+            self._places[(*loc, key)] = at[key]
+
+    def _item(self, item: str, place: tuple[int, int]) -> Loc:
+        """Where a list in YAML has the item: ``25gbe nic`` under fabrics."""
+        words = item.split()
+        head, rest = (words[0], "_".join(words[1:])) if words else ("", "")
+        if head in _SECTIONS and len(words) > 1:
+            return (head, *words[1:])
+        if (whole := "_".join(words)) in self._general:
+            return (whole,)
+        for kind in ("accelerators", "nodes"):
+            if head in names(kind):
+                return (kind, head, rest or "purchase")
+        if head in names("fabrics"):
+            if rest in PARTS:
+                return ("fabrics", head, rest)
+            remedy = f"write {alternatives([f'{head} {part}' for part in PARTS])}"
+            raise StudyError(self.path, *place, f"'{item}' is no part that is sold", remedy)
+        known = [*self._general, *(name for kind in _SECTIONS[2:] for name in names(kind))]
+        near = alike(head, known) or alike(whole, known)
+        hint = f"did you mean {alternatives(near)}?" if near else "see dse catalog"
+        problem = f"'{item}' is no accelerator, node, part of a network or other item"
+        raise StudyError(self.path, *place, problem, hint)
+
+
+HEADER = f"{ITEM},{PRICE},currency,date"
+
+
+def _text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as cause:
+        reason = cause.strerror or str(cause)
+        raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "name a file") from None
+    if len(content) > _MOST_BYTES:
+        raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as cause:
+        line = content[: cause.start].count(b"\n") + 1
+        raise StudyError(str(path), line, 1, "not UTF-8 text", "save it as CSV in UTF-8") from None
+
+
+def _starts(line: str, mark: str) -> list[int]:
+    """The column, from 1, at which each cell of a line starts."""
+    starts, quoted = [1], False
+    for position, character in enumerate(line, 1):
+        quoted ^= character == '"'
+        if character == mark and not quoted:
+            starts.append(position + 1)
+    return starts

@@ -1,0 +1,76 @@
+"""Terms of renting: discounts, billing, how long spot machines stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dse.catalog.facts import Fact
+from dse.catalog.reader import Entry
+from dse.catalog.scale import Spread
+from dse.catalog.store import models_dir
+
+FILE = "rental.yaml"
+
+
+@dataclass(frozen=True)
+class RentalFacts:
+    """What is known of renting.
+
+    discounts: by term, shares off the price on demand; their ``draws`` are those of the logarithm
+    of what is left. spell_s, wait_s: for how long one spot accelerator stays, and until it is back;
+    n together stay for n to the power -``spell_power`` of it. rented_in: by accelerator, how many a
+    machine has that is rented whole.
+    """
+
+    discounts: Mapping[str, Spread]
+    minimum_s: float
+    billing_unit_s: float
+    start_up_s: float
+    spell_s: Spread
+    spell_power: float
+    wait_s: Spread
+    rented_in: Mapping[str, float]
+    facts: tuple[Fact, ...]
+
+
+def rental_facts() -> RentalFacts:
+    """Those of the catalogue."""
+    return read_rental_facts(models_dir() / FILE)
+
+
+@cache
+def read_rental_facts(path: Path) -> RentalFacts:
+    """The facts in a file; a mistake in it raises :class:`~dse.errors.StudyError`."""
+    entry = Entry.open(path)
+    entry.text("name")
+    entry.text("title")
+    offered = entry.section("discounts")
+    discounts = {term: _spread(offered, term, "count") for term in offered.labels()}
+    offered.finish()
+    spot = entry.section("spot")
+    found = RentalFacts(
+        discounts=discounts,
+        minimum_s=entry.known("minimum", "seconds"),
+        billing_unit_s=entry.known("billing_unit", "seconds"),
+        start_up_s=entry.known("start_up", "seconds"),
+        spell_s=_spread(spot, "spell", "seconds"),
+        spell_power=spot.known("spell_power", "count"),
+        wait_s=_spread(spot, "wait", "seconds"),
+        rented_in={
+            name: fact.value or 1.0 for name, fact in entry.numbers("rented_in", "count").items()
+        },
+        facts=tuple(entry.facts),
+    )
+    spot.finish()
+    entry.finish()
+    return found
+
+
+def _spread(entry: Entry, name: str, dimension: str) -> Spread:
+    own = entry.section(name)
+    found = Spread(own.known("value", dimension), own.known("draws", "count"))
+    own.finish()
+    return found

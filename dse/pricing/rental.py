@@ -1,0 +1,63 @@
+"""The terms a study rents on: its own, else those of the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse import catalog
+from dse.catalog.scale import Spread
+from dse.model.arrays import ArrayLike
+from dse.model.goodput import Failures
+from dse.model.rental import Billing
+from dse.pricing.uncertainty import normal
+from dse.study.rental import SPOT, StudyRental
+
+
+@dataclass(frozen=True)
+class Rental:
+    """By the best estimates, or as many draws of them, (draws,): one factor for all points."""
+
+    study: StudyRental
+    draws: int = 0
+
+    @property
+    def billing(self) -> Billing:
+        """What the term costs, and what a run is billed."""
+        known, given = catalog.rental_facts(), self.study.given
+        share: ArrayLike = 1 - given.get("discount", 0.0)
+        offered = known.discounts.get(self.study.term)
+        if "discount" not in given and offered is not None:
+            share = self._drawn(Spread(1 - offered.value, offered.draws), "discount")
+        return Billing(
+            share,
+            given.get("minimum", known.minimum_s),
+            given.get("billing_unit", known.billing_unit_s),
+            given.get("start_up", known.start_up_s),
+        )
+
+    def rented_in(self, accelerator: str) -> float:
+        """How many are rented at once: those of a machine that is rented whole."""
+        known = catalog.rental_facts().rented_in
+        return self.study.given.get("rented_in", known.get(accelerator, 1.0))
+
+    def interrupted(self, failures: Failures) -> Failures:
+        """Failures, and the interruptions of spot machines where that is the term."""
+        if self.study.term != SPOT:
+            return failures
+        known, given = catalog.rental_facts(), self.study.given
+        spell: ArrayLike = given.get("spell", 0.0) or self._drawn(known.spell_s, "spell")
+        wait = given["wait"] if "wait" in given else self._drawn(known.wait_s, "wait")
+        return replace(
+            failures,
+            interruptions_per_s=1 / spell,
+            interruption_power=0.0 if "spell" in given else known.spell_power,
+            restart_s=self.billing.start_up_s,
+            wait_s=wait,
+        )
+
+    def _drawn(self, term: Spread, name: str) -> ArrayLike:
+        if not self.draws:
+            return term.value
+        return np.asarray(term.value * np.exp(term.draws * normal(f"rental {name}", self.draws)))

@@ -1,0 +1,90 @@
+"""A finished run as a table: its front with every quantity, or every feasible point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dse.errors import DseError
+from dse.report import every_point, origin
+from dse.report.bills import total
+from dse.report.document import RunDocument
+from dse.report.front_columns import front_columns
+from dse.report.table_files import WRITERS, Block, Sheet, check_rows, first_of
+
+SPREADSHEET = ".xlsx"
+_POINTS = {
+    "baseline": "Baseline",
+    "recommended": "Recommended",
+    "cheapest_within_5_percent": "Within 5 % of the fastest",
+    "fastest": "Fastest",
+}
+
+
+def export_table(document: RunDocument, path: Path, every: bool = False) -> str:
+    """Write the front, or every feasible point, as its name says; returns a line about it."""
+    blocks: Iterable[Block] = [front_columns(document)]
+    if every:
+        if path.suffix == SPREADSHEET:
+            check_rows(document.counts.feasible, path)
+        blocks = _every(document)
+    count = WRITERS[path.suffix](first_of(blocks), path, _sheets(document))
+    if every:
+        return f"wrote {count:,} feasible points to {path}, by their best estimates (no intervals)"
+    return f"wrote {count:,} points of the front to {path}"
+
+
+def _every(document: RunDocument) -> Iterable[Block]:
+    """Raises :class:`DseError` where they are not known, or not as they were."""
+    if document.engine != "exhaustive":
+        raise DseError(
+            "--all needs a run that looked at every point; this one was guided, and points.csv "
+            "beside its report has all that it priced"
+        )
+    problem = origin.problem_of(document)
+    if changed := origin.changed(document, problem):
+        raise DseError(
+            f"--all prices every point again, and since that run {' and '.join(changed)} changed; "
+            "run the study again"
+        )
+    return every_point.blocks(problem)
+
+
+def _sheets(document: RunDocument) -> Sequence[Sheet]:
+    """What a spreadsheet has beside its points."""
+    return (
+        Sheet("Bill of materials", [*_bills(document)]),
+        Sheet("Prices and facts", [*_facts(document)]),
+        Sheet("Assumptions", [["Assumption"], *([text] for text in document.assumptions)]),
+        Sheet("Run", [["What", "Value"], *_run(document)]),
+    )
+
+
+def _bills(document: RunDocument) -> Iterable[Sequence[object]]:
+    yield ("Point", "Item", "Quantity", "Unit price (USD)", "Sum (USD)", "Class of price",
+           "Date of price", "Age (years)", "Checked", "Source")  # fmt: skip
+    for name, items in document.bills.items():
+        for item in items:
+            yield (_POINTS.get(name, name), item.item, item.quantity, item.unit_usd, item.usd,
+                   item.price_class, item.price_date, item.age_years, item.checked,
+                   item.source)  # fmt: skip
+        yield (_POINTS.get(name, name), "Sum", None, None, total(items))
+
+
+def _facts(document: RunDocument) -> Iterable[Sequence[object]]:
+    yield ("Item", "Fact", "Value", "Date", "Status", "Read on", "Source", "Address", "Detail")
+    for row in document.sources:
+        yield (row.item, row.fact, row.value, row.date, row.status, row.accessed, row.source,
+               row.url, row.detail)  # fmt: skip
+
+
+def _run(document: RunDocument) -> Iterable[Sequence[object]]:
+    yield "Study", document.study.name
+    yield "Workload", document.study.workload_title or document.study.workload
+    yield "Created", document.created
+    yield "Command", document.command
+    yield "dse", document.versions.get("dse", "")
+    for constraint in document.constraints:
+        yield "Constraint", constraint
+    for name, label in document.baseline.config.items():
+        yield f"Baseline: {name}", label

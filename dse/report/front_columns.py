@@ -1,0 +1,203 @@
+"""The front as columns: every axis, every quantity with its interval, every term of a step.
+
+What front.csv, Parquet files and spreadsheets hold follows from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+from dse.report.design_point import Bounds, Point, StepTerms
+from dse.report.document import RunDocument, Sense
+from dse.report.terms import TERMS
+from dse.report.words import cost, cost_interval, rate_interval
+from dse.study.quantities import QUANTITIES, Quantity
+from dse.units import DIMENSIONS
+
+Value: TypeAlias = str | int | float | bool | None
+ENDS = ("low", "high")
+_END_TITLES = {"low": "low end of 90 %", "high": "high end of 90 %"}
+_SECONDS = "s"
+_WHOLE = ("count", "samples")  # dimensions of what is counted
+# Quantities that are axes or follow from one: a column of their own would say the same twice.
+_PLAIN = ("bucket", "ps_servers", "batch_per_gpu", "accumulation", "gpus_per_node", "nics_per_node")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. name: as in front.csv. title, unit: as a person reads them; the unit is
+    empty for text and counts. values: of every row, None where there is none. kind: what else they
+    are."""
+
+    name: str
+    title: str
+    unit: str
+    values: Sequence[Value]
+    kind: type[str | int | float | bool] = float
+
+    @property
+    def heading(self) -> str:
+        """The title with its unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+def axis_title(axis: str) -> str:
+    """An axis as the heading of a column."""
+    short = {"gpu": "GPU", "gpus": "GPUs", "nics": "NICs", "ps": "PS"}
+    words = " ".join(short.get(word, word) for word in axis.split("_"))
+    return words[:1].upper() + words[1:]
+
+
+def axis_column(name: str, labels: Sequence[str], of_axis: Iterable[str]) -> Column:
+    """The column of an axis: whole numbers where all labels of the axis are such. of_axis: all
+    values that it may have, as text; "" where it does not apply."""
+    if all(label.isdecimal() for label in of_axis if label):
+        numbers = [int(label) if label else None for label in labels]
+        return Column(name, axis_title(name), "", numbers, int)
+    return Column(name, axis_title(name), "", [label or None for label in labels], str)
+
+
+def quantity_title(row: Quantity) -> str:
+    """A quantity as the heading of a column."""
+    title = row.phrase.title if row.phrase else row.doc
+    return title[:1].upper() + title[1:]
+
+
+def quantity_unit(row: Quantity) -> str:
+    """The unit of a quantity's column; empty for a count."""
+    unit = DIMENSIONS[row.dimension][0]
+    return "x" if row.name == "speedup" else unit
+
+
+def quantity_column(row: Quantity, values: Sequence[Value]) -> Column:
+    """The column of a quantity; counts and batches are whole."""
+    whole = row.dimension in _WHOLE and row.name != "speedup"
+    if whole:
+        values = [None if value is None else int(value) for value in values]
+    kind = int if whole else float
+    return Column(row.column, quantity_title(row), quantity_unit(row), values, kind)
+
+
+def front_columns(document: RunDocument) -> list[Column]:
+    """The columns of the front, those of front.csv's first versions first."""
+    found = {column.name: column for column in _columns(document)}  # of one name the last
+    return list(found.values())
+
+
+def _columns(document: RunDocument) -> Iterator[Column]:
+    front = document.front
+    yield from _axes(document)
+    yield _quantity("speedup", front, lambda point: point.speedup)
+    for sense in document.objectives.minimized:
+        named = _objective(document, sense)
+        yield Column(*named, [cost(document, point, sense) for point in front])
+    yield _quantity("step", front, lambda point: point.step_s)
+    yield _quantity("throughput", front, lambda point: point.throughput_samples_per_s)
+    yield Column("extrapolated", "Extrapolated", "", [point.extrapolated for point in front], bool)
+    yield Column("evidence", "Evidence", "", [point.evidence for point in front], str)
+    yield from _ends("speedup", front, _speedup_ends)
+    yield from _ends("step", front, _step_ends)
+    for sense in document.objectives.minimized:
+        if any(cost_interval(document, point, sense) for point in front):
+            bounds = [cost_interval(document, point, sense) for point in front]
+            yield from _end_columns(*_objective(document, sense), bounds)
+    yield from _ends("throughput", front, rate_interval)
+    yield from _others(document)
+    yield Column("equals", "Points exactly as good", "", [point.ties for point in front], int)
+    if document.target is not None:
+        beyond = [bool(point.run and point.run.extrapolated) for point in front]
+        yield Column("batch_extrapolated", "Batch beyond those observed", "", beyond, bool)
+    if document.confidence is not None:
+        name, title = "limits_probability", "Probability that every limit holds"
+        yield Column(name, title, "", list(document.confidence.front))
+    yield Column("row", "Row of the front", "", list(range(1, len(front) + 1)), int)
+
+
+def _objective(document: RunDocument, sense: Sense) -> tuple[str, str, str]:
+    """Name, title and unit of an objective's column; one not known here goes by its own name."""
+    name = document.objectives.named(sense)
+    row = QUANTITIES.get(name)
+    if row is None:
+        return name, name, document.units.get(name, "")
+    return name, quantity_title(row), quantity_unit(row)
+
+
+def _axes(document: RunDocument) -> Iterator[Column]:
+    for axis in document.axes:
+        labels = [point.config.get(axis.name, "") for point in document.front]
+        yield axis_column(axis.name, labels, {*axis.values, *labels})
+
+
+def _others(document: RunDocument) -> Iterator[Column]:
+    """Every other quantity that the document knows of its points, and every term of a step."""
+    front, axes = document.front, {axis.name for axis in document.axes}
+    for row in QUANTITIES.values():
+        if row.name in (*axes, *_PLAIN, "speedup", "step", "throughput"):
+            continue
+        values = [_known(point, row.name) for point in front]
+        if all(value is None for value in values):
+            continue
+        yield quantity_column(row, values)
+        bounds = [point.interval.costs.get(row.name) if point.interval else None for point in front]
+        if any(bounds):
+            yield from _end_columns(row.column, quantity_title(row), quantity_unit(row), bounds)
+    titles = {term.key: term.title for term in TERMS}
+    for field in fields(StepTerms):
+        seconds = [getattr(point.terms, field.name) for point in front]
+        if any(value is not None for value in seconds):
+            yield Column(field.name, titles[field.name], _SECONDS, seconds)
+
+
+def _known(point: Point, name: str) -> float | None:
+    """A quantity of a point, whether it is an objective or not."""
+    own = {"memory_slack": point.memory_slack_bytes, "comm": point.comm_s,
+           "exposed": point.terms.exposed_s}  # fmt: skip
+    return own[name] if name in own else point.quantity(name)
+
+
+def _quantity(name: str, front: Sequence[Point], value: Callable[[Point], float | None]) -> Column:
+    row = QUANTITIES[name]
+    values = [value(point) for point in front]
+    return Column(row.column, quantity_title(row), quantity_unit(row), values)
+
+
+def _ends(
+    name: str, front: Sequence[Point], bounds: Callable[[Point], Bounds | None]
+) -> Iterator[Column]:
+    row = QUANTITIES[name]
+    found = [bounds(point) for point in front]
+    yield from _end_columns(row.column, quantity_title(row), quantity_unit(row), found)
+
+
+def _end_columns(
+    name: str, title: str, unit: str, bounds: Sequence[Bounds | None]
+) -> Iterator[Column]:
+    for at, end in enumerate(ENDS):
+        values = [None if found is None else found[at] for found in bounds]
+        yield Column(f"{name}_{end}", f"{title}, {_END_TITLES[end]}", unit, values)
+
+
+def _speedup_ends(point: Point) -> Bounds | None:
+    return point.interval.speedup if point.interval else None
+
+
+def _step_ends(point: Point) -> Bounds | None:
+    return point.interval.step_s if point.interval else None
+
+
+def as_text(value: Value) -> object:
+    """A value as CSV has it: nothing for None, true and false in lower case."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else value
+
+
+def csv_rows(document: RunDocument) -> tuple[list[str], list[list[object]]]:
+    """(header, rows) of front.csv."""
+    columns = front_columns(document)
+    rows = [
+        [as_text(column.values[row]) for column in columns] for row in range(len(document.front))
+    ]
+    return [column.name for column in columns], rows

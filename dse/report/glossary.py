@@ -1,0 +1,33 @@
+"""Words of the field, as the page explains them: on hover where they stand, and in a list."""
+
+from __future__ import annotations
+
+# Alphabetical; each in words that a buyer knows.
+WORDS = {
+    "accelerator": "A processor made for training, such as an NVIDIA A100.",
+    "aggregation": "How the accelerators add up what each of them has learned in a step.",
+    "algorithm": "The pattern of messages by which sums are formed: ring, tree and others.",
+    "allreduce": "An exchange after which every accelerator has the sum of what all had.",
+    "baseline": "What the study compares with, usually what you have today.",
+    "batch per GPU": "How many samples one accelerator works on in a step.",
+    "bucket": "Gradients that are sent together as one message.",
+    "calibration": "Fitting the model to times that were measured on real machines.",
+    "feasible": "Meets every limit of the study.",
+    "fp16": "Numbers of 16 bits: faster, and half the memory of the usual 32.",
+    "front": "The choices worth considering: nothing is better than one of them in every respect.",
+    "global batch": "How many samples all accelerators together work on in a step.",
+    "gradients": "What a step has learned: by how much each parameter should change.",
+    "NCCL": "NVIDIA's library for exchanges between its accelerators.",
+    "network card": "What connects a node to the network (NIC).",
+    "node": "One server with its accelerators.",
+    "optimizer": "The part of a step that changes the parameters.",
+    "oversubscription": "How much more bandwidth the nodes have than the network behind them.",
+    "parameter server": "A server that collects the gradients of all accelerators and adds them.",
+    "PUE": "All electricity of a data centre over that of its computers; the rest is cooling.",
+    "speedup": "Samples trained per second, over those of the baseline.",
+    "step": "One round of training: every accelerator computes, then all exchange gradients.",
+    "throughput": "Samples trained per second.",
+    "transport": "The software that carries the messages, such as MPI, NCCL or gRPC.",
+    "90 % interval": "The true value lies in it with a probability of 90 %, if the model's errors "
+    "are as they were where they could be checked.",
+}  # fmt: skip

@@ -1,0 +1,62 @@
+"""What failures and checkpoints leave of a run's time, in a document and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from dse import catalog
+from dse.model.arrays import Array
+from dse.pricing.problem import Problem
+from dse.report.design_point import Goodput
+from dse.report.words import duration, significant
+from dse.study import Value
+
+
+def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Goodput:
+    """The goodput of a point."""
+    running = problem.points_at(values).goodput()
+    return Goodput(
+        share=float(np.ravel(running.share)[0]),
+        between_stops_s=_bounded(running.between_stops_s),
+        interval_s=_bounded(running.interval_s),
+    )
+
+
+def said(goodput: Goodput) -> str:
+    """For `dse explain`: the share that trains, how often the job stops, how often it saves."""
+    if goodput.between_stops_s is None:
+        return "all of the time trains (failures: ideal)"
+    stops = f"a stop every {duration(goodput.between_stops_s)} on average"
+    if not goodput.share:
+        return f"nothing of the time trains: {stops}, and a stop costs more than that"
+    saves = f"a checkpoint every {duration(goodput.interval_s)}" if goodput.interval_s else ""
+    after = f", {saves}" * bool(saves)
+    return f"{significant(100 * goodput.share)} % of the time trains: {stops}{after}"
+
+
+def assumed(problem: Problem, recommended: Mapping[str, Value | None] | None) -> list[str]:
+    """What the time of a run rests on besides its steps; nothing where no run is asked for."""
+    if problem.study.target is None:
+        return []
+    if problem.study.failures.ideal:
+        return ["No failure and no checkpoint costs time, as the study asks (failures: ideal)."]
+    terms = problem.failures
+    start = "Time, cost and energy of a run count time lost to failures and checkpoints"
+    if recommended:
+        start += f"; at the recommended point {said(of_point(problem, recommended))}"
+    given = problem.study.failures.given
+    source = "as the study says" if given else f"from {catalog.failure_terms().title}"
+    return [
+        f"{start}. A stop costs {duration(float(terms.recover_s))} and half of the time between "
+        f"checkpoints, a checkpoint {duration(float(terms.checkpoint_s))}; these are {source}, "
+        "and clusters differ by a factor 3 (docs/money.md). Speed does not count them."
+    ]
+
+
+def _bounded(values: Array) -> float | None:
+    """A JSON number; None where it is without bound."""
+    number = float(np.ravel(values)[0])
+    return number if math.isfinite(number) else None

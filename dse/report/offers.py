@@ -1,0 +1,187 @@
+"""The offers that the answer sets side by side: cheapest, recommended, fastest, and what each of
+them gives up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.report import training_runs, words
+from dse.report.design_point import Point
+from dse.report.document import RunDocument, Sense
+from dse.report.tables import capital
+
+# What stands behind the price of communication -> confidence in one word, and why.
+_CONFIDENCE = {
+    "inside": ("measured", "Its communication was measured on such hardware."),
+    "near": ("near", "Its communication is at most one doubling beyond what was measured."),
+    "far": ("estimated", "Its communication lies far beyond what was measured."),
+    words.CATALOGUE: ("estimated", "Its communication was never measured on such hardware."),
+    words.FORMULA: ("estimated", "It follows from a published formula; nothing was measured."),
+    words.SILENT: ("estimated", "One accelerator communicates nothing; its speed is that of "
+                   "published training rates."),
+}  # fmt: skip
+_SAME = 0.005  # shares of a speed or price that no one would tell apart
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number of an offer: what it is, the number, and what to know of it."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An offer: what it is called, its machines and their network, how they train, its numbers,
+    and what it gives up against the others, in a sentence."""
+
+    title: str
+    machines: str
+    around: str
+    trains: str
+    facts: tuple[Fact, ...]
+    given_up: str
+    recommended: bool
+
+
+def offers(document: RunDocument) -> tuple[Offer, ...]:
+    """The offers by rising cost; one that is two things at once stands once."""
+    cheap, best, fast = document.front[0], document.recommended, document.fastest
+    least = capital(words.aim(document, "minimize").least) or "Least"
+    named = ((f"{least} that meets every limit", cheap), ("Recommended", best), ("Fastest", fast))
+    titles: list[list[str]] = []
+    points: list[Point] = []
+    for title, point in named:
+        same = [at for at, other in enumerate(points) if other.config == point.config]
+        if same:
+            titles[same[0]].append(title)
+        else:
+            titles, points = [*titles, [title]], [*points, point]
+    return tuple(
+        _offer(document, point, called) for point, called in zip(points, titles, strict=True)
+    )
+
+
+def confidence(point: Point) -> tuple[str, str]:
+    """How sure a point's numbers are: measured, near or estimated, and why, in a sentence."""
+    return _CONFIDENCE[words.evidence(point)]
+
+
+def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
+    """Price, speed, time of the run where the study has a target, and confidence."""
+    word, why = confidence(point)
+    rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
+    bounds = words.interval(point.interval.speedup if point.interval else None, "x")
+    time = training_runs.TIME.name
+    costs = [_cost(document, point, sense) for sense in document.objectives.minimized
+             if document.objectives.named(sense) != time]  # fmt: skip
+    lasts = point.quantity(time)
+    took = [] if lasts is None else [
+        Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
+    ]  # fmt: skip
+    return (
+        *costs,
+        Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",
+             f"{rate}{'; ' * bool(bounds)}{_range(bounds)}"),
+        *took,
+        Fact("Confidence", capital(word), why),
+    )  # fmt: skip
+
+
+def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
+    how = words.aim(document, sense)
+    bounds = words.cost_interval(document, point, sense)
+    known = bounds is not None and bounds[0] < bounds[1]
+    return Fact(capital(how.title), words.show_cost(document, point, sense),
+                _range(words.interval(bounds, how.unit)) if known else "")  # fmt: skip
+
+
+def _of_run(document: RunDocument, point: Point) -> str:
+    """How sure the time of a run is, and what else is known of it."""
+    time = training_runs.TIME.name
+    also = [
+        training_runs.amount(name, point.quantity(name))
+        for name in training_runs.beside(document)
+        if name != time and point.quantity(name) is not None
+    ]
+    sure = _range(training_runs.interval(time, training_runs.bounds_of(point, time)))
+    return "; ".join(filter(None, [sure, " and ".join(also)]))
+
+
+def _range(bounds: str) -> str:
+    return f"90 % range {bounds}" if bounds else ""
+
+
+def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
+    machines, *around = words.hardware(point, identified=False)
+    return Offer(
+        title=capital(" and ".join([titles[0], *(title.lower() for title in titles[1:])])),
+        machines=machines,
+        around=", ".join(around),
+        trains=", ".join(words.settings(point, document.baseline)),
+        facts=facts(document, point),
+        given_up=given_up(document, point),
+        recommended="Recommended" in titles,
+    )
+
+
+def given_up(document: RunDocument, point: Point) -> str:
+    """What one gives up by taking this point, against the recommended one, or, of that itself,
+    against the cheapest and the fastest."""
+    cheap, best, fast = document.front[0], document.recommended, document.fastest
+    if point.config != best.config:
+        return f"{_apart(document, point, best, 'the recommended offer')}."
+    saved = [] if best.config == cheap.config else [_dearer(document, best, cheap)]
+    slower = [] if best.config == fast.config else [_slower(document, best, fast)]
+    least = words.aim(document, "minimize").least or "less costly"
+    if not saved and not slower:
+        return "Nothing is given up: no other offer within the limits is cheaper or faster."
+    if not saved:
+        return f"{slower[0]} Nothing {_more(least)} meets every limit."
+    if not slower:
+        return f"{saved[0]} Nothing faster meets every limit."
+    return f"{slower[0]} {saved[0]}"
+
+
+def _more(least: str) -> str:
+    """The comparative of the word for the least of a cost."""
+    return {"cheapest": "cheaper", "quickest": "quicker"}.get(least, f"{least} than it")
+
+
+def _slower(document: RunDocument, point: Point, fast: Point) -> str:
+    mine, theirs = words.gain(document, point), words.gain(document, fast)
+    if not mine or not theirs:
+        return "Its speed is unknown."
+    if 1 - mine / theirs < _SAME:
+        return "It is as fast as the fastest offer."
+    return f"Gives up {words.percent(1 - mine / theirs)} of the fastest offer's speed."
+
+
+def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
+    mine, theirs = words.cost(document, point), words.cost(document, cheap)
+    gain, less = words.gain(document, point), words.gain(document, cheap)
+    if mine is None or theirs is None or not gain or not less:
+        return "The difference to the cheapest offer is unknown."
+    how = words.aim(document, "minimize")
+    return (
+        f"{words.shown(mine - theirs, how.unit)} more than the {how.least or 'least'} offer, for "
+        f"{words.shown(gain / less, 'x')} its speed."
+    )
+
+
+def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
+    """How a point differs from another in cost and speed, one clause each."""
+    mine, theirs = words.cost(document, point), words.cost(document, best)
+    gain, other = words.gain(document, point), words.gain(document, best)
+    if mine is None or theirs is None or not gain or not other:
+        return f"Its difference to {name} is unknown"
+    how = words.aim(document, "minimize")
+    by = words.shown(abs(mine - theirs), how.unit)
+    share = f" ({words.percent(abs(mine / theirs - 1))})" if theirs else ""
+    if gain < other:
+        return (
+            f"Saves {by}{share} and trains at {words.percent(gain / other)} of the speed of {name}"
+        )
+    return f"Costs {by}{share} more and trains {words.shown(gain / other, 'x')} as fast as {name}"

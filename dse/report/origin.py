@@ -1,0 +1,41 @@
+"""The problem that a finished run solved, made again from its document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse.pricing.load import known_names, resolve
+from dse.pricing.problem import Problem
+from dse.report.document import Inputs, RunDocument
+from dse.report.inputs import inputs
+from dse.study.questions import of_written
+from dse.study.reader import study_of
+from dse.yaml_source import parse_yaml
+
+
+def problem_of(document: RunDocument) -> Problem:
+    """The study of a run with what was asked beside it, against today's catalogue and profiles.
+
+    Raises :class:`~dse.errors.StudyError` where a name in it is no longer known, or a profile is
+    not where the study says.
+    """
+    study = study_of(parse_yaml(document.study_text, document.study.path), known_names())
+    return resolve(of_written(document.questions or {}).asked_of(study))
+
+
+def changed(document: RunDocument, problem: Problem) -> list[str]:
+    """What the numbers of a run follow from and has changed since, in words; empty if nothing."""
+    return list(differing(document.inputs, inputs(problem)))
+
+
+def differing(was: Inputs, now: Inputs) -> Iterator[str]:
+    """What two runs have not in common, in words."""
+    for name, one, other in (
+        ("dse", was.versions.get("dse"), now.versions.get("dse")),
+        ("study", was.hashes.study, now.hashes.study),
+        ("catalogue", was.hashes.catalogue, now.hashes.catalogue),
+        ("calibration profiles", was.hashes.calibration, now.hashes.calibration),
+        ("workload or prices", was.inputs_hash, now.inputs_hash),
+    ):
+        if one != other:
+            yield name

@@ -1,0 +1,107 @@
+"""Buying beside renting a point, in a document and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dse.model.money import WATT_PER_KILOWATT
+from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation
+from dse.pricing.problem import Problem
+from dse.report.design_point import Owned, OwnedYears
+from dse.report.document import RunDocument
+from dse.report.words import UNKNOWN, percent, shown, significant
+from dse.study import Value
+
+YEARS = (3, 4)  # over which the total is shown
+_RENTING = {
+    "on-demand": "renting on demand",
+    "1-year": "renting by the year",
+    "3-year": "renting for three years",
+    "spot": "renting spot machines",
+}
+
+
+def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
+    """What owning and renting a point cost; None where its price or power is not known."""
+    points = problem.point(values)
+    capital, rent, power = (
+        float(np.ravel(points[name])[0]) for name in ("capital", "hourly", "power")
+    )
+    prices, own = problem.prices, problem.study.ownership
+    price, years = prices.electricity_usd_per_kwh.value, prices.amortisation_years.value
+    electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
+    if years is None or not math.isfinite(capital + electricity):
+        return None
+    even = float(
+        break_even_utilisation(capital, electricity, rent, years, own.residual_value).item()
+    )
+    rented = rent if math.isfinite(rent) else None
+    return Owned(
+        years=years,
+        residual_value=own.residual_value,
+        utilisation=own.utilisation,
+        term=problem.study.rental.term,
+        rent_usd_per_hour=rented,
+        break_even_utilisation=even if math.isfinite(even) else None,
+        totals=tuple(
+            OwnedYears(
+                years=many,
+                purchase_usd=capital,
+                electricity_usd=electricity * hours,
+                residual_usd=capital * own.residual_value,
+                own_usd=capital * (1 - own.residual_value) + electricity * hours,
+                rent_usd=None if rented is None else rented * hours,
+            )
+            for many in YEARS
+            for hours in (many * HOURS_PER_YEAR * own.utilisation,)
+        ),
+    )
+
+
+def said(owned: Owned) -> str:
+    """From which use on buying pays, in a sentence."""
+    if owned.rent_usd_per_hour is None:
+        return "Whether buying pays cannot be said: the rent is not known."
+    how = _RENTING.get(owned.term, "renting")
+    rent = f"{how} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
+    over = f"over {significant(owned.years)} years"
+    share = owned.break_even_utilisation
+    if share is None or share > 1:
+        return f"Buying does not pay against {rent}, even in use around the clock {over}."
+    return f"Buying pays from {percent(share)} utilisation on {over}, against {rent}."
+
+
+def lines(owned: Owned) -> list[str]:
+    """For `dse explain`: the sentence, and the totals over years."""
+    return [
+        f"buy or rent      {said(owned)}",
+        *(
+            f"  {row.years} years in use {percent(owned.utilisation)}: to own "
+            f"{_usd(row.own_usd)} (purchase {_usd(row.purchase_usd)}, electricity "
+            f"{_usd(row.electricity_usd)}, resale {_usd(row.residual_usd)}), to rent "
+            f"{_usd(row.rent_usd)}"
+            for row in owned.totals
+        ),
+    ]
+
+
+def section(document: RunDocument) -> dict[str, Any]:
+    """What the report's section says of the recommended point."""
+    owned = document.ownership
+    if owned is None:
+        return {"said": "", "rows": [], "use": "", "term": ""}
+    rows = [
+        (f"{row.years} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
+         row.residual_usd, row.own_usd, row.rent_usd)))
+        for row in owned.totals
+    ]  # fmt: skip
+    return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
+            "term": owned.term}  # fmt: skip
+
+
+def _usd(value: float | None) -> str:
+    return UNKNOWN if value is None else f"USD {value:,.0f}"

@@ -1,0 +1,56 @@
+"""The terms that a study rents on, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dse import catalog
+from dse.pricing.problem import Problem
+from dse.report.words import duration, percent
+from dse.study.quantities import RENT, facts_of
+from dse.study.rental import ON_DEMAND, SPOT
+
+
+def said(problem: Problem) -> str:
+    """For `dse explain`: the term, what it costs, how a run is billed."""
+    billing = problem.rental.billing
+    share = float(np.ravel(billing.price_share)[0])
+    price = "" if share == 1 else f", {percent(share)} of the price on demand"
+    parts = [f"{duration(billing.start_up_s)} of start-up"] if billing.start_up_s else []
+    parts += [f"at least {duration(billing.minimum_s)}"] if billing.minimum_s else []
+    if billing.unit_s > 1:
+        parts.append(f"whole units of {duration(billing.unit_s)}")
+    billed = f"; a run is billed {' and '.join(parts)}" * bool(parts)
+    return f"{problem.study.rental.term}{price}{billed}"
+
+
+def assumed(problem: Problem) -> Iterator[str]:
+    """What rents rest on; nothing where nobody asks for them."""
+    study = problem.study
+    rented = RENT in facts_of(objective.name for objective in study.objectives)
+    if not rented and study.rental.term == ON_DEMAND and not study.rental.given:
+        return
+    yield f"Rented: {said(problem)}."
+    if study.rental.term not in (ON_DEMAND, SPOT):
+        yield (
+            "A commitment is paid whether or not it is used: what a run costs assumes that its "
+            "other hours are of use, too."
+        )
+    facts = [fact for fact in catalog.rental_facts().facts if fact.status == "unverified"]
+    own = study.rental.given
+    unchecked = [fact.name for fact in facts if study.rental.term in fact.name
+                 and "discount" not in own]  # fmt: skip
+    if unchecked:
+        yield f"The discount of {study.rental.term} was not checked: give your own (discount)."
+
+
+def spot_note(problem: Problem) -> Iterator[str]:
+    """That nobody has published how long today's spot machines stay."""
+    if problem.study.rental.term == SPOT and "spell" not in problem.study.rental.given:
+        yield (
+            "How long spot machines stay is known of V100s of 2022 and 2023 alone, whose spells "
+            "were of very unequal length; for newer accelerators it may be far from that. Machines "
+            "of one zone are taken away together."
+        )

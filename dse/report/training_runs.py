@@ -1,0 +1,185 @@
+"""A whole run to the study's target: how long it takes, what it costs, how sure its length is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from dse import catalog
+from dse.pricing import target
+from dse.pricing.evaluation import Evaluation
+from dse.pricing.problem import Problem
+from dse.report import words
+from dse.report.design_point import Bounds, Point, Run
+from dse.report.document import RunDocument
+from dse.study.quantities import QUANTITIES, Phrase
+
+# What stands beside a speed, by quantity.
+TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
+BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
+_VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
+MARK = "†"  # of a batch that the length of a run is extrapolated to
+_JOULES_PER_KWH = 3.6e6
+
+
+def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
+    """The run of a single point; None where the study has no target."""
+    curve = problem.convergence
+    if curve is None:
+        return None
+    ends = curve.fitted if all(map(math.isfinite, curve.fitted)) else None
+    return Run(
+        samples=_number(evaluation, "samples_to_target"),
+        time_to_target=_number(evaluation, "time_to_target"),
+        per_run=_number(evaluation, "per_run"),
+        energy=_number(evaluation, "energy"),
+        fitted_batches=ends,
+        extrapolated=bool(np.ravel(curve.beyond(evaluation["global_batch"]))[0]),
+    )
+
+
+def _number(evaluation: Evaluation, name: str) -> float | None:
+    number = float(np.ravel(evaluation[name])[0])
+    return number if math.isfinite(number) else None
+
+
+def said(problem: Problem) -> str | None:
+    """The target in words: ``masked-word accuracy 0.72 on Wikipedia (from ..)``; None without."""
+    given = problem.study.target
+    if given is None:
+        return None
+    if quality := target.quality_of(problem.study):
+        return f"{quality.quality} (from {quality.started_from})"
+    if given.tokens is not None:
+        return f"{words.scaled(given.tokens, words.COUNTS)} tokens"
+    if given.epochs is not None:
+        many = words.significant(given.epochs)
+        return f"{many} epochs of {words.scaled(given.epoch_samples or 0.0, words.COUNTS)} samples"
+    return f"{words.scaled(given.samples or 0.0, words.COUNTS)} samples"
+
+
+def qualities(problem: Problem) -> tuple[str, ...]:
+    """Quality targets of the study's workload that it does not use."""
+    if problem.study.target is not None and problem.study.target.quality:
+        return ()
+    known = catalog.quality_targets()
+    return tuple(one.name for one in known if one.workload == problem.workload.name)
+
+
+def amount(name: str, value: float | None) -> str:
+    """A quantity of a run with its unit: durations in words, electricity in kWh."""
+    if value is None:
+        return words.UNKNOWN
+    if name == ENERGY.name:
+        return _kilowatt_hours(value)
+    return words.shown(value, BESIDE[name].unit)
+
+
+def interval(name: str, bounds: Bounds | None) -> str:
+    """``3.1 days to 3.7 days``; empty where there is none."""
+    if bounds is None:
+        return ""
+    if name == ENERGY.name:
+        return " to ".join(_kilowatt_hours(end, 2) for end in bounds)
+    return words.interval(bounds, BESIDE[name].unit)
+
+
+def _kilowatt_hours(joules: float, digits: int = 3) -> str:
+    hours = joules / _JOULES_PER_KWH
+    if hours >= 999.5:
+        return f"{words.significant(hours / 1000, digits)} MWh"
+    return f"{words.significant(hours, digits)} kWh"
+
+
+def beside(document: RunDocument) -> dict[str, Phrase]:
+    """What of a run stands beside a speed, by quantity, where it is not an objective anyway."""
+    if document.target is None:
+        return {}
+    aims = {document.objectives.named(sense) for sense in document.objectives.senses}
+    return {name: phrase for name, phrase in BESIDE.items() if name not in aims}
+
+
+def bounds_of(point: Point, name: str) -> Bounds | None:
+    """The interval of a quantity of a run."""
+    return point.interval.costs.get(name) if point.interval else None
+
+
+def answer_lines(document: RunDocument) -> list[str]:
+    """What the run of the recommended point takes, beside the baseline's."""
+    best, base = document.recommended, document.baseline
+    names = [name for name in beside(document) if best.quantity(name) is not None]
+    if not names or document.target is None or best.run is None:
+        return []
+    mine = [f"{_VERBS[name]} {amount(name, best.quantity(name))}" for name in names]
+    theirs = [amount(name, base.quantity(name)) for name in names]
+    how = "to" if best.run.fitted_batches else "on"
+    line = f"Training {how} {document.target} {_listed(mine)}"
+    if best.config != base.config:
+        line += f" (the baseline's: {_listed(theirs)})"
+    ends = interval(TIME.name, bounds_of(best, TIME.name)) if TIME.name in names else ""
+    return [line + f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends) + "."]
+
+
+def _listed(parts: list[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def beyond(best: Point, base: Point) -> Iterator[str]:
+    """That the answer rests on batches that the length of a run was not observed at."""
+    named = {"the recommended point's": best, "the baseline's": base}
+    if best.config == base.config:
+        named.pop("the baseline's")
+    outside = {
+        whose: point for whose, point in named.items() if point.run and point.run.extrapolated
+    }
+    ends = next((p.run.fitted_batches for p in outside.values() if p.run), None)
+    if ends is None:
+        return
+    said = [
+        f"{whose} global batch of {words.count(p.global_batch)}" for whose, p in outside.items()
+    ]
+    who = " and ".join(said)
+    verb = "lies" if len(outside) == 1 else "lie"
+    yield (
+        f"{who[0].upper()}{who[1:]} {verb} outside of {words.count(ends[0])} to "
+        f"{words.count(ends[1])}, where the samples to the target were observed: speedup, time and "
+        "cost of the run are extrapolated."
+    )
+
+
+def per_sample(document: RunDocument) -> list[str]:
+    """That a speedup between different batches is not one of equal work."""
+    base = document.baseline
+    if base.run and base.run.fitted_batches:
+        return []
+    sizes = sorted({point.global_batch for point in document.front} - {base.global_batch})
+    if not sizes:
+        return []
+    theirs = words.count(base.global_batch)
+    if document.recommended.global_batch != base.global_batch:
+        mine = words.count(document.recommended.global_batch)
+        compared = f"a step takes {mine} samples, the baseline's {theirs}"
+    else:
+        ends = " to ".join(map(words.count, dict.fromkeys((sizes[0], sizes[-1]))))
+        compared = f"other points of the front take {ends} samples a step, the baseline {theirs}"
+    how = document.qualities
+    remedy = f" target: {{quality: {how[0]}}} compares equal work." if how else ""
+    return [
+        f"Speedup is per sample: {compared}, and larger batches may need more samples to "
+        f"learn as much.{remedy}"
+    ]
+
+
+def note(document: RunDocument) -> str:
+    """What the mark beside the time of a run means; empty where no point has it."""
+    marked = [point.run for point in document.front if point.run and point.run.extrapolated]
+    if not marked or marked[0].fitted_batches is None:
+        return ""
+    low, high = map(words.count, marked[0].fitted_batches)
+    return (
+        f"{MARK} The global batch lies outside of {low} to {high}, where the samples to the target "
+        "were observed."
+    )

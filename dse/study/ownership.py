@@ -1,0 +1,34 @@
+"""How a study owns what it buys: what it is worth at the end, and how much it is in use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.study.cursor import Cursor
+
+_KEYS = ("residual_value", "utilisation")
+OWNERSHIP_SCHEMA = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {key: {"type": "number"} for key in _KEYS},
+}
+
+
+@dataclass(frozen=True)
+class StudyOwnership:
+    """residual_value: share of the purchase price that is left after the years of amortisation, in
+    [0, 1]. utilisation: share of all hours in which the cluster is used, in (0, 1]."""
+
+    residual_value: float = 0.0
+    utilisation: float = 1.0
+
+
+def read_ownership(at: Cursor) -> StudyOwnership:
+    """Shares, of which what is left out is as when the cluster runs until it is worth nothing."""
+    given = {}
+    for key in at.keys(_KEYS):
+        place, example = at.at(key), "a share from 0 to 1, such as 0.3"
+        given[key] = place.quantity("count", 1e18, zero=key == "residual_value", example=example)
+        if given[key] > 1:
+            raise place.wrong(f"{key}: {place.shown} is more than 1", f"write {example}")
+    return StudyOwnership(**given)

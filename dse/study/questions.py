@@ -1,0 +1,159 @@
+"""What a person asks of a study beyond its file: a deadline, a budget, a limit on power, how sure.
+
+Each is a constraint, read as if the study had it; a limit that the study has on the same quantity
+gives way to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dse.errors import ArgumentError
+from dse.study.constraints import parse_constraint
+from dse.study.definition import Constraint, Study
+from dse.study.quantities import QUANTITIES
+from dse.units import UnitError, parse
+
+DEADLINE, BUDGET, POWER, CONFIDENCE = "deadline", "budget", "power", "confidence"
+# Dimensions that a budget may have, and what it limits unless the study minimizes another such.
+_MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
+_EXAMPLES = {DEADLINE: "7 d", BUDGET: "2 MUSD", POWER: "200 kW"}
+_BELOW = ("<=", "<")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions as a person writes them; None is not asked.
+
+    deadline: until when the target must be reached, ``7 d``. budget: money to buy or to rent with,
+    ``2 MUSD`` or ``50 USD/hour``. power: what the site can supply, ``200 kW``. confidence: with
+    what probability every limit must hold, in (0, 1) or as ``90%``.
+
+    Raises :class:`ArgumentError` for what is no such thing.
+    """
+
+    deadline: str | None = None
+    budget: str | None = None
+    power: str | None = None
+    confidence: str | float | None = None
+
+    def __post_init__(self) -> None:
+        for name, dimensions in ((DEADLINE, ("seconds",)), (POWER, ("watt",))):
+            if (text := getattr(self, name)) is not None:
+                _amount(name, text, dimensions)
+        if self.budget is not None:
+            _amount(BUDGET, self.budget, tuple(_MONEY))
+        if self.confidence is not None:
+            object.__setattr__(self, CONFIDENCE, probability(self.confidence))
+
+    def __bool__(self) -> bool:
+        return bool(self.written)
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Those that are asked, by name."""
+        return {name: str(value) for name, value in vars(self).items() if value is not None}
+
+    def asked_of(self, study: Study) -> Study:
+        """The study with the questions among its constraints.
+
+        Raises :class:`ArgumentError` for a deadline of a study without a target, and for a
+        confidence of one that limits nothing.
+        """
+        if not self:
+            return study
+        if self.deadline is not None and study.target is None:
+            raise ArgumentError(
+                "--deadline",
+                f"{study.path} does not say how long a run is",
+                "add target: {samples: 115e6} to it",
+            )
+        new = tuple(self._constraints(study))
+        limited = {constraint.limit.name for constraint in new if constraint.limit}
+        kept = tuple(old for old in study.constraints if not _caps(old, limited))
+        constraints = (*kept, *new)
+        confidence = study.confidence
+        if isinstance(self.confidence, float):
+            confidence = self.confidence
+            if not any(constraint.expression for constraint in constraints):
+                remedy = "add --deadline, --budget or --power, or constraints to the study"
+                raise ArgumentError("--confidence", "there is no limit to be sure of", remedy)
+        asked = json.dumps([study.content_hash, self.written], sort_keys=True)
+        return replace(
+            study,
+            constraints=constraints,
+            confidence=confidence,
+            questions=self.written,
+            content_hash=hashlib.sha256(asked.encode()).hexdigest(),
+        )
+
+    def _constraints(self, study: Study) -> Iterator[Constraint]:
+        texts = {
+            "time_to_target": self.deadline,
+            _money_limited(study, self.budget): self.budget,
+            POWER: self.power,
+        }
+        for name, text in texts.items():
+            if text is not None:
+                said = f"{name} <= {' '.join(text.replace(',', '').split())}"
+                yield Constraint(said, parse_constraint(said), 0, 0)
+
+
+def probability(given: str | float) -> float:
+    """``0.9``, ``"0.9"`` or ``"90%"`` as a number in (0, 1); raises :class:`ArgumentError`."""
+    text = str(given).strip()
+    percent = text.endswith("%")
+    try:
+        found = float(text.removesuffix("%")) / (100 if percent else 1)
+    except ValueError:
+        found = float("nan")
+    if isinstance(given, bool) or not 0 < found < 1:
+        remedy = "write for example 0.9 or 90%"
+        raise ArgumentError("--confidence", "must be a probability between 0 and 1", remedy)
+    return found
+
+
+def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> str:
+    """The dimension of a positive amount; raises :class:`ArgumentError` for another."""
+    option, example = f"--{name}", f'write for example --{name} "{_EXAMPLES[name]}"'
+    wrong: UnitError | None = None
+    for dimension in dimensions:
+        try:
+            found = parse(text, dimension, _EXAMPLES[name])
+        except UnitError as cause:
+            wrong = wrong or cause
+            continue
+        if found <= 0:
+            raise ArgumentError(option, "must be positive", example)
+        return dimension
+    assert wrong is not None
+    problem = wrong.problem
+    if name == BUDGET and wrong.problem.endswith("has no unit"):
+        example = (
+            f"write an amount of money, such as {option} \"2 MUSD\"; how many points a guided "
+            "search may price is --points"
+        )  # fmt: skip
+    raise ArgumentError(option, problem, example)
+
+
+def _money_limited(study: Study, budget: str | None) -> str:
+    """The quantity that a budget limits: the money that the study minimizes, if it is such."""
+    dimension = "usd" if budget is None else _amount(BUDGET, budget, tuple(_MONEY))
+    aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
+    own = (name for name in aims if QUANTITIES[name].dimension == dimension)
+    return next(own, _MONEY[dimension])
+
+
+def _caps(constraint: Constraint, names: set[str]) -> bool:
+    """Whether a constraint says how much of one of these there may be."""
+    limit = constraint.limit
+    return limit is not None and limit.name in names and limit.comparison in _BELOW
+
+
+def of_written(written: Mapping[str, str]) -> Questions:
+    """The questions of a document, see :attr:`Questions.written`."""
+    return Questions(**{name: written[name] for name in vars(Questions()) if name in written})

@@ -1,0 +1,191 @@
+"""Price lists as tables, in other currencies, with discounts, one over the other."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from dse.catalog import default_prices, read_prices
+from dse.catalog.offers import CLOUD, QUOTE, USED
+from dse.errors import StudyError
+
+HEADER = "item,price,currency,date,valid_until,quote,discount,class,rate\n"
+
+
+def table(tmp_path: Path, rows: str, header: str = HEADER, name: str = "vendor.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(header + rows)
+    return path
+
+
+def test_a_table_has_what_a_list_in_yaml_has(tmp_path: Path) -> None:
+    rows = (
+        "# accelerators, then the rest\n\n"
+        "h100-sxm,26000,USD,2026-10-02,2026-11-30,Q-17,10 %,,\n"
+        "h100-sxm hourly,2.1,USD,,,,,cloud,\n"
+        'dgx-h100,"290,000",USD,,,,,,\n'
+        "25gbe nic,90 USD,,,,,,,\n"
+        "25gbe switch port,80,USD,,,,,used,\n"
+        "host,9 kUSD,,,,,,,\n"
+        "pue,1.2,,,,,,,\n"
+        "accelerators h100-sxm sold_in,8,,,,,,,\n"
+        "extras spares,10 %,,,,,,,\n"
+        "as_of,2026-11-20,,,,,,,\n"
+    )
+    prices = read_prices(table(tmp_path, rows))
+    own = prices.accelerator_usd["h100-sxm"]
+    assert (own.value, own.date, own.source) == (23_400, "2026-10-02", "vendor.csv")
+    assert own.offer is not None
+    assert (own.offer.before_discount, own.offer.discount) == (26_000, 0.1)
+    assert (own.offer.quote, own.offer.price_class) == ("Q-17", QUOTE)
+    assert own.offer.valid_until == datetime.date(2026, 11, 30)
+    rent = prices.accelerator_hourly_usd["h100-sxm"]
+    assert rent.offer is not None
+    assert (rent.value, rent.offer.price_class) == (2.1, CLOUD)
+    assert prices.node_usd["dgx-h100"].value == 290_000
+    assert prices.fabric_usd["25gbe"]["nic"].value == 90
+    port = prices.fabric_usd["25gbe"]["switch_port"]
+    assert port.offer is not None
+    assert (port.value, port.offer.price_class) == (80, USED)
+    assert (prices.host_usd.value, prices.pue.value) == (9_000, 1.2)
+    assert prices.sold_in["h100-sxm"].value == 8
+    assert prices.extras["spares"].fact.value == 0.1
+    assert (prices.as_of, prices.stated) == (datetime.date(2026, 11, 20), True)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_spreadsheets_part_cells_in_other_ways(tmp_path: Path, mark: str) -> None:
+    text = HEADER.replace(",", mark)
+    path = table(tmp_path, f"t4{mark}900{mark}USD\r\n", text.replace("\n", "\r\n"))
+    assert read_prices(path).accelerator_usd["t4"].value == 900
+
+
+def test_other_currencies_count_at_the_stated_rate(tmp_path: Path) -> None:
+    rates = tmp_path / "rates.yaml"
+    rates.write_text("currencies: {EUR: 1.08 USD, JPY: 0.0065 USD}\n")
+    rows = (
+        "t4,900,EUR,,,,,,\n"
+        "a10,450000,JPY,,,,,,\n"
+        "l40s,7 kEUR,,,,,,,\n"
+        "h100-sxm hourly,2,EUR,,,,,,\n"
+        "electricity,0.2,EUR,,,,,,\n"
+        "h100-pcie,20000,GBP,,,,5 %,,1.25\n"
+    )
+    prices = read_prices(rates, table(tmp_path, rows))
+    bought = {name: fact.value for name, fact in prices.accelerator_usd.items()}
+    assert bought["t4"] == 972
+    assert bought["a10"] == 2_925
+    assert bought["l40s"] == 7_560
+    assert bought["h100-pcie"] == pytest.approx(20_000 * 1.25 * 0.95, abs=0.005)
+    assert prices.accelerator_hourly_usd["h100-sxm"].value == 2.16
+    assert prices.electricity_usd_per_kwh.value == pytest.approx(0.216)
+    offer = prices.accelerator_usd["t4"].offer
+    assert offer is not None
+    assert offer.converted == "EUR at USD 1.08"
+
+
+def test_a_price_is_one_of_whole_cents(tmp_path: Path) -> None:
+    prices = read_prices(table(tmp_path, "t4,999.99,EUR,,,,33 %,,1.0837\n"))
+    assert prices.accelerator_usd["t4"].value == 726.07  # 33 % off 1,083.69
+
+
+def test_the_later_list_counts_more(tmp_path: Path) -> None:
+    first = table(tmp_path, "t4,900,USD\nhost,9000,USD\n", name="a.csv")
+    second = tmp_path / "b.yaml"
+    second.write_text("accelerators: {t4: {purchase: 800 USD}}\n")
+    prices = read_prices(first, second)
+    assert prices.accelerator_usd["t4"].value == 800
+    assert prices.accelerator_usd["t4"].source == "b.yaml"
+    assert (prices.host_usd.value, prices.host_usd.source) == (9_000, "a.csv")
+    assert read_prices(second, first).accelerator_usd["t4"].value == 900
+    assert default_prices().accelerator_usd["t4"].value == 2_200
+
+
+def test_terms_of_an_offer_in_yaml(tmp_path: Path) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(
+        "currencies: {EUR: 1.1 USD}\n"
+        "accelerators:\n"
+        "  t4: {purchase: {value: 1 kEUR, discount: 12.5 %, quote: Q-9, valid_until: 2026-12}}\n"
+    )
+    fact = read_prices(path).accelerator_usd["t4"]
+    assert fact.value == 962.5
+    assert fact.offer is not None
+    assert fact.offer.valid_until == datetime.date(2026, 12, 31)
+    assert not fact.offer.expired(datetime.date(2026, 12, 31))
+    assert fact.offer.expired(datetime.date(2027, 1, 1))
+
+
+def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> None:
+    silent = read_prices(table(tmp_path, "t4,900,USD\n"))
+    assert silent.valid_on >= datetime.date(2026, 11, 16)
+    assert silent.as_of == default_prices().as_of, "ages do not hang on the day of the run"
+    said = read_prices(table(tmp_path, "t4,900,USD\nas_of,2020-05-04\n"))
+    assert said.valid_on == said.as_of == datetime.date(2020, 5, 4)
+    today = read_prices(table(tmp_path, "as_of,today\n"))
+    assert today.as_of == datetime.date.today()
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("h100-smx,1,USD\n", ":2:1: 'h100-smx' is no accelerator, node, part of a network or other "
+         "item; did you mean h100-sxm?"),
+        ("t4,-1,USD\n", ":2:4: -1 USD is negative; write a value of at least 0"),
+        ("t4,1,CHF\n", ":2:4: '1 CHF': no rate of the currency CHF is given; add "
+         "'currencies: {CHF: 1.08 USD}'"),
+        ("t4,1,UDS\n", "no rate of the currency UDS is given; did you mean USD?"),
+        ("t4,,USD\n", ":2:1: t4 has no price; write one, or unknown"),
+        ("t4,1e12,USD\n", ":2:4: 1e12 is absurd for one; write the price of one item"),
+        ("t4,10,\n", ":2:4: 10 has no unit; write for example 2 MUSD or 35000 USD"),
+        ("pue,0.9,\n", ":2:5: pue 0.9 is absurd; a PUE is at least 1"),
+        ("pue,1.2,USD\n", ":2:5: unknown key 'currency' in pue"),
+        ("t4,10,USD,,,,100 %\n", ":2:14: a discount of 100 % is not between 0 and 100 %"),
+        ("t4,10,USD,,,,-5 %\n", "a discount of -5 % is not between 0 and 100 %"),
+        ("t4,10,USD,,,,some\n", "discount 'some' is not a quantity; write for example 10 %"),
+        ("t4,10,USD,soon\n", ":2:11: 'soon' is no date"),
+        ("t4,10,USD,,31.12.2026\n", ":2:12: '31.12.2026' is no date"),
+        ("t4,10,USD,,,,,stolen\n", "class 'stolen'; write list, quote, used or cloud"),
+        ("t4,10,EUR,,,,,,-1\n", "rate -1 is not positive"),
+        ("25gbe,10,USD\n", "'25gbe' is no part that is sold; write 25gbe nic, 25gbe switch_port"),
+        ("t4,1,USD\nt4,2,USD\n", ":3:1: t4 again, first on line 2; keep one of them"),
+        ("t4,1,2,3,4,5,6,7,8,9\n", "10 cells, but 9 columns; put a value with a comma in quotes"),
+        ("currencies euro,1.08 USD\n", "'euro' is no code of a currency; write EUR, GBP, JPY"),
+        ("extras spares,many\n", "'many' is not a quantity; write 10 %, 8 %/year, 25 kUSD"),
+        ("extras spares,-10 %\n", "-10 % is negative"),
+        ("accelerators t4 sold_until,soon\n", "sold_until 'soon'; write 2022, 2022-03"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_table_is_one_line(tmp_path: Path, rows: str, message: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, rows))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'vendor.csv'}:")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("item,cost\n", ":1:6: unknown column 'cost'; use item,price,currency,date"),
+        ("item,price,prise\n", "unknown column 'prise'; did you mean price?"),
+        ("item,price,price\n", "column price twice; keep one"),
+        ("item,currency\n", "no column price; begin with item,price"),
+        ("\n", "the file is empty; begin it with item,price"),
+    ],
+)
+def test_a_mistake_in_the_header_is_one_line(tmp_path: Path, header: str, message: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_prices(table(tmp_path, "", header))
+    assert message in str(caught.value)
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "vendor.csv"
+    path.write_bytes(b"item,price\nh\xf6st,1\n")
+    with pytest.raises(StudyError, match=r"vendor\.csv:2:1: not UTF-8 text; save it as CSV"):
+        read_prices(path)
+    with pytest.raises(StudyError, match=r"none\.csv: cannot be read: No such file"):
+        read_prices(tmp_path / "none.csv")

@@ -1,0 +1,39 @@
+"""dse.model.ownership"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation, owned_usd_per_hour
+
+usd = st.floats(1.0, 1e9)
+
+
+def test_by_hand() -> None:
+    # 350,400 USD over 4 years are 10 USD an hour; a quarter is left, and half of the hours used.
+    assert owned_usd_per_hour(350_400.0, 1.0, 4.0) == pytest.approx(11.0)
+    assert owned_usd_per_hour(350_400.0, 1.0, 4.0, 0.25, 0.5) == pytest.approx(16.0)
+    # 10 USD an hour of all hours against 21 - 1 in use.
+    assert break_even_utilisation(350_400.0, 1.0, 21.0, 4.0) == pytest.approx(0.5)
+    assert break_even_utilisation(350_400.0, 1.0, 6.0, 4.0) == pytest.approx(2.0)
+
+
+def test_a_rent_below_the_electricity_is_never_beaten() -> None:
+    found = break_even_utilisation(1000.0, [2.0, 2.0, 2.0], [1.0, 2.0, np.nan], 4.0)
+    assert np.isinf(found[:2]).all()
+    assert np.isnan(found[2])
+
+
+@given(usd, st.floats(0, 1e5), st.floats(1e-2, 1e5), st.floats(0.5, 10), st.floats(0, 0.9))
+def test_at_the_break_even_both_cost_the_same(
+    capital: float, electricity: float, more: float, years: float, residual: float
+) -> None:
+    rent = electricity + more
+    share = float(break_even_utilisation(capital, electricity, rent, years, residual))
+    owned = owned_usd_per_hour(capital, electricity, years, residual, share)
+    assert float(owned) == pytest.approx(rent, rel=1e-6)
+    total = capital * (1 - residual) + electricity * HOURS_PER_YEAR * years * share
+    assert total == pytest.approx(rent * HOURS_PER_YEAR * years * share, rel=1e-6)

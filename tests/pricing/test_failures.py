@@ -1,0 +1,126 @@
+"""Failures of a study: its own terms, else the catalogue's, in time, cost and energy of a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.errors import StudyError
+from dse.model.goodput import IDEAL, SECONDS_PER_DAY, SECONDS_PER_MONTH
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from tests.pricing import studies
+from tests.pricing.priced import point
+
+TARGET = "target: {samples: 1e9}\n"
+
+
+def problem(folder: Path, more: str = "", text: str = studies.SMALL) -> Problem:
+    return load(studies.written(folder, text + TARGET + more))
+
+
+def test_the_catalogue_s_terms_hold_unless_a_study_says_otherwise(tmp_path: Path) -> None:
+    known = catalog.failure_terms()
+    assert all(term.value > 0 and term.draws > 0 for term in known.terms.values())
+    usual = problem(tmp_path).failures
+    assert usual.per_accelerator_s * SECONDS_PER_MONTH == known.terms["per_accelerator_month"].value
+    assert usual.recover_s == known.terms["recover"].value
+    own = problem(tmp_path, "failures: {recover: 10 min, per_job_day: 0, interval: 1 h}\n").failures
+    assert (own.recover_s, own.per_job_s, own.interval_s) == (600.0, 0.0, 3600.0)
+    assert own.checkpoint_s == usual.checkpoint_s
+    assert problem(tmp_path, "failures: ideal\n").failures == IDEAL
+
+
+def test_1000_gpus_for_30_days_is_not_30_days(tmp_path: Path) -> None:
+    """By hand: 0.01 stops a month of each and 0.9 a day of the job are 1000 / 100 / 30.4167 + 0.9 =
+    1.2288 a day, 19.532 h apart. Saving takes 1 min, so that a checkpoint is due every
+    sqrt(2 * 1 * 1171.9) - 1 = 47.413 min. A stop costs 10 min and half of that, 33.707 min of
+    1171.9: 2.876 %. Saving takes 1 / 47.413 of what is left: 0.97124 / 1.02109 = 95.118 %. Thirty
+    days become 31.54."""
+    more = "failures: {per_accelerator_month: 0.01, per_job_day: 0.921600, recover: 10 min, "
+    text = studies.SMALL.replace("[1, 2, 3, 4, 8, 16]", "[1, 2, 3, 4, 8, 16, 1000]")
+    found = problem(tmp_path, f"{more}checkpoint: 1 min}}\n", text)
+    # On 1,000 of 1,024 accelerators a job has 1000 / 1024 of 0.9216 stops a day: 0.9.
+    priced = found.point(point(found, gpus=1000))
+    assert float(priced.running.between_stops_s[0]) / 3600 == pytest.approx(19.532, abs=1e-3)
+    assert float(priced.running.interval_s[0]) / 60 == pytest.approx(47.413, abs=1e-3)
+    assert float(priced["goodput"][0]) == pytest.approx(0.95118, abs=1e-5)
+    days = 30 * float(priced["throughput"][0]) * SECONDS_PER_DAY  # samples of 30 days
+    aimed = replace(found, study=replace(found.study, target=replace(found.study.target,
+                    samples=days)))  # fmt: skip
+    longer = aimed.point(point(aimed, gpus=1000))
+    took = float(longer["time_to_target"][0])
+    assert took / SECONDS_PER_DAY == pytest.approx(31.54, abs=5e-3)
+    assert float(longer["energy"][0]) == pytest.approx(float(longer["power"][0]) * took)
+    started = took + 600  # until the machines run
+    assert float(longer["per_run"][0]) == pytest.approx(
+        float(longer["hourly"][0]) * started / 3600, rel=1e-6
+    )
+
+
+def test_speed_is_the_same_with_and_without_failures(tmp_path: Path) -> None:
+    usual, ideal = problem(tmp_path), problem(tmp_path, "failures: ideal\n")
+    one, other = (of.point(point(of, gpus=16)) for of in (usual, ideal))
+    for name in ("step", "throughput", "speedup", "hourly"):
+        assert one[name].tolist() == other[name].tolist()
+    assert float(other["goodput"][0]) == 1.0
+    for name in ("time_to_target", "energy"):
+        assert float(one[name][0]) == pytest.approx(
+            float(other[name][0]) / float(one["goodput"][0])
+        )
+
+
+def test_the_interval_of_a_run_s_time_holds_that_of_its_failures(tmp_path: Path) -> None:
+    sure = problem(tmp_path, "failures: ideal\n")
+    unsure = problem(tmp_path)
+    given = problem(tmp_path, "failures: {per_accelerator_month: 900, per_job_day: 0, "
+                              "recover: 1 min, checkpoint: 1 s}\n")  # fmt: skip
+    drawn = unsure.sampled.failures
+    assert np.shape(drawn.per_accelerator_s) == (unsure.draw_count,)
+    spread = catalog.failure_terms().terms["per_accelerator_month"].draws
+    assert np.std(np.log(drawn.per_accelerator_s)) == pytest.approx(spread, rel=0.15)
+    assert np.ndim(given.sampled.failures.per_accelerator_s) == 0
+    at = point(unsure, gpus=16)
+    shares = next(iter(unsure.sampled.rows([at], speedup=False)))[1]["goodput"]
+    assert shares.shape == (unsure.draw_count, 1)
+    assert 0 < np.ptp(shares) < 0.1
+    assert next(iter(sure.sampled.rows([at], speedup=False)))[1]["goodput"].tolist() == [1.0]
+
+
+def test_a_point_that_trains_nothing_takes_without_bound(tmp_path: Path) -> None:
+    more = "failures: {per_accelerator_month: 900, recover: 8 min, checkpoint: 1 s}\n"
+    found = problem(tmp_path, more)
+    assert float(found.baseline["goodput"][0]) > 0
+    priced = found.point(point(found, gpus=16))
+    assert float(priced["goodput"][0]) == 0.0
+    for name in ("time_to_target", "per_run", "energy"):
+        assert math.isinf(float(priced[name][0]))
+        assert not priced.known([name]).any()
+    assert np.isfinite(priced["throughput"]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("{per_accelerator_month: -1}", "per_accelerator_month: -1 is negative"),
+        ("{per_job_day: -0.5}", "per_job_day: -0.5 is negative"),
+        ("{recover: 10 GB}", "recover: "),
+        ("{checkpoint: -1 s}", "checkpoint: '-1 s' is negative"),
+        ("{interval: 0 s}", "interval: '0 s' is zero"),
+        ("{per_month: 1}", "unknown key 'per_month'"),
+        ("often", "failures: 'often' is neither ideal nor a mapping"),
+        ("{per_accelerator_month: 1e4, recover: 10 d}", "the baseline trains nothing: it stops"),
+    ],
+)
+def test_bad_terms_are_one_clear_line(tmp_path: Path, given: str, words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        problem(tmp_path, f"failures: {given}\n")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    last = (studies.SMALL + TARGET).count("\n") + 1
+    assert caught.value.line == last

@@ -1,0 +1,151 @@
+"""Rental in a study: terms, whole machines, what a run is billed, spot."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.errors import StudyError
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from tests.pricing import studies
+from tests.pricing.priced import point
+
+TARGET = "target: {samples: 1e8}\n"
+H100 = (
+    studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, h100-sxm]") + TARGET
+)
+
+
+def problem(folder: Path, more: str = "", text: str = H100) -> Problem:
+    return load(studies.written(folder, text + more))
+
+
+def priced(of: Problem, name: str, **values: object) -> float:
+    return float(np.ravel(of.point(point(of, **values))[name])[0])
+
+
+def test_machines_are_rented_whole(tmp_path: Path) -> None:
+    """An H100 of a p5 is an eighth of a machine of which nobody rents an eighth."""
+    usual = problem(tmp_path)
+    each = usual.prices.accelerator_hourly_usd["h100-sxm"].value
+    assert each is not None
+    one = {"accelerator": "h100-sxm", "gpus_per_node": 1, "aggregation": "ring-mpi"}
+    assert priced(usual, "hourly", gpus=1, **one) == pytest.approx(8 * each)
+    assert priced(usual, "hourly", gpus=3, **one) == pytest.approx(24 * each)
+    four = {**one, "gpus_per_node": 4}
+    assert priced(usual, "hourly", gpus=8, **four) == pytest.approx(16 * each)
+    singly = problem(tmp_path, "rental: {rented_in: 1}\n")
+    assert priced(singly, "hourly", gpus=3, **one) == pytest.approx(3 * each)
+    old = usual.prices.accelerator_hourly_usd["p100-sxm2-16gb"].value
+    assert old is not None
+    singles = {**one, "accelerator": "p100-sxm2-16gb"}
+    assert priced(usual, "hourly", gpus=3, **singles) == pytest.approx(3 * old)
+
+
+def test_a_term_is_a_share_of_the_price_on_demand(tmp_path: Path) -> None:
+    whole = priced(problem(tmp_path), "hourly")
+    known = catalog.rental_facts().discounts
+    for term, discount in known.items():
+        found = priced(problem(tmp_path, f"rental: {term}\n"), "hourly")
+        assert found == pytest.approx(whole * (1 - discount.value))
+        assert 0 < discount.value < 1
+    own = problem(tmp_path, "rental: {term: 1-year, discount: 0.2}\n")
+    assert priced(own, "hourly") == pytest.approx(0.8 * whole)
+    assert np.ndim(own.sampled.rental.billing.price_share) == 0
+    unsure = problem(tmp_path, "rental: 1-year\n").sampled.rental.billing.price_share
+    assert np.shape(unsure) == (200,)
+
+
+def test_a_run_is_billed_its_start_and_whole_hours(tmp_path: Path) -> None:
+    more = "failures: ideal\nrental: {minimum: 2 h, billing_unit: 1 h, start_up: 30 min}\n"
+    found = problem(tmp_path, more)
+    hours = priced(found, "time_to_target") / 3600 + 0.5
+    assert hours > 2
+    due = priced(found, "hourly") * math.ceil(hours)
+    assert priced(found, "per_run") == pytest.approx(due)
+    short = problem(tmp_path, more, H100.replace("1e8", "1e3"))
+    assert priced(short, "time_to_target") < 3600
+    assert priced(short, "per_run") == pytest.approx(2 * priced(short, "hourly"))
+
+
+def test_spot_machines_are_taken_away_and_not_paid_meanwhile(tmp_path: Path) -> None:
+    """By hand: machines stay 3 h and are away for 1 h, so they are held 3/4 of the time. Each time
+    costs 10 min to recover, 20 min to start, and half of an interval of sqrt(2 * 1 * 180) - 1 =
+    17.974 min: 38.987 of 180 min, 21.659 %; saving takes 1 / 17.974. 0.78341 / 1.05564 * 3/4 =
+    55.659 %."""
+    more = (
+        "failures: {per_accelerator_month: 0, per_job_day: 0, recover: 10 min, checkpoint: 1 min}\n"
+        "rental: {term: spot, discount: 0.6, spell: 3 h, wait: 1 h, start_up: 20 min}\n"
+    )
+    found = problem(tmp_path, more)
+    at = found.point(point(found, gpus=16))
+    assert float(at["goodput"][0]) == pytest.approx(0.55659, abs=1e-5)
+    assert float(at.running.held[0]) == 0.75
+    took = float(at["time_to_target"][0])
+    due = float(np.ravel(at["hourly"])[0]) * (0.75 * took + 1200) / 3600
+    assert float(at["per_run"][0]) == pytest.approx(due, rel=1e-3)
+
+
+def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:
+    found = problem(tmp_path, "rental: spot\n")
+    shares = [priced(found, "goodput", gpus=gpus, gpus_per_node=1) for gpus in (1, 4, 16)]
+    assert 0.2 < shares[2] < shares[1] < shares[0] < 0.7
+    low, high = np.percentile(
+        next(iter(found.sampled.rows([point(found, gpus=16)], speedup=False)))[1]["goodput"],
+        (5, 95),
+    )
+    assert low < shares[2] < high
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("reserved", "no such term"),
+        ("{term: weekly}", "no such term"),
+        ("{minimum: 1 GB}", "minimum: "),
+        ("{minimum: -1 h}", "minimum: '-1 h' is negative"),
+        ("{discount: 1.5}", "discount: 1.5 is beyond"),
+        ("{discount: -0.1}", "discount: -0.1 is negative"),
+        ("{rented_in: 2.5}", "rented_in: 2.5 is not a whole number"),
+        ("{rented_in: 0}", "rented_in: 0 is zero"),
+        ("{spell: 2 h}", "spell is of spot machines"),
+        ("{hours: 2}", "unknown key 'hours'"),
+    ],
+)
+def test_bad_terms_are_one_clear_line(tmp_path: Path, given: str, words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        problem(tmp_path, f"rental: {given}\n")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.line == H100.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("{residual_value: 1.2}", "residual_value: 1.2 is more than 1"),
+        ("{utilisation: 0}", "utilisation: 0 is zero"),
+        ("{utilisation: -1}", "utilisation: -1 is negative"),
+        ("{years: 3}", "unknown key 'years'"),
+    ],
+)
+def test_bad_ownership_is_one_clear_line(tmp_path: Path, given: str, words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        problem(tmp_path, f"ownership: {given}\n")
+    assert words in str(caught.value)
+
+
+def test_what_is_left_and_how_much_it_is_used_are_in_the_cost_of_ownership(tmp_path: Path) -> None:
+    usual = problem(tmp_path)
+    other = problem(tmp_path, "ownership: {residual_value: 0.3, utilisation: 0.5}\n")
+    years = usual.prices.amortisation_years.value
+    assert years is not None
+    bought = priced(usual, "capital") / (years * 8760)
+    electricity = priced(usual, "tco") - bought
+    assert priced(other, "tco") == pytest.approx(bought * 0.7 / 0.5 + electricity)
+    assert priced(other, "capital") == priced(usual, "capital")

@@ -1,0 +1,128 @@
+"""Which point is recommended where a study says how sure its limits must be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dse
+from dse.pricing import probability
+from dse.report import confidence
+from dse.report.answer import answer
+from dse.report.recommendation import recommended
+from dse.study import Constraint
+from dse.study.constraints import parse_constraint
+from tests.pricing.studies import SMALL
+
+TARGET = SMALL.replace("search: ", "target: {samples: 1e8}\nsearch: ").replace("200 kUSD", "5 MUSD")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> dse.Study:
+    path = tmp_path_factory.mktemp("study") / "study.yaml"
+    path.write_text(TARGET, encoding="utf-8")
+    return dse.load_study(path)
+
+
+@pytest.fixture(scope="module")
+def deadline(study: dse.Study) -> str:
+    """A deadline that a point in the middle of the front just meets."""
+    front = study.search().front
+    times = np.sort(front["time_to_target_s"])
+    return f"{times[2 * len(times) // 3] * 1.0001:.6f} s"
+
+
+def test_the_probability_is_the_share_of_draws_that_meet_all(
+    study: dse.Study, deadline: str
+) -> None:
+    """Against one draw and one point after the other."""
+    result = study.search(deadline=deadline)
+    problem, points = result.study.problem, [p.values for p in result.outcome.front]
+    found = probability.of_meeting_all(problem, points)
+    limits = [c.expression for c in problem.study.constraints if c.expression]
+    for values, share in zip(points, found, strict=True):
+        ((_, drawn),) = problem.sampled.rows([values], speedup=False)
+        count = problem.draw_count
+        met = 0
+        for draw in range(count):
+            columns = {
+                name: np.broadcast_to(drawn[name], (count, 1))[draw]
+                for limit in limits for name in limit.names
+            }  # fmt: skip
+            met += all(bool(limit.evaluate(columns).all()) for limit in limits)
+        assert share == pytest.approx(met / count, abs=1e-12)
+
+
+def test_a_speedup_is_compared_with_the_same_draws_of_the_baseline(study: dse.Study) -> None:
+    problem = study.problem
+    values = problem.study.baseline.values
+    limit = parse_constraint("speedup >= 1")
+    columns = {"speedup": np.ravel(problem.sampled.baseline["throughput"])}
+    assert np.ptp(columns["speedup"]) > 0  # it does vary
+
+    only = replace(problem.study, constraints=(Constraint("speedup >= 1", limit, 0, 0),))
+    assert probability.of_meeting_all(replace(problem, study=only), [values]) == [1.0]
+
+
+def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -> None:
+    plain = study.search(deadline=deadline)
+    sure = study.search(deadline=deadline, confidence=0.95)
+    assert plain.document.confidence is None
+    found = sure.document.confidence
+    assert found is not None
+    assert found.reached
+    assert found.recommended >= 0.95
+    assert found.front[found.best_estimate - 1] < 0.95  # else the test shows nothing
+    assert sure.document.front[found.best_estimate - 1].config == plain.recommended.config
+    cost, dearer = (one.recommended.costs["capital"] for one in (plain, sure))
+    assert cost is not None
+    assert dearer is not None
+    assert dearer > cost
+    said = " ".join(answer(sure.document))
+    assert f"It meets {found.limits[0]} and" in said
+    assert "95 % was asked for" in said
+    assert "By the best estimate alone it would be" in said
+    assert "only points count that meet every limit" in sure.recommended.why
+
+
+def test_it_is_the_best_by_its_rule_of_those_that_are_sure(study: dse.Study, deadline: str) -> None:
+    result = study.search(deadline=deadline, confidence=0.8)
+    outcome = result.outcome
+    known = confidence._candidates(outcome)
+    sure = [p for p, chance in zip(known.points, known.probabilities, strict=True) if chance >= 0.8]
+    assert result.recommended.rule == "cheapest"
+    assert result.recommended.costs["capital"] == min(point.cost for point in sure)
+    assert len(known.points) > len(outcome.front)  # those near the front count, too
+
+
+def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
+    study: dse.Study,
+) -> None:
+    fastest = study.search().front["time_to_target_s"].min()
+    result = study.search(deadline=f"{fastest * 1.001:.6f} s", confidence=0.999)
+    found = result.document.confidence
+    assert found is not None
+    assert not found.reached
+    assert found.recommended == max(confidence._candidates(result.outcome).probabilities)
+    said = " ".join(answer(result.document))
+    assert "No point meets" in said
+    assert "comes closest" in said
+
+
+def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
+    study: dse.Study, deadline: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("study") / "study.yaml"
+    text = TARGET.replace("constraints: [", f'constraints: ["time_to_target <= {deadline}", ')
+    path.write_text(text + "confidence: 0.95\n", encoding="utf-8")
+    asked = study.search(deadline=deadline, confidence=0.95)
+    assert dse.load_study(path).search().recommended.config == asked.recommended.config
+
+
+def test_without_a_confidence_the_rule_decides_alone(study: dse.Study) -> None:
+    outcome = study.search().outcome
+    found = confidence.chosen(outcome, "fastest")
+    assert found.row == recommended(outcome.front, "fastest")
+    assert found.confidence is None

@@ -1,0 +1,180 @@
+"""Runs as tables: CSV, Parquet and spreadsheets hold the same, of the front and of all points."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from pyarrow import parquet
+
+import dse
+from dse.errors import DseError, OutputError
+from dse.report import table_files
+from dse.report.document import RunDocument
+from dse.report.export_table import export_table
+from dse.report.front_columns import Column, front_columns
+from tests.pricing.studies import SMALL
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dse.Result:
+    path = tmp_path_factory.mktemp("study") / "study.yaml"
+    path.write_text(SMALL, encoding="utf-8")
+    return dse.load_study(path).search()
+
+
+@pytest.fixture(scope="module")
+def document(result: dse.Result) -> RunDocument:
+    return result.document
+
+
+def of_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def of_sheet(path: Path, title: str) -> list[tuple[Any, ...]]:
+    return list(openpyxl.load_workbook(path)[title].iter_rows(values_only=True))
+
+
+def test_the_front_is_the_same_in_all_three(document: RunDocument, tmp_path: Path) -> None:
+    for ending in (".csv", ".parquet", ".xlsx"):
+        said = export_table(document, tmp_path / f"front{ending}")
+        assert said.startswith(f"wrote {len(document.front)} points of the front to")
+    columns = front_columns(document)
+    rows = of_csv(tmp_path / "front.csv")
+    table = parquet.read_table(tmp_path / "front.parquet")
+    heads, *cells = of_sheet(tmp_path / "front.xlsx", "Points")
+    assert list(heads) == [column.heading for column in columns]
+    assert table.num_rows == len(rows) == len(cells) == len(document.front)
+    for at, column in enumerate(columns):
+        assert table[column.name].to_pylist() == list(column.values)
+        for row, value in enumerate(column.values):
+            text, cell = rows[row][column.name], cells[row][at]
+            if isinstance(value, float):
+                assert float(text) == value
+                assert cell == pytest.approx(value, rel=1e-12)
+            elif isinstance(value, bool) or value is None:
+                assert text == {True: "true", False: "false", None: ""}[value]
+                assert cell == value
+            else:
+                assert text == str(value)
+                assert cell == value
+
+
+def test_a_spreadsheet_has_the_bill_and_the_prices_with_their_dates(
+    document: RunDocument, tmp_path: Path
+) -> None:
+    export_table(document, tmp_path / "front.xlsx")
+    head, *bill = of_sheet(tmp_path / "front.xlsx", "Bill of materials")
+    assert {"Item", "Quantity", "Unit price (USD)", "Date of price"} <= set(head)
+    sums = {row[0]: row[4] for row in bill if row[1] == "Sum"}
+    assert sums["Recommended"] == pytest.approx(document.recommended.costs["capital"])
+    facts = of_sheet(tmp_path / "front.xlsx", "Prices and facts")
+    assert len(facts) == len(document.sources) + 1
+    assert any(row[3] for row in facts[1:])  # a date
+    texts = [row[0] for row in of_sheet(tmp_path / "front.xlsx", "Assumptions")]
+    assert texts[1:] == list(document.assumptions)
+
+
+def test_all_is_every_feasible_point(
+    result: dse.Result, document: RunDocument, tmp_path: Path
+) -> None:
+    """Against every point of the space, priced one by one."""
+    said = export_table(document, tmp_path / "all.csv", every=True)
+    assert f"{document.counts.feasible:,} feasible points" in said
+    assert "no intervals" in said
+    rows = of_csv(tmp_path / "all.csv")
+    every = result.points
+    feasible = [at for at in range(every.rows) if every["feasible"][at]]
+    assert len(rows) == len(feasible) == document.counts.feasible
+    known = {
+        tuple("" if every[axis][at] != every[axis][at] else str(every[axis][at])
+              .removesuffix(".0") for axis in axes(document)): at for at in feasible
+    }  # fmt: skip
+    for row in rows:
+        at = known.pop(tuple(row[axis] for axis in axes(document)))
+        for name in ("speedup", "capital_usd", "step_s", "memory_slack_bytes", "power_w"):
+            assert float(row[name]) == pytest.approx(float(every[name][at]), rel=1e-12)
+    assert not known
+
+
+def axes(document: RunDocument) -> list[str]:
+    return [axis.name for axis in document.axes]
+
+
+def test_all_in_blocks_is_one_table(
+    document: RunDocument, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_table(document, tmp_path / "whole.csv", every=True)
+    monkeypatch.setattr("dse.search.cells.PRICED_POINTS", 7)
+    export_table(document, tmp_path / "parts.csv", every=True)
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    export_table(document, tmp_path / "parts.parquet", every=True)
+    assert parquet.read_table(tmp_path / "parts.parquet").num_rows == document.counts.feasible
+
+
+def test_all_is_refused_of_a_guided_run_and_where_prices_have_changed(
+    document: RunDocument, tmp_path: Path
+) -> None:
+    with pytest.raises(DseError, match=r"this one was guided, and points\.csv"):
+        export_table(replace(document, engine="guided"), tmp_path / "all.csv", every=True)
+    hashes = replace(document.hashes, catalogue="another")
+    with pytest.raises(DseError, match="since that run catalogue changed"):
+        export_table(replace(document, hashes=hashes), tmp_path / "all.csv", every=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_spreadsheet_that_would_be_too_long_is_refused_before_it_is_begun(
+    document: RunDocument, tmp_path: Path
+) -> None:
+    counts = replace(document.counts, feasible=table_files.SHEET_ROWS)
+    with pytest.raises(DseError, match=r"more than the 1,048,575 rows.*\.parquet"):
+        export_table(replace(document, counts=counts), tmp_path / "all.xlsx", every=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_is_no_formula(tmp_path: Path) -> None:
+    column = Column("name", "Name", "", ["=1+1", "a\x07b"], str)
+    table_files.write_workbook([[column]], tmp_path / "x.xlsx")
+    (cell,), (control,) = openpyxl.load_workbook(tmp_path / "x.xlsx")["Points"].iter_rows(min_row=2)
+    assert (cell.value, cell.data_type) == ("=1+1", "s")
+    assert control.value == "a?b"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".xlsx"])
+def test_what_cannot_be_written_leaves_nothing(
+    ending: str, document: RunDocument, tmp_path: Path
+) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        export_table(document, tmp_path / "no-such-folder" / f"front{ending}")
+    (tmp_path / f"taken{ending}").mkdir()
+    with pytest.raises(OutputError, match="cannot be written"):
+        export_table(document, tmp_path / f"taken{ending}")
+    assert [path.name for path in tmp_path.iterdir()] == [f"taken{ending}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "ending", "extra"),
+    [("pyarrow", ".parquet", "parquet"), ("openpyxl", ".xlsx", "xlsx")],
+)
+def test_a_missing_library_is_named(
+    module: str, ending: str, extra: str, document: RunDocument, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(DseError, match=rf"needs {module}; pip install 'cluster-dse\[{extra}\]'"):
+        export_table(document, tmp_path / f"front{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_comes_in_the_order_of_the_space(document: RunDocument, tmp_path: Path) -> None:
+    export_table(document, tmp_path / "all.csv", every=True)
+    precisions = [row["precision"] for row in of_csv(tmp_path / "all.csv")]
+    assert sum(a != b for a, b in pairwise(precisions)) == 1  # the outermost axis

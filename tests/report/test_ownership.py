@@ -1,0 +1,76 @@
+"""dse.report.ownership, goodput and rental: what a study's terms come to, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import explain, ownership, rental
+from dse.report.points import explained
+from dse.report.sections import SECTIONS
+from tests.pricing import studies
+from tests.report.documents import document
+
+TARGET = "target: {samples: 1e8}\n"
+
+
+def problem(folder: Path, more: str = "") -> Problem:
+    return load(studies.written(folder, studies.SMALL + TARGET + more))
+
+
+def told(of: Problem) -> str:
+    return "\n".join(explain.lines(explained(of, of.study.baseline.values)))
+
+
+def test_explain_says_how_often_it_stops_and_from_when_buying_pays(tmp_path: Path) -> None:
+    text = told(problem(tmp_path))
+    assert "% of the time trains: a stop every" in text
+    assert "on average, a checkpoint every" in text
+    assert "Buying pays from" in text
+    assert "3 years in use 100 %: to own USD" in text
+    assert "all of the time trains (failures: ideal)" in told(
+        problem(tmp_path, "failures: ideal\n")
+    )
+
+
+def test_the_break_even_is_where_both_totals_meet(tmp_path: Path) -> None:
+    found = problem(tmp_path)
+    values = found.study.baseline.values
+    usual = ownership.of_point(found, values)
+    assert usual is not None
+    share = usual.break_even_utilisation
+    assert share is not None
+    assert 0 < share < 1
+    # Over the four years of amortisation, at that utilisation.
+    more = f"ownership: {{utilisation: {share!r}}}\n"
+    even = ownership.of_point(problem(tmp_path, more), values)
+    assert even is not None
+    four = even.totals[1]
+    assert four.years == even.years == 4
+    assert four.own_usd == pytest.approx(four.rent_usd, rel=1e-9)
+    assert four.own_usd == four.purchase_usd + four.electricity_usd - four.residual_usd
+
+
+def test_a_rent_that_is_never_more_is_not_beaten(tmp_path: Path) -> None:
+    cheap = problem(tmp_path, "rental: {discount: 0.95}\n")
+    found = ownership.of_point(cheap, cheap.study.baseline.values)
+    assert found is not None
+    assert "Buying does not pay" in ownership.said(found)
+
+
+def test_the_answer_says_that_spot_is_known_of_old_machines_alone(tmp_path: Path) -> None:
+    (note,) = rental.spot_note(problem(tmp_path, "rental: spot\n"))
+    assert "V100" in note
+    assert not [*rental.spot_note(problem(tmp_path, "rental: {term: spot, spell: 2 h}\n"))]
+    assert not [*rental.spot_note(problem(tmp_path))]
+    assert "spot, 42 % of the price on demand" in rental.said(problem(tmp_path, "rental: spot\n"))
+    hours = "rental: {minimum: 1 h, billing_unit: 1 h}\n"
+    assert "at least 1 h and whole units of 1 h" in rental.said(problem(tmp_path, hours))
+
+
+def test_a_document_of_an_older_version_has_no_totals() -> None:
+    (section,) = (one for one in SECTIONS if one.name == "ownership")
+    assert section.facts(document())["rows"] == []

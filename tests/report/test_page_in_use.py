@@ -1,0 +1,131 @@
+"""The page in use: filters, the table as CSV, colours by night, words explained, and whether those
+who hear it or use the keyboard only can read it."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from dse.report import front_filters, page
+from dse.report.style import NIGHT, PAPER
+from tests.report import browser
+from tests.report.documents import read, written
+
+pytestmark = [pytest.mark.slow, browser.needs_chromium]
+SERIOUS = ("serious", "critical")
+
+
+def grave(seen: browser.Seen) -> list[str]:
+    """What axe-core finds that keeps somebody from reading the page."""
+    found = Axe().run(seen.page).response["violations"]
+    return [
+        f"{rule['id']}: {rule['help']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in SERIOUS
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious(
+    tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    with browser.opened(page.render_page(read(written())), tmp_path, width, scheme) as seen:
+        seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
+        assert grave(seen) == []
+
+
+def shown(seen: browser.Seen) -> tuple[list[str], list[str]]:
+    """(rows of the table that are shown, points of the front that the chart draws), by id."""
+    found: tuple[list[str], list[str]] = seen.run("""
+        const rows = [...document.querySelectorAll("#front-table > tbody")].filter(
+          (row) => !row.hidden).map((row) => row.id);
+        const traces = document.getElementById("front-chart").data.filter((trace) =>
+          trace.name.startsWith("Front,"));
+        return [rows, traces.flatMap((trace) => trace.ids)];""")
+    return found
+
+
+def test_filters_leave_what_fits_in_table_and_chart(tmp_path: Path) -> None:
+    run = read(written())
+    by_title = {one.title: one for one in front_filters.filters(run)}
+    gpus = by_title["GPUs"]
+    fitting = [f"point-{at + 1}" for at, place in enumerate(gpus.of_points) if place == 1]
+    with browser.opened(page.render_page(run), tmp_path) as seen:
+        choose = seen.page.get_by_label("GPUs", exact=True)
+        choose.select_option(label=gpus.values[1])
+        rows, points = shown(seen)
+        assert rows == fitting
+        assert sorted(points) == sorted(fitting)
+        assert seen.page.get_by_role("status").inner_text() == (
+            f"{len(fitting)} of {len(run.front)} points"
+        )
+        seen.page.get_by_role("button", name="Show all").click()
+        rows, points = shown(seen)
+        assert len(rows) == len(points) == len(run.front)
+    assert seen.console == []
+
+
+def test_the_table_is_downloaded_as_it_is_shown(tmp_path: Path) -> None:
+    run = read(written())
+    with browser.opened(page.render_page(run), tmp_path) as seen:
+        gpus = next(one for one in front_filters.filters(run) if one.title == "GPUs")
+        seen.page.get_by_label("GPUs", exact=True).select_option(label=gpus.values[0])
+        with seen.page.expect_download() as waited:
+            seen.page.get_by_role("button", name="Download as CSV").click()
+        waited.value.save_as(tmp_path / "front.csv")
+        assert waited.value.suggested_filename == f"{run.study.name}-front.csv"
+    rows = list(csv.DictReader((tmp_path / "front.csv").read_text().splitlines()))
+    kept = [p for p, place in zip(run.front, gpus.of_points, strict=True) if place == 0]
+    assert [float(row["Purchase price (USD)"]) for row in rows] == [
+        point.quantity("capital") for point in kept
+    ]
+    assert [float(row["Speedup (x)"]) for row in rows] == [point.speedup for point in kept]
+    assert [float(row["Step (s)"]) for row in rows] == [point.step_s for point in kept]
+
+
+def test_charts_are_dark_by_night_and_light_on_paper(tmp_path: Path) -> None:
+    ground = "return document.getElementById('front-chart').layout.paper_bgcolor"
+    with browser.opened(page.render_page(read(written())), tmp_path, scheme="dark") as seen:
+        assert seen.run(ground) == NIGHT[PAPER]
+        seen.run("dispatchEvent(new Event('beforeprint'))")
+        assert seen.run(ground) == PAPER
+        seen.run("dispatchEvent(new Event('afterprint'))")
+        assert seen.run(ground) == NIGHT[PAPER]
+        seen.page.emulate_media(color_scheme="light")
+        seen.page.wait_for_function(f"() => {{ {ground} === '{PAPER}'; }}")
+    assert seen.console == []
+
+
+def test_words_are_explained_where_they_stand(tmp_path: Path) -> None:
+    with browser.opened(page.render_page(read(written())), tmp_path) as seen:
+        told: list[list[Any]] = seen.run("""
+            return [...document.querySelectorAll("#front abbr")].map(
+              (mark) => [mark.textContent.toLowerCase(), mark.title]);""")
+        listed: dict[str, str] = seen.run("""
+            return Object.fromEntries([...document.querySelectorAll("#glossary dt")].map((term) =>
+              [term.textContent.toLowerCase(), term.nextElementSibling.textContent]));""")
+    assert told
+    assert len({word for word, _ in told}) == len(told)
+    assert all(listed[word] == meaning for word, meaning in told)
+
+
+def test_the_keyboard_reaches_all_that_the_mouse_does(tmp_path: Path) -> None:
+    with browser.opened(page.render_page(read(written())), tmp_path) as seen:
+        keys = seen.page.keyboard
+        keys.press("Tab")
+        assert seen.run("return document.activeElement.className") == "skip"
+        keys.press("Enter")
+        assert seen.run("return document.activeElement.id") == "main"
+        heading = seen.page.locator("#front-table thead button").nth(1)
+        heading.focus()
+        keys.press("Enter")
+        keys.press("Enter")
+        assert heading.locator("..").get_attribute("aria-sort") == "descending"
+        seen.page.get_by_label("GPUs", exact=True).focus()
+        keys.press("ArrowDown")
+        assert "of" in seen.page.get_by_role("status").inner_text()

@@ -1,0 +1,112 @@
+"""The page on paper: whole, with a summary to sign first, and no page half empty."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from pypdf import PageObject, PdfReader
+
+from dse.errors import OutputError
+from dse.report import glossary, page, pdf, sections
+from tests.report import browser
+from tests.report.documents import read, written
+
+FOOT_PT = 40.0  # below it stands the number of the page
+HALF = 0.5
+
+
+def said(*sheets: PageObject) -> str:
+    """The text of sheets without blanks, of which printing keeps not all, and ligatures."""
+    text = "".join(sheet.extract_text() for sheet in sheets)
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def lowest(sheet: PageObject) -> float:
+    """The lowest text of a sheet, above the number of the page, as a share of its height."""
+    found: list[float] = []
+
+    def visit(text: str, cm: list[float], tm: list[float], *_font: object) -> None:
+        height = tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
+        if text.strip() and height > FOOT_PT:
+            found.append(height)
+
+    sheet.extract_text(visitor_text=visit)
+    return min(found) / float(sheet.mediabox.height)
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
+    folder = tmp_path_factory.mktemp("pdf")
+    run = written()
+    run["study"]["name"] = 'a "study" <b>\\}'
+    html = folder / "report.html"
+    html.write_text(page.render_page(read(run)), encoding="utf-8")
+    target = pdf.print_page(html, folder / "out.pdf")
+    assert sorted(path.name for path in folder.iterdir()) == ["out.pdf", "report.html"]
+    return PdfReader(target)
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_every_section_is_on_paper(printed: PdfReader) -> None:
+    text = said(*printed.pages)
+    for section in sections.SECTIONS:
+        assert bare(section.title) in text
+    assert bare(written()["study_text"]) in text  # what is folded on the screen is open on paper
+    assert bare(list(glossary.WORDS.values())[-1]) in text
+    assert 4 <= len(printed.pages) <= 16
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_a_summary_of_one_page_comes_first_and_can_be_signed(printed: PdfReader) -> None:
+    first, second = map(said, printed.pages[:2])
+    for word in ("Whattobuy", "Recommended", "Fastest", "Confidence", "Name", "Date",
+                 "Signature"):  # fmt: skip
+        assert word in first
+    assert "Signature" not in second
+    assert "Theanswerinwords" in second
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_every_sheet_says_whose_it_is_and_which(printed: PdfReader) -> None:
+    many = len(printed.pages)
+    for number, sheet in enumerate(printed.pages, 1):
+        text = said(sheet)
+        assert f"Page{number}of{many}" in text
+        assert 'a"study"<b>\\}' in text
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+def test_no_sheet_but_the_last_is_half_empty(printed: PdfReader) -> None:
+    ends = [lowest(sheet) for sheet in printed.pages[:-1]]
+    assert max(ends) < HALF, ends
+
+
+def test_where_nothing_prints_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OutputError, match="Chromium or Chrome prints the PDF, and neither is"):
+        pdf.print_page(tmp_path / "report.html", tmp_path / "report.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_browser_that_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "bin"
+    own.mkdir()
+    fake = own / "chromium"
+    fake.write_text("#!/bin/sh\necho it broke >&2\nexit 3\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{own}:/usr/bin:/bin")
+    with pytest.raises(OutputError, match="did not print it: it broke"):
+        pdf.print_page(tmp_path / "report.html", tmp_path / "report.pdf")
+    assert [path.name for path in tmp_path.iterdir()] == ["bin"]

@@ -1,0 +1,135 @@
+"""dse.report.training_runs: what stands beside a speed, and what is said of a run's length."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dse.report import tables, training_runs
+from dse.report.answer import answer
+from dse.report.design_point import Run
+from dse.report.document import RunDocument
+from dse.report.sections import tiles
+from tests.report.documents import document
+
+FITTED = (64.0, 1024.0)
+
+
+def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
+    """The toy document with a target: of samples observed at FITTED, or given."""
+
+    def aimed(point, samples, time_s):  # type: ignore[no-untyped-def]
+        inside = FITTED[0] <= point.global_batch <= FITTED[1]
+        objectives = {name: point.objectives[name] for name in ("speedup", "capital")}
+        return replace(point, objectives=objectives, run=Run(
+            samples=samples, time_to_target=time_s, per_run=1234.5, energy=7.2e9,
+            fitted_batches=FITTED if fitted else None, extrapolated=fitted and not inside,
+        ))  # fmt: skip
+
+    plain = document()
+    best = replace(plain.recommended, global_batch=batch)
+    base = replace(plain.baseline, global_batch=base_batch)
+    return replace(
+        plain,
+        target="accuracy 0.9" if fitted else "2 M samples",
+        recommended=aimed(best, 2e6, 86400 * 3.2),
+        baseline=aimed(base, 1e6, 86400 * 33.0),
+        cheapest_within_5_percent=aimed(plain.cheapest_within_5_percent, 2e6, 5e5),
+        fastest=aimed(plain.fastest, 2e6, 1e5),
+        front=tuple(aimed(point, 2e6, 1e5) for point in plain.front),
+    )
+
+
+def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
+    said = answer(timed(512, 128))
+    assert (
+        "Training to accuracy 0.9 takes 3.2 days, costs USD 1.23 k and uses 2 MWh (the baseline's: "
+        "33 days, USD 1.23 k and 2 MWh)." in said
+    )
+    assert any(
+        s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
+    )
+    assert not any("Training" in s for s in answer(document()))
+
+
+def test_time_cost_and_energy_stand_beside_every_speed() -> None:
+    run = timed(512, 128)
+    heads = [head for head, _ in tables.comparison(run).rows]
+    at = heads.index("Speedup")
+    assert heads[at + 1 : at + 4] == ["Time to target", "Cost per run", "Energy per run"]
+    assert tiles(run)[1] == ("Time of the run", "3.2 days", "USD 1.23 k, 2 MWh; baseline 33 days")
+    header, rows = tables.front_rows(run)
+    for name in ("time_to_target", "per_run", "energy", "samples_to_target", "batch_extrapolated"):
+        assert name in header
+    assert {len(row) for row in rows} == {len(header)}
+    front = tables.front_table(run)
+    assert ("Time to target", True) in front.heads
+    assert {len(row.cells) for row in front.rows} == {len(front.heads) - 1}
+
+
+def test_without_a_target_nothing_of_a_run_is_shown() -> None:
+    run = document()
+    assert training_runs.beside(run) == {}
+    assert not {"energy", "batch_extrapolated"} & set(tables.front_rows(run)[0])
+    assert "Time of the run" not in [label for label, _, _ in tiles(run)]
+
+
+def test_points_beyond_the_observed_batches_are_marked() -> None:
+    run = timed(512, 128)
+    marked = [point.run is not None and point.run.extrapolated for point in run.front]
+    assert any(marked)
+    header, rows = tables.front_rows(run)
+    at = header.index("batch_extrapolated")
+    assert [row[at] == "true" for row in rows] == marked
+    front = tables.front_table(run)
+    column = [head for head, _ in front.heads].index("Time to target")
+    texts = [row.cells[column][1] for row in front.rows]
+    assert [training_runs.MARK in text for text in texts] == marked
+    assert f"{training_runs.MARK} The global batch lies outside of 64 to 1,024" in front.note
+
+
+@pytest.mark.parametrize(
+    ("batch", "base", "said"),
+    [
+        (512, 128, ""),
+        (2048, 128, "The recommended point's global batch of 2,048 lies outside of 64 to 1,024"),
+        (512, 32, "The baseline's global batch of 32 lies outside of 64 to 1,024"),
+        (2048, 32, "The recommended point's global batch of 2,048 and the baseline's global batch "
+         "of 32 lie outside of 64 to 1,024"),
+    ],
+)  # fmt: skip
+def test_an_answer_beyond_the_observed_batches_says_so(batch: int, base: int, said: str) -> None:
+    run = timed(batch, base)
+    found = [*training_runs.beyond(run.recommended, run.baseline)]
+    assert len(found) == bool(said)
+    assert all(sentence.startswith(said) for sentence in found)
+
+
+def test_a_speedup_between_batches_says_once_that_it_is_per_sample() -> None:
+    plain = document()
+    differing = replace(plain, recommended=replace(plain.recommended, global_batch=8192),
+                        baseline=replace(plain.baseline, global_batch=32))  # fmt: skip
+    (said,) = [s for s in answer(differing) if "per sample" in s]
+    assert said == (
+        "Note: Speedup is per sample: a step takes 8,192 samples, the baseline's 32, and larger "
+        "batches may need more samples to learn as much."
+    )
+    (told,) = training_runs.per_sample(replace(differing, qualities=("mlperf-bert",)))
+    assert told.endswith(" target: {quality: mlperf-bert} compares equal work.")
+    (others,) = training_runs.per_sample(
+        replace(differing, recommended=replace(plain.recommended, global_batch=32))
+    )
+    assert "other points of the front take" in others
+    alike = tuple(replace(point, global_batch=32) for point in plain.front)
+    assert training_runs.per_sample(replace(differing, recommended=replace(
+        plain.recommended, global_batch=32), front=alike)) == []  # fmt: skip
+    assert training_runs.per_sample(timed(512, 128)) == []
+
+
+def test_electricity_is_told_in_kilowatt_hours() -> None:
+    assert training_runs.amount("energy", 3.6e6) == "1 kWh"
+    assert training_runs.amount("energy", 3.6e9 * 0.99999) == "1 MWh"
+    assert training_runs.amount("energy", None) == "unknown"
+    assert training_runs.interval("energy", (3.6e6, 7.2e6)) == "1 kWh to 2 kWh"
+    assert training_runs.interval("time_to_target", None) == ""

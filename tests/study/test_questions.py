@@ -1,0 +1,108 @@
+"""Questions asked beside a study are constraints of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dse.errors import ArgumentError
+from dse.study.questions import Questions, of_written
+from tests.study.conftest import VALID, Reader
+
+
+def texts(questions: Questions, read: Reader, text: str = VALID) -> tuple[str, ...]:
+    return tuple(one.text for one in questions.asked_of(read(text=text)).constraints)
+
+
+def test_each_question_is_a_constraint_and_takes_the_place_of_the_study_s_own(read: Reader) -> None:
+    asked = Questions(deadline="7 d", budget="500 kUSD", power="200 kW")
+    found = asked.asked_of(read())
+    assert [one.text for one in found.constraints] == [
+        "fits_memory", "global_batch <= 8192", "time_to_target <= 7 d", "capital <= 500 kUSD",
+        "power <= 200 kW",
+    ]  # fmt: skip
+    limits = {one.limit.name: one.limit.value for one in found.constraints if one.limit}
+    assert limits["time_to_target"] == pytest.approx(7 * 86400)
+    assert limits["capital"] == pytest.approx(500e3)
+    assert limits["power"] == pytest.approx(200e3)
+
+
+@pytest.mark.parametrize(
+    ("minimized", "budget", "quantity"),
+    [
+        ("capital", "2,000,000 USD", "capital <= 2000000 USD"),
+        ("per_run", "500 USD", "per_run <= 500 USD"),
+        ("[power, per_run]", "500 USD", "per_run <= 500 USD"),
+        ("power", "2 MUSD", "capital <= 2 MUSD"),
+        ("capital", "50 USD/hour", "hourly <= 50 USD/hour"),
+        ("tco", "50 USD/hour", "tco <= 50 USD/hour"),
+    ],
+)
+def test_a_budget_limits_the_money_that_the_study_minimizes(
+    minimized: str, budget: str, quantity: str, read: Reader
+) -> None:
+    text = VALID.replace("minimize: capital", f"minimize: {minimized}")
+    assert quantity in texts(Questions(budget=budget), read, text)
+
+
+def test_no_question_changes_nothing_and_each_changes_what_the_run_is_of(read: Reader) -> None:
+    study = read()
+    assert Questions().asked_of(study) is study
+    asked = [Questions(deadline="7 d"), Questions(deadline="8 d"), Questions(budget="1 MUSD"),
+             Questions(confidence=0.9)]  # fmt: skip
+    hashes = {one.asked_of(study).content_hash for one in asked} | {study.content_hash}
+    assert len(hashes) == 5
+
+
+def test_what_a_document_holds_of_questions_asks_them_again() -> None:
+    asked = Questions(deadline="7 d", budget="2 MUSD", power="1 MW", confidence="90%")
+    assert asked.written == {
+        "deadline": "7 d", "budget": "2 MUSD", "power": "1 MW", "confidence": "0.9"
+    }  # fmt: skip
+    assert of_written(asked.written) == asked
+
+
+WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
+    ({"deadline": "0 d"}, ("--deadline: must be positive", '--deadline "7 d"')),
+    ({"deadline": "7"}, ("--deadline: 7 has no unit", '"7 d"')),
+    ({"deadline": "7 kW"}, ("--deadline: '7 kW' has the wrong unit",)),
+    ({"budget": "-1 MUSD"}, ("--budget: must be positive", '--budget "2 MUSD"')),
+    ({"budget": "0 USD"}, ("--budget: must be positive",)),
+    ({"budget": "2000"}, ("--budget: 2000 has no unit", '"2 MUSD"', "--points")),
+    ({"budget": 2000}, ("--budget: 2000 has no unit", "--points")),
+    ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
+    ({"budget": "2 d"}, ("--budget: '2 d' has the wrong unit",)),
+    ({"power": "-3 kW"}, ("--power: must be positive", '--power "200 kW"')),
+    ({"confidence": 90}, ("--confidence: must be a probability between 0 and 1", "0.9 or 90%")),
+    ({"confidence": "0"}, ("--confidence: must be a probability between 0 and 1",)),
+    ({"confidence": "100%"}, ("--confidence: must be a probability between 0 and 1",)),
+    ({"confidence": "sure"}, ("--confidence: must be a probability between 0 and 1",)),
+    ({"confidence": True}, ("--confidence: must be a probability between 0 and 1",)),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), WRONG)
+def test_what_is_no_question_is_refused_in_one_line(
+    asked: dict[str, str], said: tuple[str, ...]
+) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        Questions(**asked)
+    line = caught.value.on_command_line()
+    assert "\n" not in line
+    for part in said:
+        assert part in line
+
+
+def test_a_deadline_needs_a_target(read: Reader) -> None:
+    study = read("target: {samples: 115e6}\n", "")
+    with pytest.raises(ArgumentError) as caught:
+        Questions(deadline="7 d").asked_of(study)
+    assert caught.value.on_command_line() == (
+        "--deadline: study.yaml does not say how long a run is; add target: {samples: 115e6} to it"
+    )
+
+
+def test_a_confidence_needs_a_limit(read: Reader) -> None:
+    study = read('constraints: [fits_memory, "capital <= 2 MUSD", global_batch <= 8192]\n', "")
+    with pytest.raises(ArgumentError, match="no limit to be sure of"):
+        Questions(confidence=0.9).asked_of(study)
+    assert Questions(confidence=0.9, power="1 MW").asked_of(study).confidence == 0.9
