@@ -43,7 +43,7 @@ from dse.report.points import describe
 from dse.report.recommendation import needed, recommended, why
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
-from dse.report.without_buying import without_buying
+from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.guided import number_name
 from dse.search.run import Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -72,6 +72,7 @@ def build(
         assumed=tuple(study.baseline.assumed),
         misses=baseline_misses(problem),
     )
+    unbought = without_buying(problem, baseline, [best.point.values])
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -113,7 +114,7 @@ def build(
         ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
-        without_buying=without_buying(problem, baseline, [best.point.values]),
+        without_buying=unbought,
         front=front,
         choices=choices(
             front,
@@ -145,6 +146,7 @@ def build(
         caveats=(
             *limits.crossed(study, best_point),
             *training_runs.beyond(best_point, baseline),
+            *([] if unbought else [NOT_TRIED]),
             *_notes(problem, best.point.values),
         ),
         assumptions=tuple(assumptions(problem, best.point.values)),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dse.report import choices, tables
 from dse.report.document import Choice
+from dse.report.page import render_page
 from dse.search import pareto
 from tests.report.documents import document, read, written
 
@@ -125,6 +126,9 @@ def test_a_row_names_what_varies_and_marks_every_named_point() -> None:
     assert ("aggregation", ", ".join(names)) in row.axes
     assert [number for number, _ in row.others] == [fast + 1]
     assert f"{len(front)} front points are {len(front) - 1} choices" in choices.said(found)
+    page = render_page(found)
+    places = [f'id="point-{number}"' for number in range(1, len(front) + 1)]
+    assert [page.count(place) for place in places] == [1] * len(front)  # links lead somewhere
     assert len(tables.front_rows(found)[1]) == len(front)  # front.csv has the exact front
 
 
