@@ -48,6 +48,8 @@ baseline: {node: aws-p3.16xlarge, gpus: 8, gpus_per_node: 8, batch_per_gpu: 4, p
 objectives: {maximize: speedup, minimize: hourly}
 """
 
+QUALITY = studies.SMALL + "target: {quality: mlperf-resnet50}\n"  # speedup is of times, not rates
+
 
 @cache
 def problem_of(text: str, folder: Path) -> Problem:
@@ -71,7 +73,7 @@ def able(problem: Problem, values: Mapping[str, Value | None]) -> bool:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.data(), st.sampled_from([studies.SMALL, studies.CONDITIONAL_BUCKET, NODES]))
+@given(st.data(), st.sampled_from([studies.SMALL, studies.CONDITIONAL_BUCKET, NODES, QUALITY]))
 def test_factors_multiply_to_the_speedup(folder: Path, data: st.DataObject, text: str) -> None:
     problem = problem_of(text, folder)
     points = []
