@@ -94,7 +94,7 @@ class Study:
         value, so that ``{}`` is the baseline; one whose condition does not hold has none. Returns
         columns in the order of the points, see :class:`dse.Prices`; NaN is what cannot be priced,
         and why stands in ``reason``. intervals: also the ends of 90 % intervals of speed, time
-        and money, ``speedup_low`` and so on; NaN where a closed formula says the time.
+        and money, ``speedup_low`` and so on.
 
         Raises StudyError for an axis or value that does not exist.
 

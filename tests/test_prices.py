@@ -398,7 +398,7 @@ def test_intervals_take_bounded_room_and_are_the_same_in_pieces(
 
     monkeypatch.setattr(uncertainty, "intervals", seen)
     whole = nccl.price(table, intervals=True)
-    assert 3 < max(sizes) <= problem.DRAWN_POINTS == 200
+    assert 3 < max(sizes) <= problem.DRAWN_POINTS == 40
     sizes.clear()
     monkeypatch.setattr(problem, "DRAWN_POINTS", 3)
     same(nccl.price(table, intervals=True), whole)

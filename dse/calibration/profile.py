@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from dse.calibration import spread
@@ -68,12 +69,15 @@ class Fit:
         """The fitted step cost."""
         return step_cost(self.coefficients[:-1], self.edges_bytes)
 
-    def step_draws(self, count: int | None = None) -> StepCost:
-        """Bootstrap replicas: every coefficient of shape (draws, 1)."""
-        draws = np.array(self.draws, dtype=np.float64)[:, :-1]
-        if count is not None:
-            draws = np.resize(draws, (count, draws.shape[1]))
-        return step_cost(draws, self.edges_bytes)
+    def step_draws(self, replicas: NDArray[np.intp] | None = None) -> StepCost:
+        """Bootstrap replicas: every coefficient of shape (draws, 1).
+
+        replicas: which, all by default; -1 is the best fit itself.
+        """
+        draws = np.array(self.draws, dtype=np.float64)
+        if replicas is not None:
+            draws = np.vstack([draws, self.coefficients])[replicas]
+        return step_cost(draws[:, :-1], self.edges_bytes)
 
     def log_spread(self, octaves: ArrayLike, unlike: bool | Mask = False) -> Array:
         """See :func:`.spread.log_spread`; the draws' own comes on top."""
@@ -185,12 +189,12 @@ class Profile:
         """Seconds of software for one message of the algorithm."""
         return self.fit(algorithm).step()
 
-    def draws(self, algorithm: str, count: int | None = None) -> StepCost:
+    def draws(self, algorithm: str, replicas: NDArray[np.intp] | None = None) -> StepCost:
         """The same with coefficients of shape (draws, 1), to carry the uncertainty through.
 
-        count: so many draws, again and again if need be; all that there are by default.
+        replicas: see :meth:`Fit.step_draws`.
         """
-        return self.fit(algorithm).step_draws(count)
+        return self.fit(algorithm).step_draws(replicas)
 
     def error(self, algorithm: str) -> float:
         """Median absolute relative error on what was held out."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from dse.calibration import spread
@@ -88,9 +89,9 @@ class ServersFit:
         """The costs, on the cores that were measured, or ``apart``: a machine for each process."""
         return MeasuredServers(self.costs, *self._place(apart))
 
-    def drawn(self, count: int, rank: int, apart: bool = False) -> MeasuredServers:
-        """``count`` draws along a first axis before ``rank`` others, again and again if need be."""
-        rows = np.resize(np.array(self.draws), (count, MEASURED_COSTS))
+    def drawn(self, replicas: NDArray[np.intp], rank: int, apart: bool = False) -> MeasuredServers:
+        """These draws along a first axis before ``rank`` others; -1 is the best fit itself."""
+        rows = np.vstack([self.draws, self.costs])[replicas]
         costs = tuple(column.reshape((-1,) + (1,) * rank) for column in rows.T)
         return MeasuredServers(costs, *self._place(apart))
 
@@ -112,7 +113,7 @@ class ServersFit:
         self, workers: Array, servers: Array, message_bytes: Array, link_bytes_per_s: Array
     ) -> Array:
         """Standard deviation of the logarithm over the draws, in the shape of the arguments."""
-        cost = self.drawn(len(self.draws), workers.ndim)
+        cost = self.drawn(np.arange(len(self.draws)), workers.ndim)
         drawn = _of(cost, workers, servers, message_bytes, link_bytes_per_s)
         return np.asarray(np.std(np.log(np.maximum(drawn, 1e-30)), axis=0))
 

@@ -11,6 +11,7 @@ from dse.catalog.fabrics import Fabric, fabric
 from dse.catalog.facts import Fact, latest
 from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
+from dse.catalog.market import no_longer_sold, own, with_used_prices
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.price_spread import PriceSpread, price_spread
@@ -87,7 +88,9 @@ __all__ = [
     "models_dir",
     "named_workload",
     "names",
+    "no_longer_sold",
     "node",
+    "own",
     "population",
     "price_spread",
     "quality_target",
@@ -100,5 +103,6 @@ __all__ = [
     "scale_terms",
     "sources",
     "transport",
+    "with_used_prices",
     "workload",
 ]

@@ -82,3 +82,14 @@ def day_of(date: str) -> datetime.date | None:
     if not date:
         return None
     return datetime.date.fromisoformat({4: f"{date}-07-01", 7: f"{date}-01"}.get(len(date), date))
+
+
+def last_day(written: str) -> datetime.date | None:
+    """Of 2026-12-31 this day; of 2026-12, or 2026, the last of it; None if empty."""
+    if not written:
+        return None
+    if len(written) > len("2026-12"):
+        return datetime.date.fromisoformat(written)
+    year, month = int(written[:4]), int(written[5:] or 12)
+    first = datetime.date(year + month // 12, month % 12 + 1, 1)  # of the month after
+    return first - datetime.timedelta(days=1)

@@ -13,6 +13,7 @@ from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact, day_of
+from dse.catalog.offers import USED, Offer
 from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find
@@ -57,7 +58,8 @@ class PriceList:
     only what a user's list sets; elsewhere the prices of the fabric and the node type count.
     ``as_of`` is the day of the purchase: the older a price is on it, the less sure. ``stated``:
     whether a list of the user says it. ``sold_until``: of accelerators that are no longer sold new,
-    the last day, month or year in which they were, or never. ``rates``: USD for one of each other
+    the last day, month or year in which they were, or never. ``used_usd``: what one goes for used,
+    without its host. ``rates``: USD for one of each other
     currency. ``extras``: what is bought beside the hardware, by name.
     """
 
@@ -79,6 +81,7 @@ class PriceList:
     facts: tuple[Fact, ...]
     stated: bool = False
     sold_until: Mapping[str, Fact] = field(default_factory=dict)
+    used_usd: Mapping[str, Fact] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     extras: Mapping[str, Extra] = field(default_factory=dict)
 
@@ -142,6 +145,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         if entry.has(key)
     }
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
+    used = dict(base.used_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
     for name, own in _named(entry, "accelerators", "accelerators"):
         _set(own, "purchase", "usd", name, bought)
@@ -152,6 +156,9 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
             if many < 1 or many % 1:
                 raise own.wrong(f"sold_in {many:g} is no number of accelerators", "write 1, 4 or 8",
                                 "sold_in")  # fmt: skip
+        if own.has("used"):
+            _set(own, "used", "usd", name, used)
+            used[name] = _as_used(used[name])
         if own.has("sold_until"):
             sold_until[name] = _sold_until(own)
         if own.has("includes"):
@@ -185,6 +192,7 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         includes=includes,
         sold_in=sold_in,
         sold_until=sold_until,
+        used_usd=used,
         rates=entry.rates,
         extras=extras,
         fabric_usd=fabrics,
@@ -225,6 +233,11 @@ def _general(entry: Entry, key: str, dimension: str) -> Fact:
     if fact.value is not None and not least <= fact.value <= most:
         raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
     return fact
+
+
+def _as_used(fact: Fact) -> Fact:
+    """A price of what is used is one, whatever else is written."""
+    return replace(fact, offer=replace(fact.offer or Offer(USED), price_class=USED))
 
 
 def _sold_until(own: Entry) -> Fact:

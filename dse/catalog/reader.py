@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import difflib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from dse import units
 from dse.catalog.currencies import USD, in_usd
-from dse.catalog.facts import STATUSES, UNITS, Fact, day_of
+from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.offers import CLASSES, CLOUD, LIST, QUOTE, Offer
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
@@ -278,7 +277,7 @@ class Entry:
             price_class=price_class,
             vendor=str(written.get("vendor", "")),
             quote=str(written.get("quote", "")),
-            valid_until=_last_day(until),
+            valid_until=last_day(until),
             before_discount=before,
             discount=discount,
             converted=converted,
@@ -368,14 +367,3 @@ def percentage(value: Any) -> float:
     text = str(value).strip()
     number = units.parse(text.removesuffix("%").strip(), "count")
     return float(f"{number / 100:.15g}") if text.endswith("%") else number
-
-
-def _last_day(written: str) -> datetime.date | None:
-    """Of 2026-12-31 this day; of 2026-12, or 2026, the last of it."""
-    if not written:
-        return None
-    if len(written) > len("2026-12"):
-        return datetime.date.fromisoformat(written)
-    year, month = int(written[:4]), int(written[5:] or 12)
-    first = datetime.date(year + month // 12, month % 12 + 1, 1)  # of the month after
-    return first - datetime.timedelta(days=1)

@@ -1,29 +1,89 @@
-"""``dse explain``: every term of one point's price."""
+"""``dse explain``: every term of one point's price, of a study or of a finished run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dse.commands.options import Json, StudyPath
-from dse.errors import StudyError
+from dse.commands.options import Json
+from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
     from dse.study import Value
 
 
 def explain(
-    study: StudyPath,
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A study file, or the name of one that comes with dse; with --row also the folder "
+            "of a finished run."
+        ),
+    ],
     assign: Annotated[
         list[str] | None,
         typer.Option("--set", help="AXIS=VALUE; every other axis keeps the baseline's value."),
     ] = None,
+    row: Annotated[
+        int | None, typer.Option(help="A row of the front of the finished run, from 1.")
+    ] = None,
+    against: Annotated[
+        int | None, typer.Option(help="Another row, side by side with --row.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Price one point: every term, memory, money, and whether it was measured."""
-    explain_point(study, assign or [], json)
+    if row is None and against is None:
+        explain_point(study, assign or [], json)
+        return
+    if row is None:
+        raise ArgumentError("--against", "needs another row beside it", "add --row")
+    if assign:
+        raise ArgumentError("--set", "is of a study, --row of a finished run", "drop one")
+    explain_rows(run_of(study), row, against, json)
+
+
+def run_of(given: str) -> Path:
+    """The folder of the finished run that a person means: itself, or that of a study."""
+    path = Path(given)
+    if path.is_dir() or path.suffix == ".json":
+        return path
+    from dse.pricing import load
+    from dse.study import read_study
+
+    study = read_study(load.study_path(given), load.known_names())
+    folder = Path("reports") / study.name
+    if not folder.is_dir():
+        problem = f"there is no finished run of {study.name} in {folder}"
+        raise ArgumentError("--row", problem, f"run it first (dse run {given}), or name its folder")
+    return folder
+
+
+def explain_rows(folder: Path, row: int, against: int | None, as_json: bool) -> None:
+    """Print a point of a finished run term by term, or two of them side by side."""
+    from dse.report import json_form
+    from dse.report.document_files import read_document
+    from dse.report.explain import lines
+    from dse.report.front_row import Rows
+    from dse.report.side_by_side import lines as lines_of_two
+    from dse.report.side_by_side import side_by_side
+
+    document = read_document(folder)
+    rows = Rows(document)
+    point = rows.explained(row)
+    if against is not None:
+        other = rows.explained(against, "--against")
+        both = side_by_side(document.study.name, (row, against), (point, other), rows.note)
+        print(json_form.text(both) if as_json else "\n".join(lines_of_two(both)))
+        return
+    if as_json:
+        print(json_form.text(point))
+        return
+    first = f"Row {row} of the front of {document.study.name}: {point.workload} at these values"
+    print("\n".join([first, *filter(None, [rows.note]), *lines(point)[1:]]))
 
 
 def explain_point(study: str, assignments: Sequence[str], as_json: bool) -> None:

@@ -11,18 +11,21 @@ from dse.commands.plan import POINTS
 from dse.errors import ArgumentError, DseError
 from dse.spelling import meant
 
+LAUNCHERS = ("skypilot", "slurm", "torchrun")
 TABLES = (".csv", ".parquet", ".xlsx")
 
 
 def export(
     folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     out: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="FILE.csv, FILE.parquet or FILE.xlsx; sqlite:///FILE.db or "
-            "postgresql://USER@HOST/DATABASE for optuna-dashboard."
+            "postgresql://USER@HOST/DATABASE for optuna-dashboard; with --format any file "
+            "[default: the terminal].",
+            show_default=False,
         ),
-    ],
+    ] = None,
     every: Annotated[
         bool,
         typer.Option("--all", help="Every feasible point, not the front alone (of a table)."),
@@ -30,8 +33,26 @@ def export(
     front: Annotated[
         bool, typer.Option("--front", help="Only the front, not every point that was priced.")
     ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", help="What starts a point: skypilot, slurm or torchrun."),
+    ] = None,
+    row: Annotated[
+        int | None,
+        typer.Option(help="Row of the front that --format writes [default: the recommended one]."),
+    ] = None,
 ) -> None:
-    """Write a finished run as a table, or into an Optuna storage."""
+    """Write a finished run as a table or into an Optuna storage, or what starts a point of it."""
+    if form is not None:
+        if every or front:
+            raise ArgumentError("--format", "is of one point", "give it without --all and --front")
+        export_launch(folder, form, row, out)
+        return
+    if row is not None:
+        raise ArgumentError("--row", "needs --format", f"add --format {', '.join(LAUNCHERS)}")
+    if not out:
+        remedy = "name FILE.csv, FILE.parquet, FILE.xlsx, or a storage such as sqlite:///FILE.db"
+        raise ArgumentError("OUT", "is missing", remedy)
     if Path(out).suffix in TABLES and "://" not in out:
         if front and every:
             raise ArgumentError("--front", "contradicts --all", "drop one")
@@ -45,6 +66,27 @@ def export(
     if every:
         raise ArgumentError("--all", "is of tables; a storage has all that was priced", "drop it")
     print(export_run(folder, out, front))
+
+
+def export_launch(folder: Path, form: str, row: int | None, out: str | None) -> None:
+    """Print, or write to a file, what starts a point of a finished run."""
+    from dse.report.document_files import read_document
+    from dse.report.front_row import point_at
+    from dse.report.launch import FORMATS, launch_file
+    from dse.report.table_files import write_text
+
+    if form not in FORMATS:
+        remedy = meant(form, FORMATS, f"use {', '.join(FORMATS)}")
+        raise ArgumentError("--format", f"'{form}' is not known", remedy)
+    document = read_document(folder)
+    name = "the recommended point" if row is None else f"row {row} of the front"
+    point = document.recommended if row is None else point_at(document, row)
+    text = launch_file(document, point, name, form)
+    if out is None:
+        print(text, end="")
+        return
+    write_text(text, Path(out))
+    print(f"wrote {name} for {form} to {out}")
 
 
 def export_to_table(folder: Path, path: Path, every: bool) -> str:

@@ -339,8 +339,8 @@ def hardware_of(work: Work) -> Hardware:
     # Links come as the transport has them.
     inside, across = EFFICIENCY / work.inside_efficiency, EFFICIENCY / work.across_efficiency
     return Hardware(
-        gpu_flops_per_s=device.reached_flops_per_s,
-        memory_bytes_per_s=device.reached_bytes_per_s,
+        gpu_flops_per_s=device.reached_flops_per_s / np.asarray(device.factor),
+        memory_bytes_per_s=device.reached_bytes_per_s / np.asarray(device.factor),
         pcie_bytes_per_s=np.asarray(device.host_bytes_per_s) * EFFICIENCY,
         ethernet_bytes_per_s=layout.across.bytes_per_s * layout.rails * across,
         nvlink_bytes_per_s=layout.inside.bytes_per_s * inside,

@@ -49,6 +49,7 @@ from dse.model.device_buffers import PointerQueries
 from dse.model.links import FREE, StepCost
 from dse.model.scale import FEW_NODES
 from dse.model.step import PARAMETER_SERVER
+from dse.pricing.draws import replicas
 from dse.pricing.nearest_profile import NearestProfile
 from dse.pricing.remembered import Remember, Remembered
 from dse.pricing.uncertainty import Drawn, DrawnSums
@@ -249,7 +250,9 @@ class Factory:
         leading = 1 if self.draws else 0
         fit = _servers(profile, algorithm, transport)
         if fit is not None:
-            cost = fit.drawn(self.draws, 1, apart=True) if self.draws else fit.cost(apart=True)
+            cost = fit.cost(apart=True)
+            if self.draws:
+                cost = fit.drawn(replicas(len(fit.draws), self.draws), 1, apart=True)
             servers = ParameterServer(software, cost, leading_axes=leading)
             return servers, OfServers(profile, fit, software)
         evidence = of_algorithm(profile, algorithm, software)
@@ -305,7 +308,8 @@ class Factory:
         """The software's part as it was fitted, or as many draws of it as are priced."""
         if not self.draws:
             return profile.software(algorithm)
-        return profile.draws(algorithm, self.draws)
+        available = len(profile.fit(algorithm).draws)
+        return profile.draws(algorithm, replicas(available, self.draws))
 
     def _kept(self, model: Bucketed, algorithm: str, transport: Transport) -> Bucketed:
         if self.remember is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from dse.catalog import Accelerator, Anchors, Workload
 from dse.catalog.computing import FORMATS, OTHER
 from dse.model.arrays import Array
-from dse.pricing.uncertainty import normal
+from dse.pricing.draws import normal
 
 FAMILY, WORKLOAD, SOURCE, UNSEEN = "family", "workload", "source", "unseen generation"
 # One workload in one format on one accelerator under one stack. Published rows have no such
@@ -26,7 +27,7 @@ _LARGEST_SOURCE, _TRIED_SOURCES = 1.0, 60
 SCATTERED = frozenset({
     "family format generation", "family stack", "accelerator", "network", WORKLOAD, SOURCE
 })  # fmt: skip
-DRAWS_SEED = 2026
+KNOWN = "computing: published rates"  # draws of all known effects together
 _MEMORY_SIZE = re.compile(r"-\d+gb$")
 
 
@@ -195,7 +196,9 @@ def drawn_errors(
     efficiencies, (kinds,), which add to it.
     """
     log = np.zeros((draws, len(kinds)))
-    known = _posterior_draws(anchors, draws)
+    effects = {effect for of in kinds for effect in of.items()}
+    places = sorted(anchors.effects[effect] for effect in effects if effect in anchors.effects)
+    known = dict(zip(places, _posterior_draws(anchors, places, draws).T, strict=True))
     for number, of in enumerate(kinds):
         family, noise = of[FAMILY], _noise(anchors, of[FAMILY])
         for component, level in of.items():
@@ -205,22 +208,26 @@ def drawn_errors(
                     continue
                 noise = between_batches(anchors, family)
             effect = (
-                normal(f"{component} {level}", draws) * anchors.deviations[component]
+                normal(f"computing: {component} {level}", draws) * anchors.deviations[component]
                 if at is None
-                else known[:, at]
+                else known[at]
             )
             log[:, number] += _weight(anchors, component, family) * effect
-        log[:, number] += np.hypot(noise, log_spreads[number]) * normal(_name(of), draws)
+        log[:, number] += np.hypot(noise, log_spreads[number]) * normal(
+            f"computing: {_name(of)}", draws
+        )
     return np.asarray(np.exp(log))
 
 
-def _posterior_draws(anchors: Anchors, draws: int) -> Array:
-    """Deviations of the effects from their mean, (draws, effects).
+def _posterior_draws(anchors: Anchors, effects: Sequence[int], draws: int) -> Array:
+    """Deviations of some effects from their mean, (draws, effects)."""
+    drawn = normal(KNOWN, draws, len(anchors.mean))
+    return np.asarray(drawn @ _root(anchors)[:, effects])
 
-    By the symmetric root of the covariance, the one root that does not depend on the signs that a
-    processor's linear algebra gives eigenvectors: draws are the same on all machines.
-    """
+
+@lru_cache(maxsize=8)
+def _root(anchors: Anchors) -> Array:
+    """The symmetric root of the effects' covariance, the one root that does not depend on the signs
+    that a processor's linear algebra gives eigenvectors: draws are the same on all machines."""
     values, vectors = np.linalg.eigh(anchors.covariance)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-    drawn = np.random.default_rng(DRAWS_SEED).standard_normal((draws, len(values)))
-    return np.asarray(drawn @ root)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

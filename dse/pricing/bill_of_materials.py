@@ -14,7 +14,7 @@ from dse.catalog.facts import UNCHECKED
 from dse.catalog.offers import LIST, QUOTE
 from dse.catalog.price_spread import age_years
 from dse.model.arrays import Array
-from dse.pricing import extras, hardware
+from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Wire
@@ -84,9 +84,11 @@ def _items(points: Points) -> Iterator[Item]:
     whole = np.any(bill.accelerators > bill.training)
     boards = f", sold in units of {machine.sold_in:.0f}" if whole else ""
     for item in _item(points, device.title + boards, bill.accelerators, machine.accelerator_usd):
-        yield replace(item, idle=item.quantity - int(np.ravel(bill.training)[0]))
+        idle = item.quantity - int(np.ravel(bill.training)[0])
+        yield replace(item, idle=idle, remark=market.remark(machine) or None)
     name = node.title if node else "Host for accelerators"
-    yield from _item(points, name, bill.nodes, machine.host_usd)
+    for item in _item(points, name, bill.nodes, machine.host_usd):
+        yield replace(item, remark=market.remark(machine) or None) if node else item
     network = _network_name(points, axis)
     yield from _item(points, f"Network card, {network}", bill.nics, link.nic_usd)
     port = link.switch_port_usd

@@ -15,7 +15,7 @@ from dse.model.aggregation.base import HARDWARE_AXES
 from dse.model.aggregation.library_rules import AUTO
 from dse.model.pai import architectures
 from dse.model.precision import PRECISIONS
-from dse.pricing import hardware, throughput
+from dse.pricing import hardware, market, throughput, validity
 from dse.pricing.coordinates import Coordinate
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
@@ -31,8 +31,10 @@ UNSEEN = ("bucket", "fusion_buffer", "fusion_cycle", "ps_servers", "ps_placement
 
 def caveats(problem: Problem) -> list[str]:
     """What the answer must be read with: profiles that price nothing, networks that look alike."""
+    money = [*_hosts(problem), *market.notes(problem.study, problem.prices),
+             *validity.notes(problem)]  # fmt: skip
     if not problem.step_model.measurable:
-        return [*_unseen(problem), *_alike(problem), *_hosts(problem), *_tables(problem),
+        return [*_unseen(problem), *_alike(problem), *money, *_tables(problem),
                 *_shared_cards(problem)]  # fmt: skip
     found = [*_unused(problem), *_other_fabrics(problem)]
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
@@ -41,7 +43,7 @@ def caveats(problem: Problem) -> list[str]:
             for profile in taken(problem, name)
             if name.algorithm == AUTO and profile.auto and _networks_alike(problem, profile)
         ]
-    return found + _hosts(problem) + _tables(problem) + _shared_cards(problem)
+    return found + money + _tables(problem) + _shared_cards(problem)
 
 
 def _shared_cards(problem: Problem) -> list[str]:

@@ -29,7 +29,8 @@ class Evaluation(Mapping[str, Array]):
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
     baseline_batch: samples of a step of the baseline. graded: computes :attr:`grade`; run:
-    :attr:`running`.
+    :attr:`running`. sold: the accelerator can be bought as the study wants to buy; None where that
+    is no question.
     """
 
     step: StepTime
@@ -45,7 +46,8 @@ class Evaluation(Mapping[str, Array]):
     hosted: Mask
     convergence: Convergence | None
     baseline_batch: float
-    baseline_samples_per_s: float
+    sold: Mask | None
+    baseline_samples_per_s: ArrayLike
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
     billing: Billing

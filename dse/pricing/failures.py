@@ -7,7 +7,7 @@ import numpy as np
 from dse import catalog
 from dse.model.arrays import ArrayLike
 from dse.model.goodput import IDEAL, SECONDS_PER_DAY, SECONDS_PER_MONTH, Failures
-from dse.pricing.uncertainty import normal
+from dse.pricing.draws import normal
 from dse.study.failures import StudyFailures
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse import catalog
-from dse.catalog import NODE_SHARE, Accelerator, Fabric, Node, PriceList, Tier, Transport
+from dse.catalog import NODE_SHARE, Accelerator, Fabric, Fact, Node, PriceList, Tier, Transport
 from dse.errors import DseError
 from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
@@ -31,7 +31,7 @@ class Machine:
     """One accelerator in its node, with its links and prices; NaN marks what is not known.
 
     pair_bytes_per_s: to one other of the node; infinite where a switch joins them. sold_in: how
-    many accelerators are bought at once.
+    many accelerators are bought at once. sold_until: when it was last sold new, where that is past.
     """
 
     accelerator: Accelerator
@@ -44,6 +44,7 @@ class Machine:
     usd_per_hour: UnitPrice
     host_usd_per_hour: UnitPrice
     sold_in: float = 1.0
+    sold_until: Fact | None = None
 
     @property
     def unknown(self) -> str:
@@ -80,6 +81,7 @@ def _bare_machine(device: Accelerator, prices: PriceList) -> Machine:
         ),
         host_usd_per_hour=FREE,
         sold_in=number(prices.sold_in[device.name].value) if device.name in prices.sold_in else 1.0,
+        sold_until=catalog.no_longer_sold(device.name, prices),
     )
 
 
@@ -99,6 +101,9 @@ def _node_machine(node: Node, prices: PriceList) -> Machine:
         host_usd=unit_price(node.name, bought, prices),
         usd_per_hour=FREE,
         host_usd_per_hour=unit_price(f"{node.name} for rent", rented, prices),
+        sold_until=None
+        if bought and catalog.own(bought)
+        else catalog.no_longer_sold(device.name, prices),
     )
 
 

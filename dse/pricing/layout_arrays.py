@@ -22,6 +22,7 @@ from dse.pricing.coordinates import Coordinate
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.gradient_format import USUAL_PRECISION, summed_format
 from dse.pricing.study_facts import StudyFacts
+from dse.pricing.uncertainty import link_factors
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Value, Wire
 from dse.study.aggregation_name import AggregationName
@@ -118,7 +119,16 @@ class LayoutArrays:
             return device
         errors = self.problem.compute_errors(self.machines, name, self.stack)
         error = errors[:, self.coordinates[axis].at]  # (draws, *S)
-        return replace(device, factor=device.factor * error)
+        host = np.asarray(device.host_bytes_per_s) / self._link_error("host")
+        return replace(device, factor=device.factor * error, host_bytes_per_s=host)
+
+    def _link_error(self, link: str) -> ArrayLike:
+        """By how much longer a link takes in each draw, (draws, 1, ...), where a closed formula
+        says how long; else 1, since what aggregations cost has an error of its own."""
+        problem = self.problem
+        if not problem.draws or problem.step_model.measurable:
+            return 1.0
+        return link_factors(link, problem.draw_count).reshape((-1,) + (1,) * self.rank)
 
     @cached_property
     def batch(self) -> Array:
@@ -207,7 +217,8 @@ class LayoutArrays:
     @cached_property
     def across(self) -> Link:
         """One network card as the transport reaches it."""
-        return Link(self._wire(lambda w: w.latency_s), self._wire(lambda w: w.bytes_per_s))
+        reached = self._wire(lambda w: w.bytes_per_s) / self._link_error("network")
+        return Link(self._wire(lambda w: w.latency_s), reached)
 
     def _study_inside(self, read: Callable[[hardware.Wiring], float]) -> Array | None:
         """The link inside a node that the study chooses; None if it is that of the machine."""
@@ -229,7 +240,8 @@ class LayoutArrays:
         latency = self._study_inside(lambda w: w.latency_s)
         efficiency = self.inside_efficiency
         reached = self._own_inside_bytes_per_s * efficiency if given is None else given
-        return Link(0.0 if latency is None else latency, np.asarray(reached))
+        reached = np.asarray(reached) / self._link_error("inside a node")
+        return Link(0.0 if latency is None else latency, reached)
 
     @property
     def _own_inside_bytes_per_s(self) -> Array:

@@ -22,6 +22,7 @@ from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import IGNORED, PAI, GivenPrices, InlineWorkload, Names, Study, read_study
+from dse.study.definition import USED
 from dse.study.questions import Questions
 
 IDEAL_SCALE = "ideal"  # a study's word for it
@@ -153,7 +154,8 @@ def _prices(study: Study) -> catalog.PriceList:
             data = data[step]
         return catalog.Entry(source, data, given, root=len(given))
 
-    return catalog.read_prices(*map(opened, study.prices))
+    found = catalog.read_prices(*map(opened, study.prices))
+    return catalog.with_used_prices(found) if study.market == USED else found
 
 
 def _profiles(study: Study) -> Mapping[str, Profile]:
@@ -198,7 +200,7 @@ def _check_baseline(problem: Problem) -> None:
         missed = [
             reason
             for reason, mask in constraints.built_in(problem.baseline, study)
-            if reason != constraints.WHOLE_NODES and not mask.all()
+            if reason not in (constraints.WHOLE_NODES, constraints.SOLD) and not mask.all()
         ]
         short = memory_remedies.shortage(problem, values)
     except DseError as cause:

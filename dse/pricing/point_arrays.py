@@ -362,6 +362,13 @@ class PointArrays(LayoutArrays, ABC):
         least, critical = map(self._drawn, (curve.least_samples, curve.critical_batch))
         return replace(curve, least_samples=least, critical_batch=critical)
 
+    @property
+    def sold(self) -> Mask | None:
+        """Whether their accelerators are sold new; None where the study does not ask."""
+        if not self.problem.buys_new:
+            return None
+        return np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
@@ -380,6 +387,7 @@ class PointArrays(LayoutArrays, ABC):
             hosted=self.hosted,
             convergence=self._convergence,
             baseline_batch=self.problem.study.baseline.global_batch,
+            sold=self.sold,
             baseline_samples_per_s=baseline_samples_per_s,
             graded=self.grade,
             run=self.goodput,

@@ -23,9 +23,10 @@ from dse.model.passes import Compute
 from dse.model.scale import IDEAL, Scale
 from dse.model.stack import Stack
 from dse.model.step import OverlappedStep, StepModel
-from dse.pricing import anchors, devices, hardware, target, throughput, uncertainty
+from dse.pricing import anchors, devices, hardware, market, target, throughput, uncertainty
 from dse.pricing.aggregations import Factory, PricedAggregation
 from dse.pricing.coordinates import Coordinate, columns_of, listed, sorted_by
+from dse.pricing.draws import DRAWS, normal, noted
 from dse.pricing.efficiency import compute_log_spread
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.failures import failures
@@ -40,9 +41,9 @@ from dse.study.space import STRUCTURAL, Box, Space
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 1024  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
-# Points priced together once per draw, at most: an array of 300 layers by 200 draws by 200 points
+# Points priced together once per draw, at most: an array of 300 layers by 1,000 draws by 40 points
 # is 96 MB, and a step holds several.
-DRAWN_POINTS = 200
+DRAWN_POINTS = 40
 
 
 @dataclass
@@ -51,8 +52,8 @@ class Problem:
 
     profiles: calibration profiles by their name in the study, in its order. scale: what
     accelerators that work together lose; scale_spread: the standard deviation of the logarithm of
-    each of its terms. draws: evaluate with the profiles' bootstrap draws in place of their best
-    fit, which adds a first axis of that length to every measured term.
+    each of its terms. draws: price every point once per draw of all that is not sure, which adds a
+    first axis of length draw_count to every term that depends on it.
     """
 
     study: Study
@@ -62,6 +63,7 @@ class Problem:
     scale: Scale = IDEAL
     scale_spread: Scale = IDEAL
     draws: bool = False
+    draw_count: int = DRAWS
     _memory: OrderedDict[Any, Any] = field(default_factory=OrderedDict, init=False)
     _sizes: dict[Any, int] = field(default_factory=dict, init=False)
     _aggregations: dict[AggregationName, PricedAggregation] = field(
@@ -94,7 +96,8 @@ class Problem:
         numbers += [(fact.name, fact.value) for fact in general]
         numbers += [("years", prices.amortisation_years.value)]
         numbers += [("network", prices.network_power_share.value)]
-        digest = hashlib.sha256(repr((sorted(map(repr, numbers)), prices.includes)).encode())
+        texts = [(name, fact.text) for name, fact in prices.sold_until.items()]
+        digest = hashlib.sha256(repr((sorted(map(repr, numbers)), texts, prices.includes)).encode())
         layers = self.layers
         for array in (layers.params, layers.forward_flops, layers.traffic_elems):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -155,12 +158,15 @@ class Problem:
             names = [machine.accelerator.name for machine in machines]
             return uncertainty.compute_factors(names, precision, spreads, self.draw_count)
         kinds = self._kinds(machines, precision, stack)
-        return anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
+        errors = anchors.drawn_errors(self.anchors, kinds, spreads, self.draw_count)
+        for machine, error in zip(machines, errors.T, strict=True):
+            noted(f"rate: {machine.accelerator.name}, {precision}, {stack.name}", np.log(error))
+        return errors
 
     def launch_errors(self) -> Array:
         """Factors by which the host's launch time may err, (draws,): one host for all points."""
         spread = catalog.computing().launch_log_spread
-        return np.asarray(np.exp(spread * uncertainty.normal("launch", self.draw_count)))
+        return np.asarray(np.exp(spread * normal("launch", self.draw_count)))
 
     def _kinds(
         self, machines: Sequence[hardware.Machine], precision: str, stack: Stack
@@ -214,6 +220,12 @@ class Problem:
         return replace(self, draws=True)
 
     @cached_property
+    def drawn_baseline_samples_per_s(self) -> Array:
+        """The baseline's throughput in each draw, (draws,)."""
+        found = np.ravel(self.sampled.baseline["throughput"])
+        return np.broadcast_to(found, (self.draw_count,))
+
+    @cached_property
     def lost(self) -> Scale:
         """The terms of :attr:`scale`, but for sharing as many draws as are priced, (draws,)."""
         if not self.draws:
@@ -241,19 +253,18 @@ class Problem:
             return None
         if not self.draws:
             return rate
-        return rate * np.exp(known.spread * uncertainty.normal("decoding", self.draw_count))
-
-    @property
-    def draw_count(self) -> int:
-        """How many draws an interval is made of."""
-        counts = [len(p.fit(name).draws) for p in self.profiles.values() for name in p.fits]
-        return min(counts, default=200)
+        return rate * np.exp(known.spread * normal("decoding", self.draw_count))
 
     @cached_property
     def host_power_ratio(self) -> float:
         """Watts of the rest of a node per watt of accelerator; quoted for an H100 server."""
         reference = hardware.number(catalog.accelerator("h100-sxm").power_w)
         return hardware.number(self.prices.host_power_w.value) / reference
+
+    @cached_property
+    def buys_new(self) -> bool:
+        """Whether only what is sold new may be recommended: see :mod:`.market`."""
+        return market.buys_new(self.study, self.prices)
 
     def box(self, box: Box) -> Evaluation:
         """Evaluate a grid of points; arrays broadcast to ``box.shape``."""
@@ -289,18 +300,11 @@ class Problem:
     def intervals(
         self, columns: Mapping[str, Coordinate], best: Mapping[str, Array]
     ) -> dict[str, uncertainty.Ends]:
-        """90 % intervals of scattered points, see :func:`.uncertainty.intervals`.
-
-        What a closed formula says of time has none; what points cost has one under it, too.
-        """
+        """90 % intervals of scattered points, see :func:`.uncertainty.intervals`."""
         if not next(iter(best.values())).size:
             return uncertainty.intervals(best, (), np.zeros(0))
-        timeless = not self.step_model.measurable
-        costs = {name: value for name, value in best.items() if name in uncertainty.OF_COST}
         drawn = self.sampled.scattered(columns, speedup=False)
-        baseline = np.ravel(self.sampled.baseline["throughput"])
-        found = uncertainty.intervals(costs if timeless else best, drawn, baseline)
-        return {**uncertainty.intervals(best, (), baseline), **found}
+        return uncertainty.intervals(best, drawn, self.sampled.drawn_baseline_samples_per_s)
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True

@@ -11,7 +11,7 @@ from dse.catalog.scale import Spread
 from dse.model.arrays import ArrayLike
 from dse.model.goodput import Failures
 from dse.model.rental import Billing
-from dse.pricing.uncertainty import normal
+from dse.pricing.draws import normal
 from dse.study.rental import SPOT, StudyRental
 
 

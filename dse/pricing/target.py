@@ -9,7 +9,7 @@ import numpy as np
 from dse import catalog
 from dse.catalog import QualityTarget
 from dse.model.convergence import Convergence
-from dse.pricing import uncertainty
+from dse.pricing.draws import normal
 from dse.spelling import meant
 from dse.study import Study
 
@@ -42,7 +42,7 @@ def drawn(curve: Convergence, quality: QualityTarget | None, draws: int) -> Conv
     study have the same draws. A length that the study gives is certain."""
     if quality is None:
         return curve
-    least, other = (uncertainty.normal(name, draws) for name in ("least samples", "critical batch"))
+    least, other = (normal(name, draws) for name in ("least samples", "critical batch"))
     along = quality.correlation
     critical = along * least + math.sqrt(1 - along**2) * other
     return Convergence(

@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.catalog import Fact, PriceList, price_spread
 from dse.model.arrays import Array
-from dse.pricing.uncertainty import normal
+from dse.pricing.draws import normal, noted, price_factors
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,11 @@ class UnitPrice:
 
     def drawn(self, draws: int) -> Array:
         """As many draws of it, log-normal, (draws,)."""
-        off = np.exp(self.log_spread * normal(f"price of {self.part}", draws))
-        return np.asarray(self.usd * off)
+        drawn = normal(f"price: {self.part}", draws)
+        if self.log_spread > 0:
+            noted(f"price: {self.part}", drawn)
+        off = np.exp(self.log_spread * drawn)
+        return np.asarray(self.usd * off * price_factors(self.part, draws))
 
 
 FREE = UnitPrice("nothing", 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dse.pricing.uncertainty import OF_COST
 from dse.report import confidence, training_runs, waterfall, what_if, without_buying
 from dse.report.bills import idle_notes, price_notes
+from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.recommendation import SPEED_PER_DOLLAR
@@ -47,7 +48,7 @@ def answer(document: RunDocument) -> list[str]:
         *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
         *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
-    lines += confidence.said(document)
+    lines += [*certainty_sentences(document), *confidence.said(document)]
     if document.engine == "guided":
         lines.append(_how_far(document.counts))
     if near := document.runners_up:
@@ -219,8 +220,8 @@ def _how_sure(document: RunDocument) -> str:
     name, sentence = says_who(point)
     bounds = gain_interval(document, point)
     if bounds is None:
-        speed = "No confidence interval of its speed can be given."
-        return f"{speed} {sentence}{_money_interval(document)}"
+        again = "not computed by the version that made this run; run the study again."
+        return f"{CONFIDENCE}: {again} {sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
     text = f"{CONFIDENCE}: {ends} (errors of computing, communication and scale)."
     text += _beside_the_baseline(document)

@@ -21,6 +21,7 @@ from dse.pricing.problem import Problem
 from dse.report import confidence, limits, own_rates, ownership, provenance, rental, training_runs
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
+from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.choices import choices
 from dse.report.design_point import Baseline, Point, Recommended
 from dse.report.document import (
@@ -39,13 +40,13 @@ from dse.report.document import (
     Work,
 )
 from dse.report.inputs import inputs
-from dse.report.points import describe
+from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
 from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.guided import number_name
-from dse.search.run import Outcome
+from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
@@ -58,21 +59,22 @@ def build(
 ) -> RunDocument:
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
-    front = tuple(describe(problem, point.values, point) for point in outcome.front)
+    front = describe_front(problem, outcome.front)
     rule, because = needed(outcome)
-    best = confidence.chosen(outcome, rule)
-    best_point = front[best.row] if best.row is not None else describe(
-        problem, best.point.values, best.point
-    )  # fmt: skip
-    because = "; ".join(filter(None, [because, best.because]))
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
+    named = {"fastest": fast, "cheapest within 5 %": cheap}
+    draws, likely = drawn_answer(outcome, rule, named)
+    chosen = confidence.chosen(draws, outcome, rule, likely)
+    values, row = draws.near.points[chosen.position], draws.near.row(chosen.position)
+    best = describe(problem, values) if row is None else front[row]
+    because = "; ".join(filter(None, [because, chosen.because]))
     baseline = Baseline(
         **vars(describe(problem, study.baseline.values)),
         assumed=tuple(study.baseline.assumed),
         misses=baseline_misses(problem),
     )
-    unbought = without_buying(problem, baseline, [best.point.values])
+    unbought = without_buying(problem, baseline, [values])
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -109,9 +111,7 @@ def build(
         axes=_axes(problem),
         constraints=tuple(constraint.text for constraint in study.constraints),
         baseline=baseline,
-        recommended=Recommended(
-            **vars(best_point), rule=rule, why=why(rule, study.objectives, because)
-        ),
+        recommended=Recommended(**vars(best), rule=rule, why=why(rule, study.objectives, because)),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
         without_buying=unbought,
@@ -122,20 +122,21 @@ def build(
                 np.array([getattr(point, name) for point in outcome.front])
                 for name in ("gain", "cost", "other")
             ],
-            best.row,
+            row,
             study.resolution,
         ),
         bills={
             name: bill_of_materials(problem.points_at(values))
             for name, values in (
                 ("baseline", study.baseline.values),
-                ("recommended", best.point.values),
+                ("recommended", values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
         },
-        other_aggregations=alternatives(problem, outcome.front, best.point.values),
-        waterfall=waterfall(problem, best.point.values),
+        other_aggregations=alternatives(problem, outcome.front, values),
+        certainty=certainty(draws, chosen.position, named, best),
+        waterfall=waterfall(problem, values),
         what_if=what_if(outcome, rule),
         sample=sample(problem, seed) if outcome.engine == "exhaustive" else Sample(),
         calibration=tuple(_profile(problem, name, path) for name, path in profiles.items()),
@@ -144,19 +145,24 @@ def build(
         target=training_runs.said(problem),
         qualities=training_runs.qualities(problem),
         caveats=(
-            *limits.crossed(study, best_point),
-            *training_runs.beyond(best_point, baseline),
+            *limits.crossed(study, best),
+            *training_runs.beyond(best, baseline),
             *([] if unbought else [NOT_TRIED]),
-            *_notes(problem, best.point.values),
+            *_notes(problem, values),
         ),
-        assumptions=tuple(assumptions(problem, best.point.values)),
+        assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),
         reproduce=(*_measuring(problem, profiles), command),
         study_text=study.source.text,
         questions=study.questions or None,
-        confidence=best.confidence,
-        ownership=ownership.of_point(problem, best.point.values),
+        confidence=chosen.confidence,
+        ownership=ownership.of_point(problem, values),
     )
+
+
+def _front_point(outcome: Outcome, values: Mapping[str, Value | None]) -> FrontPoint | None:
+    """The point of the front with these values; None where it is not on it."""
+    return next((point for point in outcome.front if point.values == values), None)
 
 
 def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[str, ...]:

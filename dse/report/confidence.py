@@ -7,69 +7,75 @@ and those near it, since a point that is a little dearer may be much surer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from dse.model.arrays import Array
-from dse.pricing import probability
 from dse.report.document import Confidence, RunDocument
-from dse.report.recommendation import recommended
+from dse.report.recommendation import LEAST_REGRET, recommended
 from dse.report.words import describe, percent, show_cost
-from dse.search import exhaustive
+from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
-from dse.search.runners_up import nearest_points
 from dse.study import QUANTITIES, Study
-
-NEAR = 0.05  # points so little behind the front may be recommended, too
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The recommended point. row: its position on the front; None for one near it. because: what
-    the confidence did to the choice. confidence: None where
-    none is asked for."""
+    """The recommended point. position: among those near the front. because: what the confidence did
+    to the choice. confidence: None where none is asked for."""
 
-    point: FrontPoint
-    row: int | None
+    position: int
     because: str = ""
     confidence: Confidence | None = None
 
 
-class _Candidates(NamedTuple):
-    """Points by rising cost, their probabilities, and their positions on the front, -1 for none."""
+def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chosen:
+    """The point that a rule recommends among those that are sure enough; else the surest.
 
-    points: Sequence[FrontPoint]
-    probabilities: Array
-    rows: Sequence[int]
-
-
-def chosen(outcome: Outcome, rule: str) -> Chosen:
-    """The point that a rule recommends among those that are sure enough; else the surest."""
-    best = recommended(outcome.front, rule)
+    found: the points near the front in every draw. likely: position of the point that is
+    recommended where nobody asks for a confidence.
+    """
     asked = outcome.problem.study.confidence
     if asked is None:
-        return Chosen(outcome.front[best], best)
-    known = _candidates(outcome)
-    sure = np.flatnonzero(known.probabilities >= asked)
-    if len(sure):
-        at = int(sure[recommended([known.points[int(i)] for i in sure], rule)])
-    else:  # the surest, the cheapest of several
-        at = int(np.argmax(known.probabilities))
-    front = {row: float(p) for row, p in zip(known.rows, known.probabilities, strict=True)}
+        return Chosen(likely)
+    met = found.drawn.meets_all.mean(axis=0)
+    points = _priced(found)
+    order = sorted(range(len(points)), key=lambda at: (points[at].cost, -points[at].gain, at))
+    sure = [at for at in order if met[at] >= asked]
+    if not sure:  # the surest, the cheapest of several
+        at = max(order, key=lambda one: float(met[one]))
+    elif rule == LEAST_REGRET:
+        at = min(sure, key=lambda one: float(found.regrets[one]))
+    else:
+        at = sure[recommended([points[one] for one in sure], rule)]
+    of_front = {row: float(share) for row, share in zip(found.near.front, met, strict=False)}
     confidence = Confidence(
         asked=asked,
-        reached=bool(len(sure)),
-        recommended=float(known.probabilities[at]),
-        best_estimate=best + 1,
-        front=tuple(front[row] for row in range(len(outcome.front))),
-        considered=len(known.points),
+        reached=bool(sure),
+        recommended=float(met[at]),
+        best_estimate=(found.near.row(likely) or 0) + 1,
+        front=tuple(of_front.get(row) for row in range(len(outcome.front))),
+        considered=len(points),
         limits=tuple(_uncertain(outcome.problem.study)),
     )
-    row = known.rows[at] if known.rows[at] >= 0 else None
-    return Chosen(known.points[at], row, _because(confidence), confidence)
+    return Chosen(at, _because(confidence), confidence)
+
+
+def _priced(found: StudyDraws) -> list[FrontPoint]:
+    """The points near the front by their best estimates."""
+    problem, points = found.problem, found.near.points
+    names = [objective.name for objective in problem.study.objectives]
+    numbers = np.zeros((3, len(points)))
+    for where, evaluation in problem.rows(points):
+        for at, name in enumerate(names):
+            numbers[at, where] = evaluation[name]
+    return [
+        FrontPoint(
+            values, labels_of(problem, values), float(gain), float(cost), float(other), 0, ()
+        )
+        for values, gain, cost, other in zip(points, *numbers, strict=True)
+    ]
 
 
 def _because(found: Confidence) -> str:
@@ -77,29 +83,6 @@ def _because(found: Confidence) -> str:
     if found.reached:
         return f"only points count that meet every limit with at least {asked} probability"
     return f"no point meets every limit with {asked} probability, so that the surest is taken"
-
-
-def _candidates(outcome: Outcome) -> _Candidates:
-    """The front and, where every point was looked at, what is near it."""
-    points = [*outcome.front, *_near(outcome)]
-    order = sorted(range(len(points)), key=lambda i: (points[i].cost, -points[i].gain, i))
-    found = probability.of_meeting_all(outcome.problem, [points[i].values for i in order])
-    front = len(outcome.front)
-    return _Candidates([points[i] for i in order], found, [i if i < front else -1 for i in order])
-
-
-def _near(outcome: Outcome) -> Iterator[FrontPoint]:
-    if outcome.engine != "exhaustive":
-        return
-    problem = outcome.problem
-    boxes = problem.space.boxes(exhaustive.BOX_POINTS)
-    found = nearest_points(problem, boxes, outcome.tally.front, NEAR)
-    for index, gain, cost, *other in zip(found.index, *found.values, strict=True):
-        values = problem.space.point(int(index))
-        yield FrontPoint(
-            values, labels_of(problem, values), float(gain), float(cost),
-            float(other[0]) if other else 0.0, 0, (),
-        )  # fmt: skip
 
 
 def _uncertain(study: Study) -> Iterator[str]:
@@ -125,9 +108,9 @@ def said(document: RunDocument) -> list[str]:
         ]
     sentence = f"It meets {limits} {with_}; {_share(found.asked)} was asked for."
     likely = document.front[found.best_estimate - 1]
-    if likely.config == document.recommended.config:
-        return [sentence]
     chance = found.front[found.best_estimate - 1]
+    if likely.config == document.recommended.config or chance is None:
+        return [sentence]
     return [
         f"{sentence} By the best estimate alone it would be {describe(likely)} for "
         f"{show_cost(document, likely)}, which meets {'them' if ' and ' in limits else 'it'} with "
@@ -135,6 +118,6 @@ def said(document: RunDocument) -> list[str]:
     ]
 
 
-def _share(probability_: float) -> str:
+def _share(probability: float) -> str:
     """A probability that does not round to certainty."""
-    return "more than 99.5 %" if 0.995 <= probability_ < 1 else percent(probability_)
+    return "more than 99.5 %" if 0.995 <= probability < 1 else percent(probability)

@@ -18,7 +18,7 @@ Bounds: TypeAlias = tuple[float, float]  # low, high
 @dataclass(frozen=True, kw_only=True)
 class Interval:
     """90 % intervals of a point. costs: by quantity, of what it costs, and of a run to the target
-    where the study has one. None where a closed formula says it."""
+    where the study has one. None where an older version has none."""
 
     speedup: Bounds | None
     step_s: Bounds | None

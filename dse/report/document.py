@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
+from dse.report.certainty.facts import Certainty
 from dse.report.design_point import (
     Alternative,
     Baseline,
@@ -295,15 +296,15 @@ class WhatIf:
 class Confidence:
     """With what probability limits hold. asked: wanted of the recommended point, ``recommended``:
     what it has, reached: whether that is enough. best_estimate: the row of the front, from 1, that
-    would be recommended if nobody asked. front: by row. considered: how many points were looked at.
-    limits: those that are a matter of chance.
+    would be recommended if nobody asked. front: by row, None where a long front was thinned out.
+    considered: how many points were looked at. limits: those that are a matter of chance.
     """
 
     asked: float
     reached: bool
     recommended: float
     best_estimate: int
-    front: tuple[float, ...]
+    front: tuple[float | None, ...]
     considered: int
     limits: tuple[str, ...] = ()
 
@@ -314,7 +315,8 @@ class RunDocument:
     ordered for the points that the answer names, by their names here. questions: what was asked
     beside the study, by option; confidence: None where none was asked for. target: of a run, in
     words, None without one. qualities: targets that the study's workload has, and the study does
-    not use. ownership: buying the recommended point beside renting it."""
+    not use. ownership: buying the recommended point beside renting it. certainty: None where an
+    older version wrote it."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -343,6 +345,7 @@ class RunDocument:
     front: tuple[Flat[Point], ...]
     choices: Choices | None = None
     bills: Mapping[str, tuple[Flat[Item], ...]] = field(default_factory=dict)
+    certainty: Certainty | None = None
     other_aggregations: tuple[Flat[Alternative], ...] = ()
     waterfall: tuple[Flat[WaterfallStep], ...] = ()
     what_if: WhatIf | None = None

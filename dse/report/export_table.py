@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dse.errors import DseError
+from dse.errors import ArgumentError
 from dse.report import every_point, origin
 from dse.report.bills import total
 from dse.report.document import RunDocument
@@ -35,18 +35,19 @@ def export_table(document: RunDocument, path: Path, every: bool = False) -> str:
 
 
 def _every(document: RunDocument) -> Iterable[Block]:
-    """Raises :class:`DseError` where they are not known, or not as they were."""
+    """Raises :class:`ArgumentError` where they are not known, or not as they were."""
     if document.engine != "exhaustive":
-        raise DseError(
-            "--all needs a run that looked at every point; this one was guided, and points.csv "
-            "beside its report has all that it priced"
+        raise ArgumentError(
+            "--all",
+            "needs a run that looked at every point, and this one was guided",
+            "points.csv beside its report has all that it priced",
         )
     problem = origin.problem_of(document)
     if changed := origin.changed(document, problem):
-        raise DseError(
-            f"--all prices every point again, and since that run {' and '.join(changed)} changed; "
-            "run the study again"
+        problem_text = (
+            f"prices every point again, and since that run {' and '.join(changed)} changed"
         )
+        raise ArgumentError("--all", problem_text, "run the study again")
     return every_point.blocks(problem)
 
 

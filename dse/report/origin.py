@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dse.pricing.load import known_names, resolve
 from dse.pricing.problem import Problem
 from dse.report.document import Inputs, RunDocument
 from dse.report.inputs import inputs
+from dse.search.guided import Points
+from dse.search.guided.warm import mapped
+from dse.study import Value
 from dse.study.questions import of_written
 from dse.study.reader import study_of
 from dse.yaml_source import parse_yaml
@@ -39,3 +42,9 @@ def differing(was: Inputs, now: Inputs) -> Iterator[str]:
     ):
         if one != other:
             yield name
+
+
+def values_of(problem: Problem, config: Mapping[str, str]) -> dict[str, Value | None] | None:
+    """The values of a point by its labels; None where the study has no such point."""
+    points, missing = mapped(Points(problem.study), [config], known_names())
+    return None if missing else Points(problem.study).values(points[0])

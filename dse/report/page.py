@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from dse.report import figures, sections, words
+from dse.report.certainty.figure import certainty_figure
 from dse.report.document import RunDocument
 from dse.report.style import NIGHT
 
@@ -35,6 +36,7 @@ def render_page(document: RunDocument) -> str:
     drawn = {
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
+        "certainty": certainty_figure(document),
     }
     return template.render(
         d=document,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 
 import numpy as np
@@ -17,10 +17,10 @@ from dse.pricing import constraints, memory_remedies
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
-from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
+from dse.pricing.uncertainty import Ends
 from dse.report import (
     decoding,
     goodput,
@@ -58,6 +58,24 @@ def describe(
     problem: Problem, values: Mapping[str, Value | None], front: FrontPoint | None = None
 ) -> Point:
     """Everything the report says of one point."""
+    return _described(problem, values, front, _intervals(problem, [values])[0])
+
+
+def describe_front(problem: Problem, front: Sequence[FrontPoint]) -> tuple[Point, ...]:
+    """Everything the report says of the points of a front."""
+    intervals = _intervals(problem, [point.values for point in front])
+    return tuple(
+        _described(problem, point.values, point, interval)
+        for point, interval in zip(front, intervals, strict=True)
+    )
+
+
+def _described(
+    problem: Problem,
+    values: Mapping[str, Value | None],
+    front: FrontPoint | None,
+    interval: Interval | None,
+) -> Point:
     evaluation = problem.point(values)
     step = evaluation.step
     names = {objective.name for objective in problem.study.objectives} | {"speedup"}
@@ -72,7 +90,7 @@ def describe(
         extrapolated=bool(outside),
         evidence=_evidence(points, _scalar(step.comm_s)),
         why_outside=tuple(outside),
-        interval=_interval(problem, values, evaluation),
+        interval=interval,
         costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
         gpus=int(np.ravel(evaluation.gpus)[0]),
         nodes=int(np.ravel(evaluation["nodes"])[0]),
@@ -115,7 +133,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         gradients=gradients.beside_baseline(problem, values) or None,
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
-        intervals=_by_name(point.interval),
+        intervals=by_name(point.interval),
         bill=bill_of_materials(points),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
@@ -124,7 +142,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     )
 
 
-def _by_name(interval: Interval | None) -> dict[str, Bounds | None]:
+def by_name(interval: Interval | None) -> dict[str, Bounds | None]:
     """Intervals by the names of their quantities; None where there is none."""
     named = [field.name for field in fields(Interval) if field.name != "costs"]
     costs = interval.costs if interval else {}
@@ -221,23 +239,33 @@ def _where(model: Tensorwise) -> str:
     return "accelerator" if model.sum_start_s > 0 else "contained in the link's efficiency"
 
 
-def _interval(
-    problem: Problem, values: Mapping[str, Value | None], best: Evaluation
-) -> Interval | None:
-    """90 % intervals of the point that costs ``best``; None if there are none."""
-    known = {name: np.ravel(best[name]) for name in problem.sure_of}
-    found = problem.intervals(columns_of([values]), known)
+def _intervals(
+    problem: Problem, points: Sequence[Mapping[str, Value | None]]
+) -> list[Interval | None]:
+    """90 % intervals of points; None for a point that has none."""
+    names = (*problem.sure_of, "throughput")
+    best = {name: np.full(len(points), np.nan) for name in names}
+    for where, evaluation in problem.rows(points):
+        for name in names:
+            best[name][where] = evaluation[name]
+    known = {name: best[name] for name in problem.sure_of}
+    found = problem.intervals(columns_of(points), known)
+    samples = best["throughput"] * best["step"]
+    return [_interval(found, at, float(samples[at])) for at in range(len(points))]
+
+
+def _interval(found: Mapping[str, Ends], at: int, samples: float) -> Interval | None:
+    """Of the point at a position, whose step takes so many samples; None if there is none."""
     bounds = {
-        name: (float(ends.low[0]), float(ends.high[0]))
+        name: (float(ends.low[at]), float(ends.high[at]))
         for name, ends in found.items()
-        if not np.isnan(ends.low[0])
+        if not np.isnan(ends.low[at])
     }
     if not bounds:
         return None
     speedup, step_s = bounds.pop("speedup", None), bounds.pop("step", None)
     rate = None
     if step_s:
-        samples = float(np.ravel(best["throughput"])[0] * known["step"][0])
         rate = (samples / step_s[1], samples / step_s[0])
     return Interval(speedup=speedup, step_s=step_s, throughput_samples_per_s=rate, costs=bounds)
 

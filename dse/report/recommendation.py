@@ -15,6 +15,11 @@ NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 # (quantity, first character of the comparison) of constraints on speed
 _LEAST_SPEEDS = {("speedup", ">"), ("throughput", ">"), ("step", "<"), ("time_to_target", "<")}
 SPEED_PER_DOLLAR = "speed-per-dollar"
+LEAST_REGRET = "least-regret"
+_LEAST_REGRET = (
+    "the point that is expected to miss least of what the best choice would bring, over all draws "
+    "of what is uncertain. It need not lie on the front of the best estimates"
+)
 RULES = {
     "knee": "the point of the front that stands highest above the line from its cheapest to its "
     "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
@@ -23,6 +28,7 @@ RULES = {
     "fastest": "the fastest point",
     "cheapest": "the cheapest point that meets every constraint",
     SPEED_PER_DOLLAR: "the point with the most speed for its cost",
+    LEAST_REGRET: _LEAST_REGRET,
 }
 # Where two objectives are minimised: {0} and {1}.
 RULES_OF_THREE = {
@@ -36,6 +42,9 @@ RULES_OF_THREE = {
     "the one with the least {1}",
     SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
     "with the least {0}, then {1}",
+    LEAST_REGRET: "the point that is expected to miss least of what the best choice would bring in "
+    "{gain} and {0}, over all draws of what is uncertain; {1} counts as far as the study limits "
+    "it. It need not lie on the front of the best estimates",
 }
 
 
@@ -48,6 +57,12 @@ def needed(outcome: Outcome) -> tuple[str, str]:
     study = outcome.problem.study
     if study.recommend is not None:
         return study.recommend, ""
+    return by_need(outcome)
+
+
+def by_need(outcome: Outcome) -> tuple[str, str]:
+    """The same, whatever rule the study asks for."""
+    study = outcome.problem.study
     if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
         return "cheapest", f"the study demands {' and '.join(speeds)}"
     if budget.binds(outcome):

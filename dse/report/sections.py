@@ -33,6 +33,7 @@ from dse.report import (
     words,
 )
 from dse.report.answer import answer
+from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
 from dse.report.waterfall_figure import waterfall_figure
@@ -189,6 +190,7 @@ SECTIONS = (
     Section("what_if", "What if", "What if", _what_if),
     Section("bill", "Bill of materials", "Bill of materials", _bill),
     Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
+    Section("certainty", "How sure", "How sure", certainty_facts),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",

@@ -133,6 +133,12 @@ def check_rows(count: int, path: Path) -> None:
         )
 
 
+def write_text(text: str, path: Path) -> None:
+    """Write a text file."""
+    with _beside(path) as place:
+        place.write_text(text, encoding="utf-8")
+
+
 WRITERS: Mapping[str, Callable[[Iterable[Block], Path, Sequence[Sheet]], int]] = {
     ".csv": write_csv,
     ".parquet": write_parquet,

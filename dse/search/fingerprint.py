@@ -163,6 +163,10 @@ def _prices(prices: PriceList) -> Iterator[tuple[str, str]]:
     for name, fact in (*facts, *general):
         amount = "unknown" if fact.value is None else f"{fact.value:,.12g} {fact.unit}".strip()
         yield name, amount
+    for extra in prices.extras.values():
+        yield f"extra {extra.name}", f"{extra.fact.value:,.12g} {extra.fact.unit}"
+    for name, fact in prices.sold_until.items():
+        yield f"when {name} was last sold new", fact.text
     for name, fact in prices.sold_in.items():
         yield f"how many {name} are sold at once", f"{fact.value:g}"
     for name, kind in prices.includes.items():

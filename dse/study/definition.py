@@ -232,7 +232,7 @@ Input: TypeAlias = Literal["real", "synthetic"]
 USED = "used"
 Market: TypeAlias = Literal["new", "used"]
 Recommend: TypeAlias = Literal[
-    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar"
+    "knee", "cheapest-within-5%", "fastest", "cheapest", "speed-per-dollar", "least-regret"
 ]
 
 

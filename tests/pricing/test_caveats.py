@@ -23,13 +23,18 @@ def problem_of(folder: Path, profile: Profile, study: str = STUDY) -> Problem:
     return load(studies.written(folder, f"{study}calibration: [{path}]\n"))
 
 
+def of_networks(problem: Problem) -> list[str]:
+    """All but what is said of the market: these studies have old accelerators alone."""
+    return [line for line in caveats(problem) if "longer sold new" not in line]
+
+
 def test_networks_that_look_alike_are_warned_of(tmp_path: Path) -> None:
     unknown = replace(library_profiles.profile(layouts=((4, 4), (16, 4))), link_bytes_per_s=None)
-    (said,) = caveats(problem_of(tmp_path, unknown))
+    (said,) = of_networks(problem_of(tmp_path, unknown))
     assert said.startswith("Profile fabric does not say how fast the network was")
     alone = STUDY.replace("[100gbe, 200gbe, ib-hdr]", "[100gbe]")
-    assert caveats(problem_of(tmp_path, unknown, alone)) == []
-    assert caveats(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
+    assert of_networks(problem_of(tmp_path, unknown, alone)) == []
+    assert of_networks(problem_of(tmp_path, replace(unknown, link_bytes_per_s=25e9))) == []
 
 
 def test_a_precision_that_an_accelerator_lacks_is_named(tmp_path: Path) -> None:
@@ -100,7 +105,7 @@ def test_prices_with_and_without_a_host_are_told_apart(
 
 
 def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
-    assert caveats(load(studies.written(tmp_path, studies.PAPER, "paper.yaml"))) == [], (
+    assert of_networks(load(studies.written(tmp_path, studies.PAPER, "paper.yaml"))) == [], (
         "inline, as fast as the link it was fitted on"
     )
     told = caveats(load(studies.written(tmp_path, studies.APPROACHES)))
@@ -116,7 +121,7 @@ def test_a_share_that_was_fitted_elsewhere_is_said(tmp_path: Path) -> None:
     one = studies.APPROACHES.replace("gpus: [1, 2, 3, 8, 24, 64]", "gpus: [1, 2]")
     one = one.replace("gpus_per_node: [1, 4]", "gpus_per_node: [2, 4]")
     one = one.replace("gpus_per_node: 1,", "gpus_per_node: 2,")
-    assert caveats(load(studies.written(tmp_path, one, "one.yaml"))) == []
+    assert of_networks(load(studies.written(tmp_path, one, "one.yaml"))) == []
 
 
 def test_axes_of_tensor_fusion_are_named_as_not_seen(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_own_host_and_fabric_prices_count(tmp_path: Path) -> None:
     before = capital(changed(tmp_path), gpus=8)
     prices = "prices: {host: 10000 USD, fabrics: {10gbe: {nic: 1000 USD}}}\nsearch:"
     after = capital(changed(tmp_path, ("search:", prices)), gpus=8)
-    assert before - after == 2 * (20_000 - 10_000) + (2 + 1) * (400 - 1_000) + 10_000
+    assert before - after == 2 * (20_000 - 10_000) + (2 + 1) * (150 - 1_000) + 10_000
 
 
 def test_an_unknown_fabric_price_is_refused(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import dse
-from dse.pricing import probability
+from dse.pricing.drawn_points import drawn_quantities
 from dse.report import confidence
 from dse.report.answer import answer
-from dse.report.recommendation import recommended
+from dse.report.certainty.build import drawn_answer
+from dse.search.certainty.study_draws import StudyDraws
 from dse.study import Constraint
 from dse.study.constraints import parse_constraint
 from tests.pricing.studies import SMALL
@@ -24,6 +25,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> dse.Study:
     path = tmp_path_factory.mktemp("study") / "study.yaml"
     path.write_text(TARGET, encoding="utf-8")
     return dse.load_study(path)
+
+
+def draws_of(result: dse.Result) -> StudyDraws:
+    return drawn_answer(result.outcome, result.recommended.rule, {})[0]
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +45,12 @@ def test_the_probability_is_the_share_of_draws_that_meet_all(
     """Against one draw and one point after the other."""
     result = study.search(deadline=deadline)
     problem, points = result.study.problem, [p.values for p in result.outcome.front]
-    found = probability.of_meeting_all(problem, points)
+    found = drawn_quantities(problem, points, ["capital"]).meets_all.mean(axis=0)
     limits = [c.expression for c in problem.study.constraints if c.expression]
     for values, share in zip(points, found, strict=True):
-        ((_, drawn),) = problem.sampled.rows([values], speedup=False)
-        count = problem.draw_count
+        sampled = problem.sampled
+        ((_, drawn),) = sampled.rows([values], speedup=False)
+        count = sampled.draw_count
         met = 0
         for draw in range(count):
             columns = {
@@ -63,7 +69,8 @@ def test_a_speedup_is_compared_with_the_same_draws_of_the_baseline(study: dse.St
     assert np.ptp(columns["speedup"]) > 0  # it does vary
 
     only = replace(problem.study, constraints=(Constraint("speedup >= 1", limit, 0, 0),))
-    assert probability.of_meeting_all(replace(problem, study=only), [values]) == [1.0]
+    found = drawn_quantities(replace(problem, study=only), [values], ["step"])
+    assert found.meets_all.mean(axis=0) == [1.0]
 
 
 def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -> None:
@@ -90,11 +97,13 @@ def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -
 def test_it_is_the_best_by_its_rule_of_those_that_are_sure(study: dse.Study, deadline: str) -> None:
     result = study.search(deadline=deadline, confidence=0.8)
     outcome = result.outcome
-    known = confidence._candidates(outcome)
-    sure = [p for p, chance in zip(known.points, known.probabilities, strict=True) if chance >= 0.8]
+    found = draws_of(result)
+    sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= 0.8)
+    problem = outcome.problem
+    costs = [float(problem.point(found.near.points[at])["capital"][0]) for at in sure]
     assert result.recommended.rule == "cheapest"
-    assert result.recommended.costs["capital"] == min(point.cost for point in sure)
-    assert len(known.points) > len(outcome.front)  # those near the front count, too
+    assert result.recommended.costs["capital"] == min(costs)
+    assert len(found.near.points) > len(outcome.front)  # those near the front count, too
 
 
 def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
@@ -105,7 +114,7 @@ def test_where_none_is_sure_the_surest_is_taken_and_said_to_be(
     found = result.document.confidence
     assert found is not None
     assert not found.reached
-    assert found.recommended == max(confidence._candidates(result.outcome).probabilities)
+    assert found.recommended == draws_of(result).drawn.meets_all.mean(axis=0).max()
     said = " ".join(answer(result.document))
     assert "No point meets" in said
     assert "comes closest" in said
@@ -122,7 +131,8 @@ def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
 
 
 def test_without_a_confidence_the_rule_decides_alone(study: dse.Study) -> None:
-    outcome = study.search().outcome
-    found = confidence.chosen(outcome, "fastest")
-    assert found.row == recommended(outcome.front, "fastest")
-    assert found.confidence is None
+    result = study.search()
+    found, likely = drawn_answer(result.outcome, "fastest", {})
+    chosen = confidence.chosen(found, result.outcome, "fastest", likely)
+    assert chosen.position == likely
+    assert chosen.confidence is None

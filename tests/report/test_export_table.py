@@ -123,7 +123,7 @@ def test_all_in_blocks_is_one_table(
 def test_all_is_refused_of_a_guided_run_and_where_prices_have_changed(
     document: RunDocument, tmp_path: Path
 ) -> None:
-    with pytest.raises(DseError, match=r"this one was guided, and points\.csv"):
+    with pytest.raises(DseError, match=r"this one was guided; points\.csv"):
         export_table(replace(document, engine="guided"), tmp_path / "all.csv", every=True)
     hashes = replace(document.hashes, catalogue="another")
     with pytest.raises(DseError, match="since that run catalogue changed"):

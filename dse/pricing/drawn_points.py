@@ -1,0 +1,68 @@
+"""Points priced once per draw: their quantities as arrays (draws, points), and what they meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dse.model.arrays import Array, Mask
+from dse.pricing import draws
+from dse.pricing.coordinates import columns_of
+from dse.pricing.problem import Problem
+from dse.study import Value
+
+
+@dataclass(frozen=True)
+class DrawnQuantities:
+    """Quantities by name, and by the text of a constraint which points meet it; (draws, points)
+    each. One draw is the same for all points."""
+
+    quantities: Mapping[str, Array]
+    met: Mapping[str, Mask]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.quantities[name]
+
+    @property
+    def meets_all(self) -> Mask:
+        """Which points meet every constraint, (draws, points)."""
+        some = next(iter(self.quantities.values()))
+        every = np.ones(some.shape, dtype=bool)
+        for mask in self.met.values():
+            every &= mask
+        return every
+
+    def met_share(self, text: str) -> Array:
+        """The probability that each point meets a constraint, (points,)."""
+        return np.asarray(np.mean(self.met[text], axis=0))
+
+
+def drawn_quantities(
+    problem: Problem,
+    points: Sequence[Mapping[str, Value | None]],
+    names: Iterable[str],
+    variation: draws.Variation | None = None,
+    count: int = draws.DRAWS,
+) -> DrawnQuantities:
+    """Quantities of points in each draw, speedups over the baseline of the same draw.
+
+    variation: how the draws differ from the usual ones. count: how many there are.
+    """
+    names = tuple(dict.fromkeys(names))
+    shape = (count, len(points))
+    found = {name: np.full(shape, np.nan) for name in names}
+    compared = [(c.text, c.expression) for c in problem.study.constraints if c.expression]
+    met = {text: np.zeros(shape, dtype=bool) for text, _ in compared}
+    with draws.varied(variation or draws.Variation()):
+        sampled = replace(problem, draws=True, draw_count=count)
+        baseline = sampled.drawn_baseline_samples_per_s[:, np.newaxis]
+        for where, evaluation in sampled.scattered(columns_of(points), speedup=False):
+            evaluation.baseline_samples_per_s = baseline
+            part = (count, len(where))
+            for name in names:
+                found[name][:, where] = np.broadcast_to(evaluation[name], part)
+            for text, expression in compared:
+                met[text][:, where] = np.broadcast_to(expression.evaluate(evaluation), part)
+    return DrawnQuantities(found, met)

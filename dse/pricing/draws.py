@@ -1,0 +1,108 @@
+"""Random draws of everything that is not sure, by the name of what it is.
+
+A source of uncertainty is a name: ``normal("launch", draws)`` gives the same numbers wherever and
+whenever it is asked for, on all machines, so that points share what they have in common. To add a
+source is that one call. Within :func:`varied` some sources are drawn anew, or stay at the best fit
+while others vary, and prices are multiplied by given factors: that is how it is told what each of
+them does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array
+
+DRAWS = 1000  # of every point: the 5th percentile then lies between the 3.9th and the 6.1th
+FITTED_COSTS = "fitted costs"  # which bootstrap replica of all profiles a draw takes
+_ANEW = " drawn anew"
+
+
+@dataclass
+class Record:
+    """What was drawn. asked: every name. noted: by name, draws of numbers that one could measure,
+    (draws,)."""
+
+    asked: set[str] = field(default_factory=set)
+    noted: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """How draws differ from the usual ones.
+
+    anew: names drawn a second time, independently. alone: the only names that vary at all, all
+    others stay at the best fit; None for every name. factors: by the part of a bill, by what its
+    price is multiplied in each draw, (draws,). record: told what is drawn.
+    """
+
+    anew: frozenset[str] = frozenset()
+    alone: frozenset[str] | None = None
+    factors: Mapping[str, Array] = field(default_factory=dict)
+    record: Record | None = None
+
+
+_USUAL = Variation()
+_VARIATION: ContextVar[Variation] = ContextVar("variation", default=_USUAL)
+
+
+@contextmanager
+def varied(variation: Variation) -> Iterator[Variation]:
+    """Draw like this within the block. What was priced outside of it must not be remembered in it:
+    ask a fresh :attr:`.problem.Problem.sampled`."""
+    token = _VARIATION.set(variation)
+    try:
+        yield variation
+    finally:
+        _VARIATION.reset(token)
+
+
+def normal(name: str, draws: int, columns: int | None = None) -> Array:
+    """Standard normal draws, the same under the same name, (draws,) or (draws, columns)."""
+    how = _VARIATION.get()
+    shape = (draws,) if columns is None else (draws, columns)
+    if how.alone is not None and name not in how.alone:
+        drawn = np.zeros(shape)
+    else:
+        seed = crc32(f"{name}{_ANEW * (name in how.anew)}".encode())
+        drawn = np.random.default_rng(seed).standard_normal(shape)
+    if how.record is not None:
+        how.record.asked.add(name)
+    return drawn
+
+
+def noted(name: str, drawn: Array) -> None:
+    """Tell whoever records draws of a number that one could measure, (draws,)."""
+    how = _VARIATION.get()
+    if how.record is not None:
+        how.record.noted[name] = drawn
+
+
+def replicas(available: int, draws: int) -> NDArray[np.intp]:
+    """Which of so many bootstrap replicas each draw takes, (draws,); -1 for the best fit.
+
+    All of them in turn, again and again; those of other profiles with as many go together, which
+    does no harm, since replicas of one profile know nothing of another's.
+    """
+    how = _VARIATION.get()
+    if how.record is not None:
+        how.record.asked.add(FITTED_COSTS)
+    if how.alone is not None and FITTED_COSTS not in how.alone:
+        return np.full(draws, -1)
+    if FITTED_COSTS in how.anew:
+        seed = crc32(f"{FITTED_COSTS}{_ANEW}".encode())
+        return np.random.default_rng(seed).integers(0, available, draws)
+    return np.arange(draws) % available
+
+
+def price_factors(part: str, draws: int) -> Array:
+    """By what the price of a part is multiplied in each draw, (draws,)."""
+    factors = _VARIATION.get().factors.get(part)
+    return np.ones(draws) if factors is None else factors

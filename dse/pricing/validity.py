@@ -1,0 +1,48 @@
+"""Offers of the user's price lists that are past their last day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dse.catalog import Fact
+from dse.pricing.problem import Problem
+from dse.study import Wire
+
+_AXES = ("accelerator", "node", "inter_node", "intra_node")
+
+
+def notes(problem: Problem) -> list[str]:
+    """That offers which the study counts with are no longer valid, one line for all of them."""
+    day = problem.prices.valid_on
+    past = [fact for fact in _facts(problem) if fact.offer and fact.offer.expired(day)]
+    if not past:
+        return []
+    named = "; ".join(map(_named, past))
+    return [f"Past their validity on {day}: {named}. Ask for new offers."]
+
+
+def _facts(problem: Problem) -> Iterator[Fact]:
+    """The prices of what a search may choose and of the baseline."""
+    study, prices = problem.study, problem.prices
+    names = dict.fromkeys(
+        str(value.fabric if isinstance(value, Wire) else value)
+        for axis in _AXES
+        for value in (*study.values(axis), study.baseline.values.get(axis))
+        if value is not None
+    )
+    groups = (prices.accelerator_usd, prices.accelerator_hourly_usd, prices.node_usd,
+              prices.node_hourly_usd)  # fmt: skip
+    for name in names:
+        yield from (group[name] for group in groups if name in group)
+        yield from prices.fabric_usd.get(name, {}).values()
+    yield from (prices.host_usd, prices.electricity_usd_per_kwh)
+    yield from (extra.fact for extra in prices.extras.values())
+
+
+def _named(fact: Fact) -> str:
+    offer = fact.offer
+    assert offer is not None
+    _, _, part = fact.name.partition(".")
+    quote = f"quotation {offer.quote}, " * bool(offer.quote)
+    what = (part or fact.name).removesuffix(".purchase")
+    return f"{what} ({quote}{offer.file}, valid until {offer.valid_until})"

@@ -1,0 +1,1 @@
+"""How sure the answer of a run is: in its document, in words, and as a chart."""

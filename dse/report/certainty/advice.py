@@ -1,0 +1,94 @@
+"""What would raise the certainty of an answer the most, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dse.calibration.number_text import time_text
+from dse.calibration.planning.advice import Advice, suggest
+from dse.errors import DseError
+from dse.pricing.messages import messages_of
+from dse.pricing.problem import Problem
+from dse.report.certainty.facts import Knowledge
+from dse.report.certainty.titles import how, title
+from dse.report.words import percent
+from dse.search.certainty.sensitivity import Effect
+from dse.search.certainty.sources import COMMUNICATION
+from dse.search.certainty.usefulness import (
+    CHEAPEST,
+    FASTEST,
+    KNEE,
+    SPEED_PER_DOLLAR,
+    WITHIN,
+)
+
+BUDGET_S = 600.0  # of the runs that are suggested
+# What a share of the rule's aim is a share of.
+OF_AIM: Mapping[str, str] = {
+    CHEAPEST: "of the cost",
+    WITHIN: "of the cost",
+    FASTEST: "of the speed",
+    SPEED_PER_DOLLAR: "of the speed per dollar",
+    KNEE: "of the gain beyond the line between the ends of the front",
+}
+LEAST_WORTH = 0.005  # of the rule's aim; else what varies most is named
+
+
+def raising(
+    problem: Problem,
+    sources: Sequence[Effect],
+    knowledge: Sequence[Knowledge],
+    transport: str,
+    machine: str,
+    rule: str,
+) -> str:
+    """The number most worth knowing, else the source with the largest share of the variance.
+
+    sources: by falling share. knowledge: by falling worth. transport, machine: of the recommended
+    point. rule: by which points are compared.
+    """
+    if knowledge and knowledge[0].worth >= LEAST_WORTH:
+        first = knowledge[0]
+        means = measured(problem, first.name, transport) or first.how
+        return (
+            f"{_capital(means)} would raise it most: before deciding it is worth "
+            f"{percent(first.worth)} {OF_AIM[rule]}, on average."
+        )
+    if not sources:
+        return "Nothing that is uncertain changes it."
+    largest = sources[0]
+    means = measured(problem, largest.source, transport) or how(largest.source, transport, machine)
+    share = max(largest.gain_total, largest.cost_total)
+    return (
+        f"{_capital(means)} would raise it most: {title(largest.source)} makes {percent(share)} of "
+        "what is uncertain."
+    )
+
+
+def _capital(text: str) -> str:
+    return text if text.startswith("'") else text[:1].upper() + text[1:]
+
+
+def measured(problem: Problem, name: str, transport: str) -> str:
+    """The runs that `dse calibrate suggest` lists for a profile of the transport; empty where it
+    has nothing to say."""
+    if not name.startswith(COMMUNICATION):
+        return ""
+    for label, profile in problem.profiles.items():
+        if profile.transport != transport or not (profile.fits or profile.auto or profile.network):
+            continue
+        try:
+            found = suggest(profile, messages_of(problem, transport, profile), BUDGET_S)
+        except DseError:
+            continue
+        if found.runs:
+            return _runs(found, label, problem.study.path)
+    return ""
+
+
+def _runs(found: Advice, profile: str, study: str) -> str:
+    nodes = found.capacity.nodes
+    return (
+        f"{time_text(found.cost_s)} of runs on {nodes} node{'s' * (nodes != 1)} "
+        f"('dse calibrate suggest {profile} --study {study}')"
+    )

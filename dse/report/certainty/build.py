@@ -1,0 +1,180 @@
+"""How sure the answer of a run is, computed from draws of the points near its front."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from dse import catalog
+from dse.model.arrays import Array
+from dse.pricing.uncertainty import INTERVAL
+from dse.report.certainty.advice import raising
+from dse.report.certainty.facts import (
+    Bounds,
+    Certainty,
+    Choice,
+    Knowledge,
+    PriceFlip,
+    SourceEffect,
+    Turn,
+)
+from dse.report.certainty.titles import how, price_title, title
+from dse.report.certainty.verdict import verdict
+from dse.report.design_point import Point
+from dse.report.recommendation import LEAST_REGRET, by_need, recommended
+from dse.search.certainty.flips import Flip, flips
+from dse.search.certainty.information import value_of_all, values_of
+from dse.search.certainty.sensitivity import dead_axes, effects
+from dse.search.certainty.sources import sources
+from dse.search.certainty.study_draws import StudyDraws, study_draws
+from dse.search.run import Outcome, labels_of
+from dse.study import AggregationName
+
+RIVALS = 6  # listed
+LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
+LEAST_WORTH = 0.001  # of the rule's aim; knowledge worth less is not listed
+MOST_KNOWLEDGE = 5
+
+
+def drawn_answer(outcome: Outcome, rule: str, named: Mapping[str, int]) -> tuple[StudyDraws, int]:
+    """The points near the front in every draw, and the position of the recommended one.
+
+    named: positions on the front, by what the answer calls them. What least regret recommends is
+    compared by the rule that the study's need gives.
+    """
+    best = [] if rule == LEAST_REGRET else [recommended(outcome.front, rule)]
+    compared = by_need(outcome)[0] if rule == LEAST_REGRET else rule
+    found = study_draws(outcome, compared, [*best, *named.values()])
+    at = found.near.front.index(best[0]) if best else int(np.argmin(found.regrets))
+    return found, at
+
+
+def certainty(
+    found: StudyDraws, position: int, named: Mapping[str, int], point: Point
+) -> Certainty:
+    """How sure the recommendation is.
+
+    position: of the recommended point among those of ``found``. named: positions of others on the
+    front, by what the answer calls them. point: the recommended one, as the report describes it.
+    """
+    problem, values = found.problem, found.near.points[position]
+    name = values.get("aggregation")
+    transport = name.transport or "" if isinstance(name, AggregationName) else ""
+    machine = _machine(values)
+    by_source = effects(problem, values, sources(found.record.asked))
+    knowledge = [*_knowledge(found, transport, machine)]
+    word, why = verdict(point)
+    living = [effect for effect in by_source if not effect.dead]
+    return Certainty(
+        draws=len(found.worths),
+        points=len(found.near.points),
+        purchases=len(found.best),
+        whole=found.near.whole,
+        rule=found.rule,
+        word=word,
+        why=why,
+        raised_by=raising(problem, living, knowledge, transport, machine, found.rule),
+        choices=(*_choices(found, position, named),),
+        sources=tuple(
+            SourceEffect(title=title(effect.source), **vars(effect)) for effect in living
+        ),
+        dead_sources=tuple(title(effect.source) for effect in by_source if effect.dead),
+        dead_axes=tuple(dead_axes(problem, values)),
+        knowledge=tuple(knowledge),
+        all_known=value_of_all(found.worths),
+        flips=tuple(
+            _flip(found, flip)
+            for flip in flips(problem, found.near.points, found.rule, found.purchases, position)
+        ),
+    )
+
+
+def _machine(values: Mapping[str, object]) -> str:
+    node, accelerator = values.get("node"), values.get("accelerator")
+    if node is not None:
+        accelerator = catalog.node(str(node)).accelerator
+    return catalog.accelerator(str(accelerator)).title
+
+
+def _choices(found: StudyDraws, position: int, named: Mapping[str, int]) -> Iterator[Choice]:
+    """The recommended purchase, the named ones, then rivals by falling probability."""
+    own = int(found.purchases[position])
+    yield _choice(found, position, "recommended", own)
+    seen = {own}
+    for role, place in named.items():
+        at = found.near.front.index(place)
+        purchase = int(found.purchases[at])
+        if purchase not in seen:
+            seen.add(purchase)
+            yield _choice(found, at, role, own)
+    rivals = [int(one) for one in np.argsort(-found.best, kind="stable") if int(one) not in seen]
+    for purchase in [one for one in rivals if found.best[one] >= LEAST_LIKELY][:RIVALS]:
+        of_it = np.flatnonzero(found.purchases == purchase)
+        at = int(of_it[np.argmin(found.regrets[of_it])])
+        yield _choice(found, at, "", own)
+
+
+def _choice(found: StudyDraws, at: int, role: str, own: int) -> Choice:
+    problem, values = found.problem, found.near.points[at]
+    purchase = int(found.purchases[at])
+    gain, cost, *_ = (one.name for one in problem.study.objectives)
+    best = problem.point(values)
+    exact = {name: float(np.ravel(best[name])[0]) for name in found.drawn.quantities}
+    return Choice(
+        role=role,
+        config=labels_of(problem, values),
+        gain=_finite(exact[gain]),
+        cost=_finite(exact[cost]),
+        bands={
+            name: bounds for name, draws in found.drawn.quantities.items()
+            if (bounds := _band(draws[:, at], exact[name]))
+        },
+        on_front=float(found.on_front[purchase]),
+        best=float(found.best[purchase]),
+        met={text: float(np.mean(mask[:, at])) for text, mask in found.drawn.met.items()},
+        meets_all=float(np.mean(found.drawn.meets_all[:, at])),
+        beaten=None if purchase == own else found.beats(own, purchase),
+        regret=float(found.regrets[at]),
+    )  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _band(drawn: Array, best: float) -> Bounds | None:
+    """A 90 % interval, stretched to the best estimate as everywhere; None where it is unknown."""
+    if not (np.isfinite(best) and np.all(np.isfinite(drawn))):
+        return None
+    low, high = np.percentile(drawn, INTERVAL)
+    return min(float(low), best), max(float(high), best)
+
+
+def _knowledge(found: StudyDraws, transport: str, machine: str) -> Iterator[Knowledge]:
+    """What is worth knowing, the most first; what is found out together counts once."""
+    values = values_of(found.record.noted, found.worths)
+    told = set[str]()
+    for name in sorted(values, key=lambda name: -values[name]):
+        means = how(name, transport, machine)
+        if values[name] >= LEAST_WORTH and means not in told and len(told) < MOST_KNOWLEDGE:
+            told.add(means)
+            yield Knowledge(name=name, title=title(name), worth=values[name], how=means)
+
+
+def _flip(found: StudyDraws, flip: Flip) -> PriceFlip:
+    return PriceFlip(
+        part=flip.part,
+        title=price_title(flip.part),
+        share=flip.share,
+        rise=_turn(found, flip.rise),
+        fall=_turn(found, flip.fall),
+    )
+
+
+def _turn(found: StudyDraws, end: tuple[float, int] | None) -> Turn | None:
+    if end is None:
+        return None
+    factor, at = end
+    config = labels_of(found.problem, found.near.points[at]) if at >= 0 else {}
+    return Turn(factor=factor, config=config)

@@ -1,0 +1,112 @@
+"""How sure the answer is, as the document of a run holds it.
+
+A field with a default may be absent: a file of an older version does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Bounds: TypeAlias = tuple[float, float]  # low, high
+Word: TypeAlias = Literal["measured", "near", "estimated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A purchase near the front, as the point that is best of it.
+
+    role: what the answer calls it; empty for a rival. gain, cost: by the best estimate. bands: 90 %
+    intervals by quantity. on_front, best: the probabilities to be on the front, and to be the best
+    by the rule. met: by constraint, the probability to meet it; meets_all: all of them. beaten: in
+    which share of the draws the recommended purchase is worth more; None for that itself. regret:
+    of the rule's aim, the share that it is expected to miss.
+    """
+
+    role: str = ""
+    config: Mapping[str, str]
+    gain: float | None
+    cost: float | None
+    bands: Mapping[str, Bounds] = field(default_factory=dict)
+    on_front: float
+    best: float
+    met: Mapping[str, float] = field(default_factory=dict)
+    meets_all: float
+    beaten: float | None = None
+    regret: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceEffect:
+    """What one source of uncertainty does to the recommended point.
+
+    gain, cost_per_gain: relative to the best estimate, where the source alone goes to its 5th and
+    its 95th percentile. gain_total, cost_total: total-order Sobol indices.
+    """
+
+    source: str
+    title: str
+    gain: Bounds
+    cost_per_gain: Bounds
+    gain_total: float
+    cost_total: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """What it is worth to know a number before deciding: of the rule's aim, the share that is
+    gained. how: to find it out, in words."""
+
+    name: str
+    title: str
+    worth: float
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """From which factor of a price on something else is recommended, and what."""
+
+    factor: float
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PriceFlip:
+    """What the price of a part decides. share: of the cost that the study minimises. rise, fall:
+    None where a factor of ten changes nothing."""
+
+    part: str
+    title: str
+    share: float
+    rise: Turn | None = None
+    fall: Turn | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certainty:
+    """How sure the answer is.
+
+    draws: of how many points. whole: whether points beside the front were looked for. rule: by
+    which points were compared. word: for the answer; why: it is that one; raised_by: what would
+    raise it. choices: the recommended purchase, then named ones and rivals by falling probability.
+    sources: by falling share of the variance; dead_sources, dead_axes: what moves nothing by more
+    than 1 %. all_known: what it would be worth to know everything. flips: by falling share.
+    """
+
+    draws: int
+    points: int
+    purchases: int
+    whole: bool
+    rule: str
+    word: Word
+    why: str
+    raised_by: str
+    choices: tuple[Choice, ...]
+    sources: tuple[SourceEffect, ...] = ()
+    dead_sources: tuple[str, ...] = ()
+    dead_axes: tuple[str, ...] = ()
+    knowledge: tuple[Knowledge, ...] = ()
+    all_known: float = 0.0
+    flips: tuple[PriceFlip, ...] = ()

@@ -1,0 +1,101 @@
+"""Sources of uncertainty in words, and how to find out more about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from dse import catalog
+from dse.calibration.runners.registry import measuring
+from dse.pricing.draws import FITTED_COSTS
+from dse.search.certainty.sources import COMMUNICATION, COMPUTING, PRICE, part_of, source_of
+
+
+class _Titled(Protocol):
+    @property
+    def title(self) -> str: ...
+
+
+RATE = "rate"
+_READ: Mapping[str, Callable[[str], _Titled]] = {
+    "accelerators": catalog.accelerator,
+    "nodes": catalog.node,
+    "fabrics": catalog.fabric,
+}
+_NETWORK, _RENT = "network ", " for rent"
+_TITLES: Mapping[str, str] = {
+    COMPUTING: "how fast accelerators compute",
+    FITTED_COSTS: "the fit of measured communication",
+    "launch": "how fast hosts launch kernels",
+    "decoding": "how fast hosts decode images",
+    "scale: waiting": "waiting for the slowest accelerator",
+    "scale: slowdown": "slowdown beside communication",
+    "scale: sharing": "networks shared by many nodes",
+    "links: network": "the speed of the network",
+    "links: inside a node": "the speed of the links inside a node",
+    "links: host": "the speed of the link to the host",
+}
+
+
+def title(name: str) -> str:
+    """A source, or a number that one could measure, in words."""
+    kind, _, detail = name.partition(": ")
+    if kind == RATE:
+        accelerator = detail.partition(", ")[0]
+        return f"the training rate on {_named('accelerators', accelerator)}"
+    source = source_of(name)
+    kind, _, detail = source.partition(": ")
+    if source in _TITLES:
+        return _TITLES[source]
+    if kind == PRICE:
+        return price_title(detail)
+    if kind == COMMUNICATION:
+        return f"communication by {detail}"
+    return source.replace("_", " ").replace(": ", ", ")
+
+
+def price_title(part: str) -> str:
+    """A price, or a rent, of what people know by its name."""
+    return f"the {'rent' if part.endswith(_RENT) else 'price'} of {part_title(part)}"
+
+
+def part_title(part: str) -> str:
+    """What a buyer asks a price for, by the name that people know."""
+    part = part_of(part)
+    if part.startswith(_NETWORK):
+        return f"the network ({_named('fabrics', part.removeprefix(_NETWORK))})"
+    bare = part.removesuffix(_RENT)
+    for kind in ("accelerators", "nodes"):
+        if bare in catalog.names(kind):
+            return _named(kind, bare)
+    return "the hosts" if part == "host" else part
+
+
+def _named(kind: str, name: str) -> str:
+    return _READ[kind](name).title if name in catalog.names(kind) else name
+
+
+def how(name: str, transport: str, machine: str) -> str:
+    """What tells more about a source or a number: ``a quote for the hosts``.
+
+    transport: of the recommended point. machine: its accelerator, as people call it.
+    """
+    kind, _, detail = name.partition(": ")
+    source = source_of(name)
+    if kind == PRICE:
+        return f"a quote for {'renting ' * detail.endswith(_RENT)}{part_title(detail)}"
+    if source.startswith(COMMUNICATION) or source == FITTED_COSTS:
+        if transport == "nccl":
+            return "half an hour of nccl-tests on two such nodes ('dse calibrate import')"
+        command = measuring(transport)
+        return f"'{command}' on two such nodes" if command else "a measurement on two such nodes"
+    if kind == RATE:
+        machine = _named("accelerators", detail.partition(", ")[0])
+        kind = COMPUTING
+    if kind in (COMPUTING, "launch"):
+        return f"one training rate measured on {machine} ('dse calibrate import-throughput')"
+    if kind == "links":
+        return "a study with the calibrated model, and measurements for it"
+    if kind == "scale":
+        return "a short training run on as many nodes as recommended"
+    return f"a measurement of {title(name)}"

@@ -1,0 +1,1 @@
+"""How sure a recommendation is: the points near the front, priced once per draw."""

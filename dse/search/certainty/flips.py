@@ -1,0 +1,136 @@
+"""By how much a price may change before the rule recommends something else.
+
+Every cost is linear in every unit price, so two prices of a part tell the cost at all others:
+``cost(f) = cost(1) + (f - 1) (cost(2) - cost(1))``. The factor at which the rule picks another
+purchase is looked for on a fine grid and then by halving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array
+from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
+from dse.pricing.draws import Record, Variation
+from dse.pricing.problem import Problem
+from dse.search.certainty.sources import PRICE, part_of
+from dse.search.certainty.usefulness import Priced, best, worth
+from dse.study import Study, Value
+
+FARTHEST = 10.0  # factor up or down that is looked at
+_STEPS = 800  # of the grid, on a logarithmic scale: 0.3 % apart
+_HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Flip:
+    """What the price of a part decides.
+
+    share: of the cost that the study minimises, at the recommended point. rise, fall: the factors
+    from which on another purchase is recommended, and its position; None where that takes more than
+    FARTHEST.
+    """
+
+    part: str
+    share: float
+    rise: tuple[float, int] | None
+    fall: tuple[float, int] | None
+
+
+def flips(
+    problem: Problem,
+    points: Sequence[Mapping[str, Value | None]],
+    rule: str,
+    purchases: NDArray[np.intp],
+    recommended: int,
+) -> list[Flip]:
+    """For each part of the recommended point's bill, largest share first.
+
+    purchases: of each point which purchase it is, (points,). Empty where the rule picks another one
+    than that of ``recommended`` to begin with.
+    """
+    study = problem.study
+    names = sorted({*(objective.name for objective in study.objectives),
+                    *(name for c in study.constraints if c.expression
+                      for name in c.expression.names)})  # fmt: skip
+    parts = _parts(problem, points[recommended], names)
+    found = _at_twice(problem, points, names, parts)
+    cost_name = study.objectives[1].name
+    own, flipped = purchases[recommended], []
+
+    def picked(row: int, factors: Array) -> NDArray[np.intp]:
+        return best(worth(rule, _priced(study, found, row, factors)))
+
+    if purchases[picked(1, np.ones(1))[0]] != own:
+        return []
+    for row, part in enumerate(parts, 1):
+        once, twice = (found[cost_name][at, recommended] for at in (0, row))
+        if twice == once:  # the objective does not depend on it
+            continue
+        ends: list[tuple[float, int] | None] = []
+        for farthest in (FARTHEST, 1 / FARTHEST):
+            factors = np.geomspace(1.0, farthest, _STEPS)
+            at = picked(row, factors)
+            other = np.flatnonzero((at < 0) | (purchases[at] != own))
+            if not len(other):
+                ends.append(None)
+                continue
+            before, after = factors[other[0] - 1], factors[other[0]]
+            for _ in range(_HALVINGS):
+                middle = np.sqrt(before * after)
+                here = picked(row, np.array([middle]))[0]
+                same = here >= 0 and purchases[here] == own
+                before, after = (middle, after) if same else (before, middle)
+            ends.append((float(after), int(picked(row, np.array([after]))[0])))
+        flipped.append(Flip(part, float(twice / once - 1), *ends))
+    return sorted(flipped, key=lambda flip: -flip.share)
+
+
+def _parts(
+    problem: Problem, point: Mapping[str, Value | None], names: Sequence[str]
+) -> Mapping[str, frozenset[str]]:
+    """What a buyer asks prices for, with the parts that each stands for."""
+    record = Record()
+    drawn_quantities(problem, [point], names, Variation(frozenset(), frozenset(), record=record), 1)
+    found: dict[str, set[str]] = {}
+    for name in sorted(record.asked):
+        kind, _, part = name.partition(": ")
+        if kind == PRICE:
+            found.setdefault(part_of(part), set()).add(part)
+    return {part: frozenset(names) for part, names in found.items()}
+
+
+def _at_twice(
+    problem: Problem,
+    points: Sequence[Mapping[str, Value | None]],
+    names: Sequence[str],
+    parts: Mapping[str, frozenset[str]],
+) -> DrawnQuantities:
+    """The points at their best fit; the first row at today's prices, then a row for each part at
+    twice its price."""
+    factors = {}
+    for row, every in enumerate(parts.values(), 1):
+        twice = np.ones(1 + len(parts))
+        twice[row] = 2.0
+        factors.update(dict.fromkeys(every, twice))
+    variation = Variation(alone=frozenset(), factors=factors)
+    return drawn_quantities(problem, points, names, variation, 1 + len(parts))
+
+
+def _priced(study: Study, found: DrawnQuantities, row: int, factors: Array) -> Priced:
+    """The points with one part at so many times its price, (factors, points)."""
+    column = factors[:, np.newaxis]
+    at = {
+        name: values[0] + (column - 1) * (values[row] - values[0])
+        for name, values in found.quantities.items()
+    }
+    gain, *costs = (at[objective.name] for objective in study.objectives)
+    met = np.ones(gain.shape, dtype=bool)
+    for constraint in study.constraints:
+        if constraint.expression is not None:
+            met &= constraint.expression.evaluate(at)
+    return Priced(gain, costs, met)

@@ -1,0 +1,135 @@
+"""Points near the front: what may turn out best once prices and speeds are known.
+
+These are the front, the runners-up that it beats by little, and of every accelerator or node type
+the points that are best there by the rule, which the front may hide though a price could bring them
+up. More than MOST are thinned out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array
+from dse.pricing.problem import Problem
+from dse.search import exhaustive, pareto
+from dse.search.certainty.usefulness import Priced, worth
+from dse.search.run import FrontPoint, Outcome
+from dse.search.runners_up import Collector, NearestPoints, nearest_points
+from dse.study import Value
+
+MOST = 200  # points, the front's included
+SHARE = 0.1  # within which a runner-up is of its front point
+EACH = 3  # runners-up of a front point, and points of an accelerator or node type
+# Larger spaces are not searched again for runners-up: it would take as long as the search itself.
+SEARCHED_AGAIN = 20_000_000
+
+Values = Mapping[str, Value | None]
+
+
+@dataclass(frozen=True)
+class NearFront:
+    """Points near a front, each once: the front's own first, by rising cost.
+
+    front: positions on the front of the first of them. whole: whether others than those of the
+    front were looked for.
+    """
+
+    points: tuple[Values, ...]
+    front: tuple[int, ...]
+    whole: bool
+
+    def row(self, position: int) -> int | None:
+        """The position on the front of one of the points; None where it is only near it."""
+        return self.front[position] if position < len(self.front) else None
+
+
+def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
+    """The points near an outcome's front. rule: of the recommendation. named: positions of front
+    points that must be among them."""
+    kept = _thinned(outcome.front, rule, named)
+    found = [outcome.front[at].values for at in kept]
+    whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
+    more = [*_rivals(outcome, rule), *_runners_up(outcome)] if whole else []
+    seen = {_key(values) for values in found}
+    for values in more:
+        if len(found) < MOST and _key(values) not in seen:
+            seen.add(_key(values))
+            found.append(values)
+    return NearFront(tuple(found), tuple(kept), whole)
+
+
+def _key(values: Values) -> str:
+    return repr(sorted(values.items(), key=lambda item: item[0]))
+
+
+def _thinned(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> list[int]:
+    """Positions of MOST front points at most: those named, and the best by the rule."""
+    if len(front) <= MOST:
+        return list(range(len(front)))
+    order = _by_worth(rule, *(
+        np.array([getattr(point, name) for point in front]) for name in ("gain", "cost", "other")
+    ))  # fmt: skip
+    return sorted({*named, *order[: MOST - len(named)].tolist()})
+
+
+def _by_worth(rule: str, gain: Array, cost: Array, other: Array) -> NDArray[np.intp]:
+    """Positions of points by falling worth."""
+    costs = [cost[np.newaxis], other[np.newaxis]]
+    costs = costs if np.ptp(other) > 0 else costs[:1]
+    met = np.ones((1, len(gain)), dtype=bool)
+    return np.argsort(-worth(rule, Priced(gain[np.newaxis], costs, met))[0], kind="stable")
+
+
+def _runners_up(outcome: Outcome) -> Iterator[Values]:
+    """The nearest to the front first."""
+    problem, front, archive = outcome.problem, outcome.tally.front, outcome.archive
+    if archive is None:
+        boxes = problem.space.boxes(exhaustive.BOX_POINTS)
+        found = nearest_points(problem, boxes, front, SHARE, EACH)
+        at = [problem.space.point(int(index)) for index in found.index]
+    else:
+        found = _of_archive(outcome)
+        at = [archive.space.values(archive.points[int(index)]) for index in found.index]
+    for position in np.argsort(found.distance, kind="stable"):
+        yield at[position]
+
+
+def _of_archive(outcome: Outcome) -> NearestPoints:
+    """Of the points that a guided search priced; index: their position among these."""
+    archive, objectives = outcome.archive, len(outcome.problem.study.objectives)
+    assert archive is not None
+    nearest = Collector(outcome.tally.front, SHARE, EACH, objectives)
+    values = list(archive.numbers[:, :objectives].T)
+    feasible = np.flatnonzero(archive.numbers[:, -1] <= 0)
+    values = [column[feasible] for column in values]
+    wanted = np.flatnonzero(nearest.wanted(values))
+    nearest.add([column[wanted] for column in values], feasible[wanted])
+    return nearest.found
+
+
+def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
+    """Of every accelerator or node type the best points by the rule."""
+    problem = outcome.problem
+    if outcome.archive is not None or problem.points is None:
+        return
+    axis = "node" if problem.study.axis("node") else "accelerator"
+    given = problem.study.axis(axis)
+    if given is None or len(given.values) < 2:
+        return
+    for value, label in zip(given.values, given.labels, strict=True):
+        alone = replace(given, values=(value,), labels=(label,))
+        axes = tuple(alone if one is given else one for one in problem.study.axes)
+        part: Problem = replace(problem, study=replace(problem.study, axes=axes))
+        part.__dict__["baseline"] = problem.baseline
+        front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
+        if len(front):
+            yield from _best_of(part, front, rule)
+
+
+def _best_of(part: Problem, front: pareto.Front, rule: str) -> Iterator[Values]:
+    for at in _by_worth(rule, front.gain, front.cost, front.other)[:EACH]:
+        yield part.space.point(int(front.indices[at][0]))

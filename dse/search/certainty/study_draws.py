@@ -1,0 +1,140 @@
+"""The points near the front in every draw: the arrays that all statements on certainty rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, Mask
+from dse.pricing.drawn_points import DrawnQuantities, drawn_quantities
+from dse.pricing.draws import Record, Variation
+from dse.pricing.problem import Problem
+from dse.search.certainty.near_front import NearFront, near_front
+from dse.search.certainty.usefulness import Priced, best, regret, worth
+from dse.search.run import Outcome, labels_of
+from dse.study import Value
+
+# What is bought; all other axes are software, which can still be changed afterwards.
+HARDWARE = ("accelerator", "node", "gpus", "gpus_per_node", "inter_node", "intra_node",
+            "nics_per_node")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StudyDraws:
+    """Points near the front, priced once per draw.
+
+    rule: by which they are compared. drawn: their quantities, (draws, points). purchases: of each
+    point which purchase it is, (points,): points that differ in software alone share one. record:
+    what was drawn.
+    """
+
+    problem: Problem
+    near: NearFront
+    rule: str
+    drawn: DrawnQuantities
+    purchases: NDArray[np.intp]
+    record: Record
+
+    @cached_property
+    def priced(self) -> Priced:
+        """The objectives, (draws, points)."""
+        gain, *costs = (self.drawn[one.name] for one in self.problem.study.objectives)
+        return Priced(gain, costs, self.drawn.meets_all)
+
+    @cached_property
+    def worths(self) -> Array:
+        """By the rule, (draws, points)."""
+        return worth(self.rule, self.priced)
+
+    @cached_property
+    def regrets(self) -> Array:
+        """The expected regret of each point, (points,)."""
+        return np.asarray(regret(self.worths).mean(axis=0))
+
+    @cached_property
+    def worths_of_purchases(self) -> Array:
+        """With the best software for it in each draw, (draws, purchases)."""
+        return np.asarray(np.stack(
+            [self.worths[:, self.purchases == one].max(axis=1) for one in self._each], axis=1
+        ))  # fmt: skip
+
+    @property
+    def _each(self) -> range:
+        return range(int(self.purchases.max()) + 1)
+
+    @cached_property
+    def best(self) -> Array:
+        """The probability of each purchase to be the best by the rule, (purchases,); they sum to 1
+        but for the draws in which no point meets the constraints."""
+        found = best(self.worths_of_purchases)
+        counts = np.bincount(found[found >= 0], minlength=len(self._each))
+        return np.asarray(counts / len(found))
+
+    @cached_property
+    def on_front(self) -> Array:
+        """The probability of each purchase to be on the front, (purchases,)."""
+        every = on_front(self.priced)
+        return np.array([every[:, self.purchases == one].any(axis=1).mean() for one in self._each])
+
+    def beats(self, one: int, other: int) -> float:
+        """In which share of the draws a purchase is worth more than another; equals count half."""
+        mine, theirs = (self.worths_of_purchases[:, at] for at in (one, other))
+        return float(np.mean((mine > theirs) + 0.5 * (mine == theirs)))
+
+
+def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> StudyDraws:
+    """Price the points near the front of an outcome once per draw.
+
+    rule: one of :mod:`.usefulness`. named: positions of front points that must be among them.
+    """
+    problem, study = outcome.problem, outcome.problem.study
+    near = near_front(outcome, rule, named)
+    names = {*(one.name for one in study.objectives), *problem.sure_of, "throughput"}
+    record = Record()
+    drawn = drawn_quantities(problem, near.points, sorted(names), Variation(record=record))
+    return StudyDraws(problem, near, rule, drawn, purchases(problem, near.points), record)
+
+
+def purchases(problem: Problem, points: Sequence[Mapping[str, Value | None]]) -> NDArray[np.intp]:
+    """Which purchase each point is, (points,), numbered as they come: what is bought, and for how
+    much."""
+    capital = np.empty(len(points))
+    for where, evaluation in problem.rows(points):
+        capital[where] = evaluation["capital"]
+    numbers: dict[tuple[str, ...], int] = {}
+    found = []
+    for values, usd in zip(points, capital, strict=True):
+        labels, idle = labels_of(problem, values), problem.points_at(values).immaterial()
+        key = (*(labels.get(axis, "") if axis not in idle else "" for axis in HARDWARE),
+               f"{usd:.6g}")  # fmt: skip
+        found.append(numbers.setdefault(key, len(numbers)))
+    return np.array(found, dtype=np.intp)
+
+
+def on_front(priced: Priced) -> Mask:
+    """Which points no other dominates, of those that meet the constraints, (rows, points)."""
+    gain = np.where(priced.met, priced.gain, -np.inf)
+    costs = [np.where(priced.met, cost, np.inf) for cost in priced.costs]
+    if len(costs) > 1:
+        return np.stack([_undominated(row, [cost[at] for cost in costs])
+                         for at, row in enumerate(gain)]) & priced.met  # fmt: skip
+    order = np.lexsort((-gain, costs[0]), axis=-1)
+    rising = np.take_along_axis(gain, order, axis=-1)
+    before = np.full(rising.shape, -np.inf)
+    before[:, 1:] = np.maximum.accumulate(rising, axis=-1)[:, :-1]
+    found = np.zeros(gain.shape, dtype=bool)
+    np.put_along_axis(found, order, rising > before, axis=-1)
+    return found & priced.met
+
+
+def _undominated(gain: Array, costs: Sequence[Array]) -> Mask:
+    as_good = gain[:, np.newaxis] >= gain
+    better = gain[:, np.newaxis] > gain
+    for cost in costs:
+        as_good &= cost[:, np.newaxis] <= cost
+        better |= cost[:, np.newaxis] < cost
+    return np.asarray(~(as_good & better).any(axis=0))

@@ -1,0 +1,125 @@
+"""What points are worth by the rule of a recommendation, in every draw, and what is lost by the
+wrong one.
+
+The worth of point j in draw d is 0 where it misses a constraint in that draw, else
+
+    cheapest               1 / cost
+    fastest                gain
+    speed-per-dollar       gain / cost
+    cheapest-within-5%     1 / cost where its gain is at least 95 % of the largest, else 0
+    knee                   exp(height above the line between the ends of the front)
+
+and its regret ``1 - worth / largest worth of the draw``: of the rule's own aim, the share that
+whoever takes j does without. Where no point meets the constraints nothing is lost by any choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.arrays import Array, Mask
+
+NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
+CHEAPEST, FASTEST, SPEED_PER_DOLLAR = "cheapest", "fastest", "speed-per-dollar"
+WITHIN, KNEE = "cheapest-within-5%", "knee"
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Objectives of points, each in as many rows (draws, or prices): (rows, points).
+
+    costs: of each quantity that is minimised. met: whether all constraints are met.
+    """
+
+    gain: Array
+    costs: Sequence[Array]
+    met: Mask
+
+    def take(self, points: NDArray[np.intp]) -> Priced:
+        """Some of the points."""
+        return Priced(
+            self.gain[:, points], [cost[:, points] for cost in self.costs], self.met[:, points]
+        )
+
+
+def worth(rule: str, priced: Priced) -> Array:
+    """What every point is worth, (rows, points), at least 0; see the module."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = _WORTHS[rule](priced)
+    usable = priced.met & np.isfinite(found)
+    return np.where(usable, found, np.where(np.isposinf(found) & priced.met, np.inf, 0.0))
+
+
+def _cheap(priced: Priced) -> Array:
+    return np.asarray(1 / priced.costs[0])
+
+
+def _fast(priced: Priced) -> Array:
+    return priced.gain
+
+
+def _gain_per_cost(priced: Priced) -> Array:
+    return np.asarray(priced.gain / priced.costs[0])
+
+
+def _within(priced: Priced) -> Array:
+    gain = np.where(priced.met, priced.gain, -np.inf)
+    enough = gain >= (1 - NEAR_FASTEST) * gain.max(axis=1, keepdims=True)
+    return np.where(enough, 1 / priced.costs[0], 0.0)
+
+
+def _above_the_line(priced: Priced) -> Array:
+    """The height of gain above the mean of its costs, on logarithmic scales: see
+    :func:`dse.report.recommendation.recommended`."""
+    y = np.log(np.maximum(priced.gain, _LEAST))
+    x = [np.log(np.maximum(cost, _LEAST)) for cost in priced.costs]
+    gains = np.where(priced.met, priced.gain, -np.inf)
+    first = np.argmin(np.where(priced.met, priced.costs[0], np.inf), axis=1)[:, np.newaxis]
+    last = np.argmax(gains, axis=1)[:, np.newaxis]
+    low, high = (np.take_along_axis(y, end, axis=1) for end in (first, last))
+    shares = []
+    for values in x:
+        least = np.where(priced.met, values, np.inf).min(axis=1, keepdims=True)
+        most = (
+            np.take_along_axis(values, last, axis=1)
+            if len(x) == 1
+            else np.where(priced.met, values, -np.inf).max(axis=1, keepdims=True)
+        )
+        span = most - least
+        shares.append(np.where(span > 0, (values - least) / np.where(span > 0, span, 1.0), 0.0))
+    return np.asarray(np.exp(y - low - (high - low) * sum(shares) / len(shares)))
+
+
+_WORTHS: Mapping[str, Callable[[Priced], Array]] = {
+    CHEAPEST: _cheap,
+    FASTEST: _fast,
+    SPEED_PER_DOLLAR: _gain_per_cost,
+    WITHIN: _within,
+    KNEE: _above_the_line,
+}
+
+
+def best(worths: Array) -> NDArray[np.intp]:
+    """The position of the best point of each row, the first where several are; -1 where no point is
+    worth anything."""
+    found = np.argmax(worths, axis=1)
+    return np.where(worths.max(axis=1) > 0, found, -1)
+
+
+def regret(worths: Array) -> Array:
+    """Of the rule's aim the share that every point does without, (rows, points)."""
+    most = worths.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        shares = np.where(np.isposinf(most), np.where(np.isposinf(worths), 1.0, 0.0),
+                          worths / np.where(most > 0, most, 1.0))  # fmt: skip
+    return np.where(most > 0, 1 - shares, 0.0)
+
+
+def least_regret(worths: Array) -> int:
+    """The position of the point with the least expected regret, the first where several are."""
+    return int(np.argmin(regret(worths).mean(axis=0)))

@@ -1,0 +1,114 @@
+"""dse.pricing.market and validity: what is sold new, what only used, which offers are past."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.catalog.offers import USED
+from dse.pricing import constraints
+from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.caveats import caveats
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from tests.pricing import priced, studies
+
+BOTH = studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, a10]").replace(
+    "capital <= 200 kUSD", "capital <= 300 kUSD"
+)
+
+
+def problem_of(tmp_path: Path, text: str, more: str = "") -> Problem:
+    return load(studies.written(tmp_path, text + more))
+
+
+def sold(problem: Problem, accelerator: str) -> bool | None:
+    """Whether a point with it may be recommended; None where that is no demand."""
+    found = dict(constraints.built_in(problem.point(priced.point(problem, accelerator=accelerator)),
+                                      problem.study))  # fmt: skip
+    return bool(np.all(found[constraints.SOLD])) if constraints.SOLD in found else None
+
+
+def said(problem: Problem) -> list[str]:
+    return [line for line in caveats(problem) if "sold new" in line or "used" in line]
+
+
+def test_what_is_no_longer_sold_new_is_not_recommended(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, BOTH)
+    assert (sold(problem, "p100-sxm2-16gb"), sold(problem, "a10")) == (False, True)
+    assert said(problem) == [
+        "No longer sold new, so not recommended: NVIDIA Tesla P100 SXM2 16 GB (sold until 2021). "
+        "Write market: used to admit used hardware, or give a price of your own."
+    ]
+
+
+def test_it_is_still_priced_and_may_be_the_baseline(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, BOTH)
+    device, *_ = bill_of_materials(problem.points_at(problem.study.baseline.values))
+    assert (device.unit_usd, device.remark) == (7_400, "no longer sold new (until 2021)")
+
+
+def test_where_nothing_else_is_asked_for_all_may_be_recommended(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, studies.SMALL)
+    assert sold(problem, "p100-sxm2-16gb") is None
+    (line,) = said(problem)
+    assert line.startswith(
+        "Every accelerator of the study is no longer sold new: NVIDIA Tesla P100 SXM2 16 GB (sold "
+        "until 2021) and NVIDIA Tesla V100 SXM2 16 GB (sold until 2022)."
+    )
+
+
+def test_used_hardware_may_be_admitted_at_its_own_price(tmp_path: Path) -> None:
+    text = BOTH.replace("p100-sxm2-16gb, a10", "p100-sxm2-16gb, v100-sxm2-16gb, a10")
+    problem = problem_of(tmp_path, text, "market: used\n")
+    assert sold(problem, "p100-sxm2-16gb") is None
+    assert said(problem) == [
+        "Bought used: NVIDIA Tesla P100 SXM2 16 GB (USD 1,100.00 of 2022-07-01).",
+        "No price of used hardware is known, so the last list price counts: NVIDIA Tesla V100 SXM2 "
+        "16 GB (sold until 2022).",
+    ]
+    device, *_ = bill_of_materials(problem.points_at(problem.study.baseline.values))
+    assert (device.unit_usd, device.price_class) == (1_100, USED)
+
+
+def test_a_share_of_a_machine_is_a_module_when_it_is_used(tmp_path: Path) -> None:
+    text = BOTH.replace("p100-sxm2-16gb", "v100-sxm2-32gb")
+    used = problem_of(tmp_path, text, "market: used\n")
+    items = bill_of_materials(used.points_at(used.study.baseline.values))
+    assert [item.unit_usd for item in items] == [2_500, 20_000], "its host is bought apart"
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "prices: {accelerators: {p100-sxm2-16gb: {purchase: 900 USD}}}\n",
+        "prices: {accelerators: {p100-sxm2-16gb: {sold_until: 2030}}}\n",
+        "prices: {accelerators: {p100-sxm2-16gb: {sold_until: unknown}}}\n",
+    ],
+)
+def test_who_has_a_seller_may_buy(tmp_path: Path, own: str) -> None:
+    problem = problem_of(tmp_path, BOTH, own)
+    assert sold(problem, "p100-sxm2-16gb") is None
+    assert said(problem) == []
+
+
+def test_what_is_rented_need_not_be_sold(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, BOTH.replace("minimize: capital", "minimize: hourly"))
+    assert sold(problem, "p100-sxm2-16gb") is None
+    assert said(problem) == []
+
+
+def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
+    offers = (
+        "prices: {as_of: 2026-11-20, accelerators: {a10: {purchase: {value: 2 kUSD, quote: Q-3, "
+        "valid_until: 2026-10-31}}, h100-sxm: {purchase: {value: 2 USD, valid_until: 2026-01-01}}}, "
+        "host: {value: 9 kUSD, valid_until: 2026-12-31}}\n"
+    )
+    problem = problem_of(tmp_path, BOTH, offers)
+    lines = [line for line in caveats(problem) if "validity" in line]
+    assert lines == [
+        "Past their validity on 2026-11-20: a10 (quotation Q-3, study.yaml, valid until "
+        "2026-10-31). Ask for new offers."
+    ], "the H100 is not of this study, the host's offer is valid"

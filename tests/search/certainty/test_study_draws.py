@@ -1,0 +1,241 @@
+"""Points near the front in every draw: whether intervals hold, what beats what, and that numbers
+are the same again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.pricing import draws
+from dse.pricing.drawn_points import drawn_quantities
+from dse.pricing.draws import Record, Variation
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report.recommendation import recommended
+from dse.search.certainty.flips import flips
+from dse.search.certainty.near_front import MOST, near_front
+from dse.search.certainty.sensitivity import ALONE_DRAWS, effects
+from dse.search.certainty.sources import source_of, sources
+from dse.search.certainty.study_draws import StudyDraws, on_front, study_draws
+from dse.search.certainty.usefulness import Priced, best, worth
+from dse.search.run import Outcome, run
+from dse.study import Value
+from tests.pricing import studies
+
+NAMES = ("speedup", "step", "capital", "tco", "throughput")
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return searched(studies.written(tmp_path_factory.mktemp("study"), studies.SMALL))
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return searched(studies.written(tmp_path_factory.mktemp("closed"), studies.CLOSED))
+
+
+@pytest.fixture(scope="module")
+def found(outcome: Outcome) -> StudyDraws:
+    return study_draws(outcome, "speed-per-dollar")
+
+
+def searched(path: Path) -> Outcome:
+    return run(load(path), "exhaustive", None, None, lambda *_: None, 1000, 0)
+
+
+def some_points(outcome: Outcome) -> list[dict[str, Value | None]]:
+    space = outcome.problem.space
+    picked = np.random.default_rng(11).choice(space.size, 12, replace=False)
+    return [dict(space.point(int(at))) for at in picked]
+
+
+@pytest.mark.parametrize("model", ["outcome", "closed"])
+def test_intervals_hold_nine_of_ten_truths(model: str, request: pytest.FixtureRequest) -> None:
+    """The truth is drawn from the same distribution of errors, all of them independently."""
+    found: Outcome = request.getfixturevalue(model)
+    problem, points = found.problem, some_points(found)
+    record = Record()
+    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
+    truth = drawn_quantities(problem, points, NAMES, Variation(anew=frozenset(record.asked)))
+    for name in NAMES:
+        priced = np.isfinite(usual[name]).all(axis=0)
+        assert priced.any()
+        low, high = np.percentile(usual[name][:, priced], (5, 95), axis=0)
+        held = (low <= truth[name][:, priced]) & (truth[name][:, priced] <= high)
+        varying = low < high
+        assert 0.86 < held[:, varying].mean() < 0.94
+        assert np.all(held[:, varying].mean(axis=0) > 0.83)
+
+
+def test_draws_are_the_same_again_and_by_name(outcome: Outcome) -> None:
+    points = some_points(outcome)
+    once, again = (drawn_quantities(outcome.problem, points, NAMES) for _ in range(2))
+    alone = drawn_quantities(outcome.problem, points[3:4], NAMES)
+    for name in NAMES:
+        np.testing.assert_array_equal(once[name], again[name])
+        np.testing.assert_allclose(once[name][:, 3:4], alone[name], rtol=1e-12)
+
+
+def test_known_draws_on_all_machines() -> None:
+    """Of numpy's PCG64, which is the same everywhere."""
+    assert draws.normal("price: h100-sxm", 3) == pytest.approx(
+        draws.normal("price: h100-sxm", 1000)[:3]
+    )
+    known = (0.14187813592793855, 1.7264854036757578)
+    assert draws.normal("launch", 2) == pytest.approx(known, abs=1e-12)
+
+
+def test_only_what_is_named_varies(outcome: Outcome) -> None:
+    points, problem = some_points(outcome), outcome.problem
+    best = drawn_quantities(problem, points, NAMES, Variation(alone=frozenset()), 2)
+    exact = {name: np.empty(len(points)) for name in NAMES}
+    for where, evaluation in problem.rows(points):
+        for name in NAMES:
+            exact[name][where] = evaluation[name]
+    for name in NAMES:
+        np.testing.assert_allclose(best[name][0], exact[name], rtol=1e-9)
+        np.testing.assert_array_equal(best[name][0], best[name][1])
+    prices = frozenset({"price: p100-sxm2-16gb", "price: v100-sxm2-16gb"})
+    priced = drawn_quantities(problem, points, NAMES, Variation(alone=prices))
+    assert np.ptp(priced["speedup"], axis=0).max() == 0
+    assert np.ptp(priced["capital"], axis=0).min() > 0
+
+
+def test_what_is_drawn_anew_is_independent_and_the_rest_stays(outcome: Outcome) -> None:
+    points, problem = some_points(outcome), outcome.problem
+    record = Record()
+    usual = drawn_quantities(problem, points, NAMES, Variation(record=record))
+    named = frozenset(name for name in record.asked if name.startswith("price: "))
+    anew = drawn_quantities(problem, points, NAMES, Variation(anew=named))
+    np.testing.assert_array_equal(usual["step"], anew["step"])
+    logs = [np.log(found["capital"][:, 0]) for found in (usual, anew)]
+    assert abs(np.corrcoef(*logs)[0, 1]) < 0.1
+
+
+def test_probabilities_are_probabilities(found: StudyDraws, outcome: Outcome) -> None:
+    assert len(found.worths) == draws.DRAWS
+    assert found.best.sum() == pytest.approx(1.0, abs=0.02)
+    assert np.all((found.on_front >= 0) & (found.on_front <= 1))
+    for one in range(len(found.best)):
+        assert found.beats(one, one) == 0.5
+        assert found.best[one] <= found.on_front[one] + 1e-12  # what is best is on the front
+    for constraint in outcome.problem.study.constraints:
+        if constraint.expression:
+            share = found.drawn.met_share(constraint.text)
+            assert np.all((share >= 0) & (share <= 1))
+
+
+def test_near_the_front_are_the_front_and_points_that_meet_the_constraints(
+    found: StudyDraws, outcome: Outcome
+) -> None:
+    near = found.near
+    assert [outcome.front[at].values for at in near.front] == list(near.points[: len(near.front)])
+    assert len(outcome.front) < len(near.points) <= MOST
+    assert {point["accelerator"] for point in near.points} == {"p100-sxm2-16gb", "v100-sxm2-16gb"}
+    repeated = near_front(outcome, "speed-per-dollar", [0])
+    assert repeated.points == near.points
+
+
+def test_a_front_that_is_too_long_keeps_what_is_named_and_the_best(
+    outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dse.search.certainty.near_front.MOST", 3)
+    last = len(outcome.front) - 1
+    near = near_front(outcome, "speed-per-dollar", [last])
+    assert len(near.points) == 3
+    assert last in near.front
+    rates = [point.gain / point.cost for point in outcome.front]
+    assert int(np.argmax(rates)) in near.front
+
+
+def test_points_that_differ_in_software_alone_are_one_purchase(found: StudyDraws) -> None:
+    hardware = ("accelerator", "gpus", "gpus_per_node", "inter_node", "ps_servers")
+    known: dict[tuple[object, ...], int] = {}
+    for values, purchase in zip(found.near.points, found.purchases, strict=True):
+        if values["gpus"] == 1 or values["gpus"] == values["gpus_per_node"]:
+            continue  # the network does not matter there
+        key = tuple(str(values.get(axis)) for axis in hardware)
+        assert known.setdefault(key, purchase) == purchase
+
+
+def slow_front(gain: np.ndarray, costs: list[np.ndarray], met: np.ndarray) -> list[bool]:
+    """One row, point by point."""
+    points = range(len(gain))
+
+    def dominates(one: int, other: int) -> bool:
+        at_least = gain[one] >= gain[other] and all(c[one] <= c[other] for c in costs)
+        more = gain[one] > gain[other] or any(c[one] < c[other] for c in costs)
+        return bool(at_least and more and met[one])
+
+    return [bool(met[at]) and not any(dominates(one, at) for one in points) for at in points]
+
+
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_on_the_front_is_what_nothing_dominates(objectives: int) -> None:
+    random = np.random.default_rng(8)
+    gain = random.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1)
+    costs = [random.permuted(np.tile(np.arange(9.0), (30, 1)), axis=1) for _ in range(objectives)]
+    met = random.random((30, 9)) < 0.8
+    found = on_front(Priced(gain, costs, met))
+    for row in range(30):
+        expected = slow_front(gain[row], [cost[row] for cost in costs], met[row])
+        assert found[row].tolist() == expected
+
+
+def test_effects_of_a_price_are_those_of_the_price(outcome: Outcome, found: StudyDraws) -> None:
+    problem, point = outcome.problem, found.near.points[0]
+    by_source = {one.source: one for one in effects(problem, point, sources(found.record.asked))}
+    of_price = by_source[f"price: {point['accelerator']}"]
+    assert of_price.gain == (1.0, 1.0)
+    assert of_price.gain_total == 0
+    assert of_price.cost_per_gain[0] < 1 < of_price.cost_per_gain[1]
+    assert sum(one.gain_total for one in by_source.values()) > 0.9  # all of it is explained
+    assert sum(one.cost_total for one in by_source.values()) > 0.9
+    assert ALONE_DRAWS >= 200
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [("computing: family cnn", "computing"), ("communication: ring, inside", "communication: ring"),
+     ("communication: ring", "communication: ring"), ("price: h100-sxm", "price: h100-sxm"),
+     ("price: cable of 10gbe", "price: network 10gbe"), ("failures", "failures"),
+     ("price: network 10gbe", "price: network 10gbe")],
+)  # fmt: skip
+def test_names_belong_to_sources(name: str, source: str) -> None:
+    assert source_of(name) == source
+
+
+def turned(problem: Problem, part: str, factor: float) -> Problem:
+    """The study at another price of a part."""
+    prices = problem.prices
+    fact = prices.accelerator_usd[part]
+    changed = replace(fact, value=(fact.value or 0.0) * factor)
+    listed = {**prices.accelerator_usd, part: changed}
+    return replace(problem, prices=replace(prices, accelerator_usd=listed))
+
+
+@pytest.mark.parametrize("rule", ["speed-per-dollar", "cheapest", "fastest", "cheapest-within-5%"])
+def test_a_price_turns_the_answer_where_it_is_said_to(outcome: Outcome, rule: str) -> None:
+    """Priced anew on both sides of the factor, and on no grid."""
+    found = study_draws(outcome, rule)
+    problem, points = outcome.problem, found.near.points
+    at = found.near.front.index(recommended(outcome.front, rule))
+    part = str(points[at]["accelerator"])
+    flip = next(flip for flip in flips(problem, points, rule, found.purchases, at)
+                if flip.part == part)  # fmt: skip
+    assert 0 < flip.share < 1
+    for end, sign in ((flip.rise, 1), (flip.fall, -1)):
+        if end is None:
+            continue
+        for beyond in (-1, 1):
+            now = turned(problem, part, end[0] * (1 + sign * beyond * 1e-6))
+            exact = drawn_quantities(now, points, NAMES, Variation(alone=frozenset()), 1)
+            priced = Priced(exact["speedup"], [exact["capital"]], exact.meets_all)
+            chosen = int(best(worth(rule, priced))[0])
+            same = beyond < 0
+            stays = chosen >= 0 and bool(found.purchases[chosen] == found.purchases[at])
+            assert stays is same
