@@ -44,7 +44,7 @@ from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
-from dse.report.without_buying import without_buying
+from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -74,6 +74,7 @@ def build(
         assumed=tuple(study.baseline.assumed),
         misses=baseline_misses(problem),
     )
+    unbought = without_buying(problem, baseline, [values])
     return RunDocument(
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         study=StudyInfo(
@@ -113,7 +114,7 @@ def build(
         recommended=Recommended(**vars(best), rule=rule, why=why(rule, study.objectives, because)),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
-        without_buying=without_buying(problem, baseline, [values]),
+        without_buying=unbought,
         front=front,
         choices=choices(
             front,
@@ -146,6 +147,7 @@ def build(
         caveats=(
             *limits.crossed(study, best),
             *training_runs.beyond(best, baseline),
+            *([] if unbought else [NOT_TRIED]),
             *_notes(problem, values),
         ),
         assumptions=tuple(assumptions(problem, values)),

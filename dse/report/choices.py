@@ -20,6 +20,7 @@ from dse.report.document import Choice, Choices, RunDocument
 from dse.search.pareto import Indices
 
 _ROUNDING = 1e-12  # of a relative difference
+_FEW = 2
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
             "eleven", "twelve")  # fmt: skip
 
@@ -126,10 +127,17 @@ def said(document: RunDocument) -> str:
 
 
 def any_of(labels: Sequence[str], more: bool = False) -> str:
-    """``any of five``; more: there are others that are not listed."""
+    """``16 MiB or 64 MiB``, ``any of five``; more: there are others that are not listed."""
     count = len(labels)
+    if named(labels, more):
+        return " or ".join(labels)
     number = _NUMBERS[count] if count < len(_NUMBERS) else words.count(count)
     return f"any of {number}{' or more' * more}"
+
+
+def named(labels: Sequence[str], more: bool = False) -> bool:
+    """Whether there are so few that a cell names them."""
+    return len(labels) <= _FEW and not more
 
 
 def unlisted(points: Iterable[Point]) -> bool:

@@ -183,11 +183,37 @@ class Recommended(Point):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a step changes on one axis, as labels. alone: why it was not made by itself and earlier;
+    empty where nothing kept it."""
+
+    axis: str
+    before: str
+    after: str
+    alone: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaterfallStep:
+    """A step from the baseline to the recommended point. software: whether all is software, on the
+    baseline's hardware. speedup, cost, other: after it; factor: by which it makes training faster.
+    """
+
+    changes: tuple[Change, ...]
+    software: bool
+    speedup: float | None
+    factor: float | None
+    cost: float | None
+    other: float | None = field(default=None, metadata=IF_ANY)
+
+
+@dataclass(frozen=True, kw_only=True)
 class WithoutBuying(Point):
     """The baseline's hardware with the best software of the study, at the baseline's costs. missed:
-    the demands of the study that it fails."""
+    the demands of the study that it fails. steps: the way to it from the baseline."""
 
     missed: tuple[str, ...] = ()
+    steps: tuple[Flat[WaterfallStep], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from dse.report.design_point import (
     Owned,
     Point,
     Recommended,
+    WaterfallStep,
     WithoutBuying,
 )
 from dse.report.json_form import IF_ANY, Flat
@@ -236,31 +237,6 @@ class RunnersUp:
     points: int
     each: int
     rows: tuple[Flat[RunnerUp], ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """What a step changes on one axis, as labels. alone: why it was not made by itself and earlier;
-    empty where nothing kept it."""
-
-    axis: str
-    before: str
-    after: str
-    alone: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WaterfallStep:
-    """A step from the baseline to the recommended point. software: whether all is software, on the
-    baseline's hardware. speedup, cost, other: after it; factor: by which it makes training faster.
-    """
-
-    changes: tuple[Change, ...]
-    software: bool
-    speedup: float | None
-    factor: float | None
-    cost: float | None
-    other: float | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)

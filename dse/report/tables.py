@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -52,6 +52,7 @@ class FrontRow:
     cells: tuple[tuple[str | float, str], ...]
     ties: int
     axes: tuple[tuple[str, str], ...]
+    unnamed: tuple[tuple[str, str], ...]
     others: tuple[tuple[int, str], ...]
     listed: tuple[str, ...]
     more: int
@@ -288,13 +289,17 @@ def _front_row(
     name = ", ".join(dict.fromkeys(names))
     mark = "".join(sign for word, sign in MARKS.items() if word in names)
     listed = combinations(point)
-    axes = [(heading(axis), ", ".join(labels))
-            for axis, labels in row.varies.items() if axis not in free]  # fmt: skip
+    varied = {axis: labels for axis, labels in row.varies.items() if axis not in free}
+    unnamed = {axis: at for axis, at in varied.items() if not choices.named(at, more)}
     return FrontRow(
         number, name, mark, tuple(cells), sum(one.ties for one in points) + len(row.others),
-        tuple(axes), tuple(_other(document, at, point) for at in row.others), tuple(listed),
-        max(0, point.ties - len(listed)),
+        _texts(varied), _texts(unnamed), tuple(_other(document, at, point) for at in row.others),
+        tuple(listed), max(0, point.ties - len(listed)),
     )  # fmt: skip
+
+
+def _texts(varied: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((heading(axis), ", ".join(labels)) for axis, labels in varied.items())
 
 
 def _any_of(labels: Sequence[str], alone: str, more: bool) -> str:

@@ -16,7 +16,8 @@ import numpy as np
 from dse.pricing import constraints
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.document import Change, RunDocument, WaterfallStep
+from dse.report.design_point import Change, WaterfallStep
+from dse.report.document import RunDocument
 from dse.report.tables import NOT_APPLICABLE, capital, heading
 from dse.search.run import labels_of
 from dse.study import Value

@@ -12,12 +12,17 @@ from dse.report.design_point import Baseline, Point, WithoutBuying
 from dse.report.document import RunDocument
 from dse.report.points import describe
 from dse.report.tables import NOT_APPLICABLE, heading
-from dse.search.best_software import best_software, missed
+from dse.report.waterfall import waterfall
+from dse.search.best_software import MOST_POINTS, best_software, missed
 from dse.study import Value
-from dse.study.axes import SOFTWARE
 from dse.study.choices import RESOLUTION
 
 TITLE = "Without buying anything"
+UNSAID = 0.002  # a change of speed by less is not worth a word
+NOT_TRIED = (
+    "What the baseline's hardware does with other software was not searched: there are more than "
+    f"{MOST_POINTS / 1e6:g} million ways to train on it."
+)
 # Costs of a run, and what they are in proportion to.
 _OF_RUN = {"per_run": "hourly", "energy": "power"}
 
@@ -34,7 +39,9 @@ def without_buying(
     if values is None:
         return None
     point = _priced_as(describe(problem, values), baseline)
-    return WithoutBuying(**vars(point), missed=missed(problem, owned, values))
+    return WithoutBuying(
+        **vars(point), missed=missed(problem, owned, values), steps=waterfall(problem, values)
+    )
 
 
 def _priced_as(point: Point, owned: Point) -> Point:
@@ -64,9 +71,10 @@ def said(document: RunDocument) -> list[str]:
     if point is None or document.recommended.config == base.config:
         return []
     settings = [
-        f"{heading(axis)} {words.label(point, axis) or NOT_APPLICABLE}"
-        for axis in SOFTWARE
-        if words.label(point, axis) != words.label(base, axis) and words.matters(point, axis)
+        f"{heading(change.axis)} {change.after or NOT_APPLICABLE}"
+        for step in point.steps
+        if step.factor is None or abs(step.factor - 1) >= UNSAID
+        for change in step.changes
     ]
     mine, theirs = words.gain(document, point), words.gain(document, base)
     if not settings or not mine or not theirs or mine < (1 + RESOLUTION) * theirs:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dse.report import choices, tables
 from dse.report.document import Choice
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
 from dse.search import pareto
 from tests.report.documents import document, read, written
 
@@ -123,14 +125,20 @@ def test_a_row_names_what_varies_and_marks_every_named_point() -> None:
     assert "fastest" in row.name
     assert "any of five" in [text for _, text in row.cells]
     assert ("aggregation", ", ".join(names)) in row.axes
+    assert row.unnamed == row.axes
+    assert f"any of aggregation {', '.join(names)}" in render_markdown(found)
     assert [number for number, _ in row.others] == [fast + 1]
     assert f"{len(front)} front points are {len(front) - 1} choices" in choices.said(found)
+    page = render_page(found)
+    places = [f'id="point-{number}"' for number in range(1, len(front) + 1)]
+    assert [page.count(place) for place in places] == [1] * len(front)  # links lead somewhere
     assert len(tables.front_rows(found)[1]) == len(front)  # front.csv has the exact front
 
 
 @pytest.mark.parametrize(
     ("labels", "more", "text"),
-    [(("a", "b"), False, "any of two"), (("a",) * 5, True, "any of five or more"),
+    [(("a", "b"), False, "a or b"), (("a", "b"), True, "any of two or more"),
+     (("a", "b", "c"), False, "any of three"), (("a",) * 5, True, "any of five or more"),
      (("a",) * 13, False, "any of 13")],
 )  # fmt: skip
 def test_any_of(labels: tuple[str, ...], more: bool, text: str) -> None:

@@ -20,10 +20,11 @@ from dse.pricing.problem import Problem
 from dse.report import waterfall
 from dse.report.answer import answer
 from dse.report.assembly import build
-from dse.report.document import Change, RunDocument, WaterfallStep
+from dse.report.design_point import Change, WaterfallStep
+from dse.report.document import RunDocument
 from dse.report.json_form import parsed, plain
 from dse.report.page import render_page
-from dse.report.waterfall_figure import waterfall_figure
+from dse.report.waterfall_figure import _ticks, waterfall_figure
 from dse.search.run import run
 from dse.study import Value
 from dse.study.axes import HARDWARE, SOFTWARE
@@ -46,6 +47,8 @@ baseline: {node: aws-p3.16xlarge, gpus: 8, gpus_per_node: 8, batch_per_gpu: 4, p
            aggregation: ring-gloo, bucket: 25 MiB}
 objectives: {maximize: speedup, minimize: hourly}
 """
+
+QUALITY = studies.SMALL + "target: {quality: mlperf-resnet50}\n"  # speedup is of times, not rates
 
 
 @cache
@@ -70,7 +73,7 @@ def able(problem: Problem, values: Mapping[str, Value | None]) -> bool:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.data(), st.sampled_from([studies.SMALL, studies.CONDITIONAL_BUCKET, NODES]))
+@given(st.data(), st.sampled_from([studies.SMALL, studies.CONDITIONAL_BUCKET, NODES, QUALITY]))
 def test_factors_multiply_to_the_speedup(folder: Path, data: st.DataObject, text: str) -> None:
     problem = problem_of(text, folder)
     points = []
@@ -195,6 +198,17 @@ def test_the_chart_is_of_bars_alone(found: RunDocument) -> None:
     assert ends[0] > 0
     speeds = {1.0, *(step.speedup for step in found.waterfall)}
     assert all(min(abs(end - s) for s in speeds if s) < 1e-9 * end for end in ends)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1.0, 1.0), (1.0, 1.02), (0.3, 1.0), (1.0, 7.0), (0.5, 2e4), (1.0, 1e7)]
+)
+def test_the_scale_has_a_few_round_numbers(low: float, high: float) -> None:
+    marks = _ticks(low, high)
+    assert 1 <= len(marks) <= 20
+    assert marks == sorted(set(marks))
+    assert min(marks) > 0
+    assert all(float(f"{mark:.4g}") == pytest.approx(mark, rel=1e-12) for mark in marks)
 
 
 def step(factor: float, software: bool, *changes: Change) -> WaterfallStep:

@@ -18,6 +18,7 @@ from dse.report.json_form import parsed, plain
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.tables import comparison
+from dse.search import best_software
 from dse.search.run import Outcome, run
 from tests.pricing import studies
 
@@ -124,6 +125,17 @@ def test_without_buying_costs_what_the_baseline_costs(tmp_path: Path) -> None:
     older = parsed(RunDocument, old)
     assert not without_buying.said(older)
     assert "report" in render_page(older)
+
+
+def test_too_many_ways_of_training_are_left_out_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = searched(tmp_path, studies.SMALL)
+    assert without_buying.NOT_TRIED not in written(outcome).caveats
+    monkeypatch.setattr(best_software, "MOST_POINTS", 10)
+    found = written(outcome)
+    assert found.without_buying is None
+    assert f"Note: {without_buying.NOT_TRIED}" in answer(found)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -192,10 +192,8 @@
   const chart = byId("front-chart");
   if (chart && table) {
     chart.on("plotly_click", (event) => {
-      const row = event.points[0].id && byId(event.points[0].id);
+      const row = event.points[0].id && byId(event.points[0].id)?.closest("tbody");
       if (!row) return;
-      const folded = row.closest(".ties");
-      if (folded?.hidden) folded.closest("tbody").querySelector(".more").click();
       table.querySelectorAll(".found").forEach((other) => other.classList.remove("found"));
       row.classList.add("found");
       row.scrollIntoView({ block: "center" });
