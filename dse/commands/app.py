@@ -15,6 +15,7 @@ import typer.core
 from dse.commands.calibrate.group import calibrate
 from dse.commands.catalog import catalog
 from dse.commands.check import check
+from dse.commands.compare import compare
 from dse.commands.explain import explain
 from dse.commands.export import export
 from dse.commands.fleet import fleet
@@ -52,7 +53,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, fleet, report, export, catalog, schema):
+for command in (run, check, explain, compare, fleet, report, export, catalog, schema):
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
 

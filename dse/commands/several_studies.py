@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from dse.search.executors import Executors
     from dse.search.run import Progress
 
+STUDIES = "studies.csv"  # beside the reports of several: a line each
+
 Tell: TypeAlias = Callable[[str, DseError], object]  # of a study, why there is no report of it
 
 
@@ -68,16 +70,20 @@ def run_studies(
     others from being searched; its error is one line on stderr, and in the table.
     """
     results = _results(studies, options, command, quiet, _tell)
+    table = _write_table(results, options, DseError.on_command_line)
     if show_json:
         print(json.dumps([_as_json(r, DseError.on_command_line) for r in results], indent=1))
     else:
         _print_table(results)
+        if table is not None:
+            print(f"\nTable: {table}")
     return min((r.error.exit_status for r in results if r.error), default=0)
 
 
 def documents(studies: Sequence[str], options: Options, command: str) -> list[dict[str, Any]]:
     """The same, printing nothing; returns what ``dse run --json`` prints of several."""
     results = _results(studies, options, command, True, lambda *_: None)
+    _write_table(results, options, str)
     return [_as_json(result, str) for result in results]
 
 
@@ -187,6 +193,29 @@ def _as_json(result: Result, worded: Callable[[DseError], str]) -> dict[str, Any
     line = _line(result.study, worded(result.error))
     return {"study": {"path": result.study}, "error": line,
             "exit_status": result.error.exit_status}  # fmt: skip
+
+
+def _write_table(
+    results: Sequence[Result], options: Options, worded: Callable[[DseError], str]
+) -> Path | None:
+    """Write the table of all studies beside their reports; None where none of them has one."""
+    from dse.report.studies_table import Answered, studies_csv
+    from dse.report.table_files import write_text
+
+    if not any(result.done for result in results):
+        return None
+    answers = [
+        Answered(
+            result.study,
+            result.done.document if result.done else None,
+            str(result.done.page.parent) if result.done else "",
+            worded(result.error).removeprefix(f"{result.study}: ") if result.error else "",
+        )
+        for result in results
+    ]
+    path = (options.out or Path("reports")) / STUDIES
+    write_text(studies_csv(answers), path)
+    return path
 
 
 def _print_table(results: Sequence[Result]) -> None:

@@ -34,7 +34,7 @@ def test_many_studies_are_run_whatever_becomes_of_one(
     assert wrong.startswith("studies/d.yaml:5:3: unknown key 'gpsu'")
     assert infeasible.startswith("studies/c.yml: none of 2,304 points meets every constraint")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "small", "other", "ps-vs-allreduce"}  # fmt: skip
+        "small", "other", "ps-vs-allreduce", "studies.csv"}  # fmt: skip
     for name in ("small", "other"):
         assert set(files(tmp_path / "out" / name)) == REPORT
         front = (tmp_path / "out" / name / "front.csv").read_bytes()

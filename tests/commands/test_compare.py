@@ -1,0 +1,167 @@
+"""What `dse compare` says of two finished runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.command import dse
+from tests.commands.reports import document
+from tests.pricing.studies import SMALL
+
+QUOTE = "prices: {accelerators: {p100-sxm2-16gb: {purchase: 60000 USD}}}\n"
+OTHERS = {
+    "quote": SMALL + QUOTE,
+    "other": SMALL.replace("workload: resnet50", "workload: vgg16"),
+    "rent": SMALL.replace("minimize: capital", "minimize: hourly"),
+    "few": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    for name, text in {"plain": SMALL, **OTHERS}.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+        done = dse("run", f"{name}.yaml", "--out", name, cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def compared(runs: Path, a: str, b: str) -> tuple[dict[str, Any], str]:
+    """The comparison as JSON and as text."""
+    done = dse("compare", a, b, "--json", cwd=runs)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found, dse("compare", a, b, cwd=runs).stdout
+
+
+def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path) -> None:
+    found, text = compared(runs, "plain", "quote")
+    then, now = document(runs / "plain"), document(runs / "quote")
+    assert found["same_point"] == (then["recommended"]["config"] == now["recommended"]["config"])
+    measures = {one["name"]: one for one in found["measures"]}
+    for name, of in (("speedup", "speedup"), ("capital", "capital")):
+        assert measures[name]["a"] == then["recommended"][of]
+        assert measures[name]["b"] == now["recommended"][of]
+    assert measures["points of the front"]["b"] == len(now["front"])
+    (price,) = (one for one in found["prices"] if "P100" in one["item"])
+    assert price["b_usd"] == 60000.0
+    assert (price["a_class"], price["b_class"]) == ("list", "quote")
+    assert price["a_date"] == "2018-07-01"
+    assert "(list, 2018-07-01) in A, USD 60,000.00 (quote, no date) in B" in text
+    assert any(QUOTE.strip() in line for line in found["study"])
+    assert f"  +{QUOTE.strip()}" in text
+    assert "the workload's layers or the prices" in found["inputs"]
+
+
+def test_the_point_of_one_run_is_looked_up_in_the_other(runs: Path) -> None:
+    found, text = compared(runs, "plain", "few")
+    assert not found["same_point"]
+    then, now = document(runs / "plain"), document(runs / "few")
+    gpus = then["recommended"]["config"]["gpus"]
+    assert found["of_a"]["where"] == "absent"
+    assert f"its space does not have gpus {gpus}" in found["of_a"]["instead"]
+    assert f"A's recommended point in B: not on its front; its space does not have gpus {gpus}" in (
+        text
+    )
+    mine = now["recommended"]["config"]
+    rows = [at for at, point in enumerate(then["front"], 1) if point["config"] == mine]
+    assert found["of_b"]["row"] == (rows[0] if rows else None)
+
+
+def test_a_run_is_the_same_as_itself(runs: Path) -> None:
+    found, text = compared(runs, "plain", "plain")
+    assert found["identical"]
+    assert found["inputs"] == found["prices"] == found["facts"] == found["study"] == []
+    assert "Nothing that they follow from differs." in text
+    assert "Both recommend" in text
+
+
+def test_other_workloads_are_said_to_be_so_and_prices_still_compared(runs: Path) -> None:
+    found, text = compared(runs, "plain", "other")
+    assert "The workloads differ, resnet50 and vgg16: their speeds cannot be compared" in text
+    measures = {one["name"]: one for one in found["measures"]}
+    assert not measures["speedup"]["comparable"]
+    assert not measures["throughput"]["comparable"]
+    assert measures["capital"]["comparable"]
+    assert "not comparable" in text
+    assert found["of_a"] is None
+
+
+def test_other_objectives_are_said_to_be_so(runs: Path) -> None:
+    found, text = compared(runs, "plain", "rent")
+    assert "They have different objectives" in text
+    assert {"capital", "hourly"} <= {one["name"] for one in found["measures"]}
+
+
+def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> None:
+    for name in ("plain", "old"):
+        shutil.copytree(runs / "plain", tmp_path / name)
+    path = tmp_path / "old" / "run.json"
+    old = json.loads(path.read_text())
+    old["hashes"]["catalogue"] = "another"
+    old["versions"]["dse"] = "0.0.9"
+    row = next(one for one in old["sources"] if one["date"])
+    value, row["value"], row["date"] = row["value"], "1 USD", "2001-02-03"
+    old["baseline"]["throughput_samples_per_s"] *= 2
+    path.write_text(json.dumps(old))
+    found, text = compared(tmp_path, "old", "plain")
+    (fact,) = found["facts"]
+    assert (fact["a"], fact["a_date"], fact["b"]) == ("1 USD", "2001-02-03", value)
+    assert f"{row['item']}, {row['fact']}: 1 USD (2001-02-03) in A, {value}" in text
+    assert "the catalogue" in found["inputs"]
+    assert any(line.startswith("dse: 0.0.9 and ") for line in found["inputs"])
+    assert "The same baseline trains" in text
+
+
+def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "plain", tmp_path / "a")
+    path = tmp_path / "a" / "run.json"
+    found = json.loads(path.read_text())
+    row = {
+        "name": "mine", "transport": "mpi", "library": "Open MPI 5", "machine": {}, "path": "x",
+        "date": "2026-01-01", "link": "", "ranks": [2, 8], "message_bytes": [1.0, 2.0],
+        "split": "assumed", "algorithms": {}, "hash": "one",
+    }  # fmt: skip
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    for name, date, digest in (("a", "2026-01-01", "one"), ("b", "2026-05-01", "two")):
+        found["calibration"] = [{**row, "date": date, "hash": digest}]
+        found["hashes"]["calibration"] = digest
+        (tmp_path / name / "run.json").write_text(json.dumps(found))
+    answer, text = compared(tmp_path, "a", "b")
+    assert answer["profiles"] == [
+        "mine: measured 2026-01-01 in A and 2026-05-01 in B, or fitted anew"
+    ]
+    assert "the calibration profiles" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("plain",), "dse: missing argument"),
+        (("plain", "nowhere"), "dse: nowhere: no such folder; name the folder of a finished run"),
+        (("plain", "empty"), "dse: empty: the folder is empty; name the folder of a finished run"),
+        (("plain", "older"), "has another schema_version; run the study again"),
+        (("plain", "broken"), "the document of a run breaks off here; run the study again"),
+    ],
+)
+def test_a_folder_without_a_run_is_one_line(
+    given: tuple[str, ...], said: str, runs: Path, tmp_path: Path
+) -> None:
+    for name in ("plain", "older", "broken"):
+        shutil.copytree(runs / "plain", tmp_path / name)
+    (tmp_path / "empty").mkdir()
+    text = (tmp_path / "older" / "run.json").read_text()
+    (tmp_path / "older" / "run.json").write_text(
+        text.replace('"schema_version": 2', '"schema_version": 1')
+    )
+    (tmp_path / "broken" / "run.json").write_text(text[:1000])
+    done = dse("compare", *given, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
