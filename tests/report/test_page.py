@@ -17,7 +17,7 @@ from dse.study import QUANTITIES
 from tests.report import browser
 from tests.report.documents import AXES, THREE, document, point, read, written
 
-SECTIONS = ["buy", "front", "bill", "time", "binds", "calibration", "inputs", "reproduce"]
+SECTIONS = ["buy", "front", "bill", "ownership", "time", "binds", "calibration", "inputs", "reproduce"]
 EVIL = "<script>alert(1)</script>"
 
 
