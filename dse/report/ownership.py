@@ -49,7 +49,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
         break_even_utilisation=even if math.isfinite(even) else None,
         totals=tuple(
             OwnedYears(
-                years=many,
+                years=float(many),
                 purchase_usd=capital,
                 electricity_usd=electricity * hours,
                 residual_usd=capital * own.residual_value,
@@ -80,7 +80,7 @@ def lines(owned: Owned) -> list[str]:
     return [
         f"buy or rent      {said(owned)}",
         *(
-            f"  {row.years} years in use {percent(owned.utilisation)}: to own "
+            f"  {row.years:g} years in use {percent(owned.utilisation)}: to own "
             f"{_usd(row.own_usd)} (purchase {_usd(row.purchase_usd)}, electricity "
             f"{_usd(row.electricity_usd)}, resale {_usd(row.residual_usd)}), to rent "
             f"{_usd(row.rent_usd)}"
@@ -95,7 +95,7 @@ def section(document: RunDocument) -> dict[str, Any]:
     if owned is None:
         return {"said": "", "rows": [], "use": "", "term": ""}
     rows = [
-        (f"{row.years} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
+        (f"{row.years:g} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
          row.residual_usd, row.own_usd, row.rent_usd)))
         for row in owned.totals
     ]  # fmt: skip

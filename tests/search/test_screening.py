@@ -67,6 +67,11 @@ objectives: {maximize: throughput, minimize: per_run}
 target: {samples: 2.3e6}
 """
 
+# Runs that spot machines interrupt, that some never finish, billed by whole hours.
+INTERRUPTED = f"""{RENTED}failures: {{per_accelerator_month: 10, recover: 20 min}}
+rental: {{term: spot, minimum: 3 h, billing_unit: 1 h}}
+"""
+
 # Hosts that decode too slowly for some points, enough for others, or are not known.
 DECODED = """\
 study: decoded
@@ -200,7 +205,8 @@ def test_a_run_to_a_quality_has_the_same_front(tmp_path: Path, least: str) -> No
     fewer_are_priced_for_the_same(problem)
 
 
-@pytest.mark.parametrize("text", [RENTED, studies.SMALL, studies.CONDITIONAL_BUCKET, DECODED])
+@pytest.mark.parametrize("text", [RENTED, INTERRUPTED, studies.SMALL, studies.CONDITIONAL_BUCKET,
+                                  DECODED])  # fmt: skip
 def test_other_studies_have_the_same_front(tmp_path: Path, text: str) -> None:
     problem = load(studies.written(tmp_path, text))
     same(screened(problem, 1 << 21), priced_whole(problem))
