@@ -19,11 +19,14 @@ from dse.search import exhaustive, pareto
 from dse.search.certainty.usefulness import Priced, worth
 from dse.search.run import FrontPoint, Outcome
 from dse.search.runners_up import Collector, NearestPoints, nearest_points
-from dse.study import Value
+from dse.study import AggregationName, Value
 
 MOST = 200  # points, the front's included
 SHARE = 0.1  # within which a runner-up is of its front point
 EACH = 3  # runners-up of a front point, and points of an accelerator or node type
+# Beyond the front, of points whose framework fuses tensors by itself: each draw of them is followed
+# tensor by tensor, which takes a hundred times as long as other points.
+MOST_FUSED = 10
 # Larger spaces are not searched again for runners-up: it would take as long as the search itself.
 SEARCHED_AGAIN = 20_000_000
 
@@ -55,15 +58,24 @@ def near_front(outcome: Outcome, rule: str, named: Sequence[int]) -> NearFront:
     whole = outcome.archive is not None or outcome.problem.space.size <= SEARCHED_AGAIN
     more = [*_rivals(outcome, rule), *_runners_up(outcome)] if whole else []
     seen = {_key(values) for values in found}
+    fused = 0
     for values in more:
-        if len(found) < MOST and _key(values) not in seen:
-            seen.add(_key(values))
-            found.append(values)
+        fuses = _fuses(values)
+        if len(found) == MOST or _key(values) in seen or (fuses and fused == MOST_FUSED):
+            continue
+        fused += fuses
+        seen.add(_key(values))
+        found.append(values)
     return NearFront(tuple(found), tuple(kept), whole)
 
 
 def _key(values: Values) -> str:
     return repr(sorted(values.items(), key=lambda item: item[0]))
+
+
+def _fuses(values: Values) -> bool:
+    name = values.get("aggregation")
+    return isinstance(name, AggregationName) and bool(name.approach)
 
 
 def _thinned(front: Sequence[FrontPoint], rule: str, named: Sequence[int]) -> list[int]:

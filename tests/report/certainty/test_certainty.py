@@ -1,0 +1,234 @@
+"""How sure the answer is: in the document of a run, in the answer, and in its own section."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dse.pricing.load import load
+from dse.report import assembly, json_form
+from dse.report.answer import answer
+from dse.report.certainty import words
+from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
+from dse.report.certainty.figure import certainty_figure
+from dse.report.certainty.titles import how, title
+from dse.report.certainty.verdict import verdict
+from dse.report.design_point import Interval
+from dse.report.document import RunDocument
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
+from dse.search.run import run
+from tests.pricing import studies
+from tests.report.documents import document, read_point, written
+
+
+def built(path: Path) -> RunDocument:
+    outcome = run(load(path), "exhaustive", None, None, lambda *_: None, 1000, 0)
+    return assembly.build(outcome, "dse run small", 0, 1.0, {})
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
+    return built(studies.written(tmp_path_factory.mktemp("small"), studies.SMALL))
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
+    return built(studies.written(tmp_path_factory.mktemp("closed"), studies.CLOSED))
+
+
+def of(found: RunDocument) -> Certainty:
+    assert found.certainty is not None
+    return found.certainty
+
+
+def test_the_document_says_how_sure_it_is(small: RunDocument) -> None:
+    found = of(small)
+    assert found.draws == 1000
+    assert found.choices[0].role == "recommended"
+    assert found.choices[0].config == small.recommended.config
+    assert found.choices[0].beaten is None
+    assert all(choice.beaten is not None for choice in found.choices[1:])
+    assert 0.9 < sum(choice.best for choice in found.choices) <= 1.0 + 1e-9
+    assert found.word == "estimated"
+    assert "would raise it most" in found.raised_by
+    assert found.all_known >= max((item.worth for item in found.knowledge), default=0.0)
+    again = json.loads(json_form.text(small))["certainty"]
+    assert again["choices"][0]["met"]["capital <= 200 kUSD"] == pytest.approx(
+        found.choices[0].met["capital <= 200 kUSD"]
+    )
+    assert json_form.parsed(RunDocument, json_form.plain(small)) == small
+
+
+def test_its_bands_are_the_intervals_of_the_points(small: RunDocument) -> None:
+    """The same draws, whatever is priced beside a point."""
+    interval = small.recommended.interval
+    assert interval is not None
+    bands = of(small).choices[0].bands
+    assert bands["speedup"] == pytest.approx(interval.speedup)
+    assert bands["step"] == pytest.approx(interval.step_s)
+    assert bands["capital"] == pytest.approx(interval.costs["capital"])
+
+
+def test_the_same_study_is_as_sure_again(small: RunDocument, tmp_path: Path) -> None:
+    again = built(studies.written(tmp_path, studies.SMALL))
+    found = of(again)
+    assert found.choices == of(small).choices
+    assert found.knowledge == of(small).knowledge
+    assert found.flips == of(small).flips
+
+
+def test_the_answer_and_the_section_say_it(small: RunDocument) -> None:
+    sentence = next(line for line in answer(small) if line.startswith("Estimated: "))
+    assert "of 1,000 draws" in sentence
+    assert "it beats its nearest rival" in sentence
+    text, page = render_markdown(small), render_page(small)
+    for said in ("## How sure", "Which prices would change the answer", "Knowing everything"):
+        assert said in text
+    assert 'id="certainty-chart"' in page
+    figure = json.loads(certainty_figure(small))
+    assert {trace["type"] for trace in figure["data"]} == {"bar"}
+    assert not any(word in text for word in ("None", "nan", "inf "))
+
+
+@pytest.mark.parametrize("name", ["small", "closed"])
+def test_no_report_says_that_there_is_no_interval(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    found: RunDocument = request.getfixturevalue(name)
+    for point in (found.baseline, found.recommended, found.fastest, *found.front):
+        assert point.interval is not None
+        assert point.interval.speedup is not None
+        assert point.interval.step_s is not None
+    text = render_markdown(found).lower()
+    assert "no interval" not in text
+    assert "interval can be given" not in text
+
+
+def test_a_speed_of_the_closed_model_is_as_wide_as_its_errors(closed: RunDocument) -> None:
+    interval = closed.recommended.interval
+    assert interval is not None
+    assert interval.speedup is not None
+    assert 1.5 < interval.speedup[1] / interval.speedup[0] < 20
+    assert any("judgement" in line for line in closed.assumptions)
+
+
+def test_least_regret_is_never_the_default_and_is_what_it_says(
+    small: RunDocument, tmp_path: Path
+) -> None:
+    assert small.recommended.rule != "least-regret"
+    asked = built(studies.written(tmp_path, studies.SMALL + "recommend: least-regret\n"))
+    assert asked.recommended.rule == "least-regret"
+    assert "miss least" in asked.recommended.why
+    own, *others = of(asked).choices
+    assert all(own.regret <= choice.regret for choice in others)
+    assert own.regret <= of(small).choices[0].regret
+    assert render_page(asked)
+    assert answer(asked)[0].startswith("Recommended: ")
+
+
+def test_an_older_document_says_nothing_of_it() -> None:
+    old = document()
+    assert old.certainty is None
+    assert words.NOTHING in render_markdown(old)
+    assert not any("draws" in line for line in answer(old))
+
+
+def sure(**more: object) -> RunDocument:
+    """A document of the toy model with certainty written by hand."""
+    old = document()
+    config = old.recommended.config
+    rival = {**config, "gpus": "64"}
+    choice = Choice(config=config, gain=3.0, cost=1e5, on_front=0.9, best=0.931, meets_all=0.88,
+                    regret=0.02, role="recommended", met={"capital <= 1.2 MUSD": 0.88})  # fmt: skip
+    other = Choice(config=rival, gain=2.0, cost=1e5, on_front=0.3, best=0.05, meets_all=1.0,
+                   regret=0.2, beaten=0.94, met={"capital <= 1.2 MUSD": 1.0})  # fmt: skip
+    found = Certainty(
+        draws=1000, points=40, purchases=12, whole=True, rule="speed-per-dollar", word="near",
+        why="it is near", raised_by="A quote would raise it most.", choices=(choice, other),
+        sources=(SourceEffect(source="launch", title="launches", gain=(0.9, 1.2),
+                              cost_per_gain=(0.8, 1.1), gain_total=0.7, cost_total=0.6),),
+        flips=(
+            PriceFlip(part="host", title="the price of the hosts", share=0.25,
+                      rise=Turn(factor=1.18, config=rival), fall=Turn(factor=0.4)),
+            PriceFlip(part="x", title="the price of cables", share=0.01),
+        ),
+    )  # fmt: skip
+    return replace(old, certainty=replace(found, **more))  # type: ignore[arg-type]
+
+
+def test_the_sentence_names_rival_price_and_limit() -> None:
+    (line,) = words.sentences(sure())
+    assert line.startswith("Near what was measured: in 93 % of 1,000 draws")
+    assert "it beats its nearest rival, 64 x NVIDIA" in line
+    assert "in 94 %." in line
+    assert "until the price of the hosts rises by 18 %." in line
+    assert "It meets capital <= 1.2 MUSD in 88 % of the draws." in line
+    assert line.endswith("A quote would raise it most.")
+
+
+def test_what_each_price_decides() -> None:
+    first, second = words.flip_lines(sure())
+    assert first.startswith("The price of the hosts (25 % of the cost): the answer holds up to +18")
+    assert "then 64 x NVIDIA" in first
+    assert "down to -60 %, then nothing meets the constraints" in first
+    assert "no price up to 10 times, or down to a tenth, changes the answer" in second
+
+
+def test_rows_have_as_many_cells_as_there_are_heads() -> None:
+    found = sure()
+    assert {len(row.cells) for row in words.rows(found)} == {len(words.heads(found))}
+    assert "Meets capital <= 1.2 MUSD" in words.heads(found)
+    assert words.source_rows(of(found)) == [("launches", "-10 % to +20 %", "-20 % to +10 %",
+                                             "70 %", "60 %")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"),
+    [(0.0, "0 %"), (0.001, "< 1 %"), (0.5, "50 %"), (0.999, "> 99 %"), (1.0, "100 %")],
+)
+def test_what_may_happen_is_not_said_never_to(probability: float, said: str) -> None:
+    assert words.chance(probability) == said
+
+
+@pytest.mark.parametrize(
+    ("evidence", "spans", "word"),
+    [("inside", 1.4, "measured"), ("silent", 1.4, "measured"), ("inside", 2.0, "near"),
+     ("near", 1.4, "near"), ("near", 4.0, "estimated"), ("far", 1.1, "estimated"),
+     ("catalogue", 1.1, "estimated"), ("formula", 1.1, "estimated"), ("inside", 9.0, "estimated")],
+)  # fmt: skip
+def test_one_word_by_evidence_and_width(evidence: str, spans: float, word: str) -> None:
+    interval = Interval(speedup=None, step_s=None, throughput_samples_per_s=(10.0, 10.0 * spans))
+    point = replace(read_point(written()["recommended"]), evidence=evidence, interval=interval)
+    assert verdict(point)[0] == word
+    assert verdict(replace(point, interval=None))[0] == "estimated"
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "found_out"),
+    [
+        ("price: h100-sxm", "the price of NVIDIA H100 SXM5 80 GB",
+         "a quote for NVIDIA H100 SXM5 80 GB"),
+        ("price: dgx-b200 for rent", "the rent of NVIDIA DGX B200",
+         "a quote for renting NVIDIA DGX B200"),
+        ("price: cable of ib-ndr", "the price of the network (InfiniBand NDR)",
+         "a quote for the network (InfiniBand NDR)"),
+        ("price: host", "the price of the hosts", "a quote for the hosts"),
+        ("communication: ring, outside", "communication by ring",
+         "half an hour of nccl-tests on two such nodes ('dse calibrate import')"),
+        ("rate: a100-sxm4-40gb, fp16, vendor", "the training rate on NVIDIA A100 SXM4 40 GB",
+         "one training rate measured on NVIDIA A100 SXM4 40 GB "
+         "('dse calibrate import-throughput')"),
+        ("computing: family cnn", "how fast accelerators compute",
+         "one training rate measured on it ('dse calibrate import-throughput')"),
+        ("scale: sharing", "networks shared by many nodes",
+         "a short training run on as many nodes as recommended"),
+        ("time to recover", "time to recover", "a measurement of time to recover"),
+    ],
+)  # fmt: skip
+def test_sources_in_words(name: str, said: str, found_out: str) -> None:
+    assert title(name) == said
+    assert how(name, "nccl", "it") == found_out
