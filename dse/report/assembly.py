@@ -18,7 +18,7 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import limits, own_rates, provenance
+from dse.report import limits, one_age, own_rates, provenance
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.design_point import Baseline, Point, Recommended
@@ -121,6 +121,7 @@ def build(
         extrapolated=_extrapolated(problem, front),
         caveats=(
             *limits.crossed(study, front[best]),
+            *one_age.notes(problem, outcome.front, front, best, rule),
             *_notes(problem, outcome.front[best].values),
         ),
         assumptions=tuple(assumptions(problem, outcome.front[best].values)),
