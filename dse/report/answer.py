@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.pricing.uncertainty import OF_COST
-from dse.report.bills import idle_notes, price_notes
+from dse.report.bills import idle_notes, price_notes, remark_notes
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
 from dse.report.recommendation import SPEED_PER_DOLLAR
@@ -61,7 +61,7 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     best, base = document.recommended, document.baseline
     return (
         *_left_out(best, base), *_of_software(best, base), *idle_notes(document),
-        *price_notes(document), *document.caveats,
+        *remark_notes(document), *price_notes(document), *document.caveats,
     )  # fmt: skip
 
 
