@@ -13,9 +13,7 @@ kind in the price list.
 
 from __future__ import annotations
 
-import csv
 import datetime
-from collections import defaultdict
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -25,13 +23,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dse import catalog
-from dse.catalog.facts import day_of
+from dse.catalog.observations import ON_DEMAND, PURCHASE, observations
 from dse.catalog.price_spread import DAYS_PER_YEAR, FILE, Drift, age_years
 from dse.model.arrays import Array
 
-OBSERVED = catalog.models_dir() / "prices" / "observations.csv"
 OUT = catalog.models_dir() / FILE
-KINDS = {"purchase": "purchase", "hourly": "on-demand"}  # our name -> that of the observations
+KINDS = {"purchase": PURCHASE, "hourly": ON_DEMAND}  # our name -> that of the observations
 START = np.log([0.15, 0.3])
 # TPUs are not sold; what stands for their prices was estimated by one author, by one rule.
 ESTIMATED = "tpu"
@@ -51,14 +48,11 @@ class Pair(NamedTuple):
 
 def priced(kind: str) -> dict[str, list[Price]]:
     """The observations of one kind by accelerator of the catalogue."""
-    known = set(catalog.names("accelerators"))
-    found = defaultdict(list)
-    with OBSERVED.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            name, day = row["accelerator"], day_of(row["date"])
-            if row["kind"] == kind and name in known and day and not name.startswith(ESTIMATED):
-                found[name].append((day, float(row["usd"])))
-    return dict(found)
+    return {
+        name: [(found.day, found.usd) for found in rows]
+        for name, rows in observations(kind).items()
+        if not name.startswith(ESTIMATED)
+    }
 
 
 def pairs_of(by_accelerator: Mapping[str, list[Price]]) -> list[Pair]:

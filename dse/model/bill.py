@@ -25,6 +25,12 @@ class FatTree(NamedTuple):
         return self.leaves + self.spines + self.cores
 
 
+def most_endpoints(radix: ArrayLike) -> Array:
+    """How many endpoints three tiers of such switches join: r^3/4."""
+    half = np.maximum(np.floor(np.asarray(radix, dtype=np.float64) / 2), 1.0)
+    return np.asarray(np.asarray(radix) * half * half)
+
+
 def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
     """The least full-bisection fat tree of switches with ``radix`` ports; arguments broadcast.
 
@@ -33,8 +39,8 @@ def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
     half up, as many to each spine as to any other: ``floor(r / L)``, so ``ceil((r/2) / floor(r /
     L))`` spines. Above, r/2 leaves and r/2 spines are a pod, whose spines have half their ports up;
     each of N pods has ``floor(r / N)`` links to each of ``ceil((r/2)^2 / floor(r / N))`` cores.
-    Three tiers hold r^3/4; larger networks are counted as if they did. Every endpoint, and every
-    port that leads up, has a cable. No endpoints need nothing.
+    Three tiers hold r^3/4 (:func:`most_endpoints`); larger networks are counted as if they did.
+    Every endpoint, and every port that leads up, has a cable. No endpoints need nothing.
     """
     ports = np.asarray(endpoints, dtype=np.float64)
     radix = np.asarray(radix, dtype=np.float64)
@@ -58,7 +64,7 @@ class Bill:
     accelerators: that are bought. training: those of them that train; the rest is idle. nodes:
     hosts, or machines sold whole. nics: cards that do not come with a node. servers: hosts that
     serve parameters, with a card each, which ``nics`` counts. rented: accelerators that are rented
-    in place of buying them.
+    in place of buying them. endpoints: cards of the network.
     """
 
     accelerators: Array
@@ -68,6 +74,7 @@ class Bill:
     tree: FatTree
     servers: Array
     rented: Array
+    endpoints: Array
 
 
 def bill(
@@ -100,6 +107,7 @@ def bill(
         fat_tree(endpoints, switch_radix),
         extra,
         in_whole(gpus, gpus_per_node, rented_in),
+        endpoints,
     )
 
 

@@ -14,6 +14,7 @@ from dse.catalog.facts import UNCHECKED
 from dse.catalog.offers import LIST, QUOTE
 from dse.catalog.price_spread import age_years
 from dse.model.arrays import Array
+from dse.model.bill import most_endpoints
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice, unit_price
@@ -94,11 +95,13 @@ def _items(points: Points) -> Iterator[Item]:
     yield from _item(points, f"Network card, {network}", bill.nics, link.nic_usd)
     port = link.switch_port_usd
     switch = UnitPrice(port.part, port.usd * link.switch_radix, port.log_spread, port.fact)
+    beyond = _beyond(int(np.ravel(bill.endpoints)[0]), link.switch_radix)
     tree, ports = bill.tree, f"{link.switch_radix:.0f} ports"
     for tier, count in (("Leaf", tree.leaves), ("Spine", tree.spines), ("Core", tree.cores)):
         only = tier == "Leaf" and not np.any(tree.spines > 0)
         title = f"{'Switch' if only else f'{tier} switch'} of {ports}, {network}"
-        yield from _item(points, title, count, switch)
+        for item in _item(points, title, count, switch):
+            yield replace(item, remark=beyond or None) if tier == "Core" else item
     yield from _item(points, f"Cable, {network}", tree.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, host)
@@ -117,6 +120,14 @@ def _racks(points: Points) -> Iterator[Item]:
                    price_date="", age_years=None, checked=True, source="")  # fmt: skip
     elif np.isfinite(many):
         yield from _item(points, name, count, price)
+
+
+def _beyond(endpoints: int, radix: float) -> str:
+    """That three tiers of switches cannot join so many network cards; empty where they can."""
+    most = int(most_endpoints(radix))
+    if endpoints <= most:
+        return ""
+    return f"three tiers join {most:,} network cards, not {endpoints:,}: a fourth is not counted"
 
 
 def _at(points: Points, axis: str) -> int:

@@ -18,7 +18,16 @@ from dse.pricing import caveats, constraints
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
-from dse.report import confidence, limits, own_rates, ownership, provenance, rental, training_runs
+from dse.report import (
+    confidence,
+    limits,
+    one_age,
+    own_rates,
+    ownership,
+    provenance,
+    rental,
+    training_runs,
+)
 from dse.report.alternatives import alternatives
 from dse.report.assumptions import assumptions
 from dse.report.certainty.build import certainty, drawn_answer
@@ -148,6 +157,7 @@ def build(
             *limits.crossed(study, best),
             *training_runs.beyond(best, baseline),
             *([] if unbought else [NOT_TRIED]),
+            *([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
             *_notes(problem, values),
         ),
         assumptions=tuple(assumptions(problem, values)),

@@ -153,6 +153,18 @@ def _is_of(price_class: str, item: Item) -> bool:
     return item.price_class == price_class
 
 
+def remark_notes(document: RunDocument) -> Iterator[str]:
+    """What the bills remark of their lines: that a part is not sold, or a network too large."""
+    same = document.recommended.config == document.baseline.config
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, whose in _COMPARED[: 1 if same else 2]:
+        for item in document.bills.get(name, ()):
+            if item.remark:
+                found.setdefault((item.item, item.remark), []).append(whose)
+    for (item_name, remark), whoses in found.items():
+        yield f"{item_name} in {' and '.join(whoses)} bill: {remark}."
+
+
 def idle_notes(document: RunDocument) -> Iterator[str]:
     """What is bought and not used, since fewer are not sold."""
     same = document.recommended.config == document.baseline.config

@@ -240,3 +240,14 @@ def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
     assert switch.terms is not None
     assert (switch.unit_usd, switch.terms.list_usd) == (32 * 95, 32 * 100)
     assert not switch.terms.expired
+
+
+def test_a_network_beyond_three_tiers_is_told() -> None:
+    problem = load(shipped_studies() / "billion.yaml")
+    large = bill(problem, gpus=8 * 1_025, nics_per_node=8)  # 8,200 cards on switches of 32 ports
+    (core,) = (item for item in large if item.item.startswith("Core"))
+    assert core.remark == (
+        "three tiers join 8,192 network cards, not 8,200: a fourth is not counted"
+    )
+    just = bill(problem, gpus=8 * 1_024, nics_per_node=8)
+    assert all(item.remark is None for item in just if "switch" in item.item)

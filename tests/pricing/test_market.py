@@ -103,7 +103,7 @@ def test_what_is_rented_need_not_be_sold(tmp_path: Path) -> None:
 def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
     offers = (
         "prices: {as_of: 2026-11-20, accelerators: {a10: {purchase: {value: 2 kUSD, quote: Q-3, "
-        "valid_until: 2026-10-31}}, h100-sxm: {purchase: {value: 2 USD, valid_until: 2026-01-01}}}, "
+        "valid_until: 2026-10-31}}, h100-sxm: {purchase: {value: 2 USD, valid_until: 2026-01}}}, "
         "host: {value: 9 kUSD, valid_until: 2026-12-31}}\n"
     )
     problem = problem_of(tmp_path, BOTH, offers)

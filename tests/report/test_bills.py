@@ -117,3 +117,9 @@ def test_what_a_bill_leaves_out_is_told() -> None:
         "Not included: racks, storage, management network, support and installation (extras of a "
         "price list)."
     )
+
+
+def test_a_remark_of_a_line_is_in_the_answer() -> None:
+    old = replace(GPU, remark="no longer sold new (until 2022)")
+    found = [*bills.remark_notes(document(recommended=(GPU,), baseline=(old,)))]
+    assert found == ["NVIDIA A100 in the baseline's bill: no longer sold new (until 2022)."]
