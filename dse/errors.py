@@ -11,8 +11,8 @@ OPTIONS = frozenset((
     "address", "algorithm", "budget", "bytes", "collective", "device", "engine", "executor",
     "facts", "fleet", "front", "hostfile", "interface", "json", "library", "link",
     "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node", "mpi", "name", "nodes",
-    "out", "pdf", "plot", "ranks", "ranks-per-node", "resume", "runner", "sampler", "seed", "select",
-    "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
+    "out", "pdf", "plot", "ranks", "ranks-per-node", "resume", "runner", "sampler", "seed",
+    "select", "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 

@@ -20,6 +20,9 @@ _CONFIDENCE = {
     words.SILENT: ("estimated", "One accelerator communicates nothing; its speed is that of "
                    "published training rates."),
 }  # fmt: skip
+# What a buyer asks beside an objective that is no price.
+_MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
+          "time_to_target": "capital"}  # fmt: skip
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 
 
@@ -76,6 +79,11 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     bounds = words.interval(point.interval.speedup if point.interval else None, "x")
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
              if document.objectives.named(sense) != "time_to_target"]  # fmt: skip
+    targets = [document.objectives.named(sense) for sense in document.objectives.minimized]
+    beside = _MONEY.get(targets[0], "")
+    if beside not in targets and point.costs.get(beside) is not None:
+        how = words.objective(document, beside)
+        costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
     lasts = point.quantity("time_to_target")
     took = [] if lasts is None else [
         Fact("Time of the run", words.duration(lasts), _range(words.interval(
@@ -154,8 +162,8 @@ def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
         return "The difference to the cheapest offer is unknown."
     how = words.aim(document, "minimize")
     return (
-        f"{words.shown(mine - theirs, how.unit)} more than the {how.least or 'least'} offer, for "
-        f"{words.shown(gain / less, 'x')} its speed."
+        f"It {how.verb} {words.shown(mine - theirs, how.unit)} more than the "
+        f"{how.least or 'least'} offer, for {words.shown(gain / less, 'x')} its speed."
     )
 
 
@@ -168,8 +176,12 @@ def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
     how = words.aim(document, "minimize")
     by = words.shown(abs(mine - theirs), how.unit)
     share = f" ({words.percent(abs(mine / theirs - 1))})" if theirs else ""
+    if abs(gain / other - 1) < _SAME:
+        change = "less" if mine < theirs else "more"
+        return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"
     if gain < other:
         return (
             f"Saves {by}{share} and trains at {words.percent(gain / other)} of the speed of {name}"
         )
-    return f"Costs {by}{share} more and trains {words.shown(gain / other, 'x')} as fast as {name}"
+    fast = words.shown(gain / other, "x")
+    return f"{capital(how.verb)} {by} more{share} and trains {fast} as fast as {name}"
