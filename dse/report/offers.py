@@ -167,6 +167,13 @@ def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
     )
 
 
+def _share(ratio: float) -> str:
+    """By how much a cost differs from another: ``40 %``, or ``16 times as much``."""
+    if ratio >= 2:
+        return f"{words.significant(ratio, 2)} times as much"
+    return words.percent(abs(ratio - 1))
+
+
 def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
     """How a point differs from another in cost and speed, one clause each."""
     mine, theirs = words.cost(document, point), words.cost(document, best)
@@ -175,7 +182,7 @@ def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
         return f"Its difference to {name} is unknown"
     how = words.aim(document, "minimize")
     by = words.shown(abs(mine - theirs), how.unit)
-    share = f" ({words.percent(abs(mine / theirs - 1))})" if theirs else ""
+    share = f" ({_share(mine / theirs)})" if theirs else ""
     if abs(gain / other - 1) < _SAME:
         change = "less" if mine < theirs else "more"
         return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"

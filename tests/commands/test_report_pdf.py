@@ -27,7 +27,7 @@ def test_a_report_is_printed_beside_its_page_or_where_one_likes(
 
 def test_out_names_a_pdf_only(ran: tuple[Path, str]) -> None:
     before = files(ran[0])
-    said = refused("report", ran[0], "--out", "x.pdf", cwd=ran[0])
+    said = refused(dse("report", ran[0], "--out", "x.pdf", cwd=ran[0]))
     assert said == "dse: --out: names the PDF, and none is asked for; add --pdf"
     assert files(ran[0]) == before
 
@@ -37,6 +37,6 @@ def test_without_a_browser_nothing_is_written(
 ) -> None:
     before = files(ran[0])
     monkeypatch.setenv("PATH", "/nowhere")
-    said = refused("report", ran[0], "--pdf", cwd=ran[0])
+    said = refused(dse("report", ran[0], "--pdf", cwd=ran[0]))
     assert said.startswith("dse: --pdf: Chromium or Chrome prints the PDF, and neither is on PATH")
     assert files(ran[0]) == before
