@@ -120,10 +120,10 @@ def finished(plan: Plan) -> Done | None:
     """
     from dse.report.document_files import RUN_LOG, read_document
     from dse.report.inputs import inputs
-    from dse.report.write import ALWAYS
+    from dse.report.write import FILES, ON_REQUEST
 
     half_done = (plan.folder / RUN_LOG).exists()
-    whole = all((plan.folder / name).is_file() for name in ALWAYS)
+    whole = all((plan.folder / name).is_file() for name in FILES if name not in ON_REQUEST)
     if plan.engine != "exhaustive" or plan.within is not None or half_done or not whole:
         return None
     with suppress(StudyError):

@@ -17,6 +17,17 @@ OWN_HEADS = ("Job", "Step by the paper's model", "By dse's own", "Input", "Compu
              "Communication", "Communication not hidden")  # fmt: skip
 UNCHECKED = ("unverified", "unknown")
 NONE = "–"
+# Beside the classes of jobs, for a reader who comes from the money.
+MEANINGS = {
+    "GPU-hours": "one GPU for one hour",
+    "input": "data on its way to the accelerator",
+    "compute-bound": "limited by how fast an accelerator multiplies",
+    "memory-bound": "limited by how fast an accelerator's memory is",
+    "weights and gradients": "what the accelerators of a job exchange in every step",
+    "mean of ratios": "the mean of the jobs' own speedups, each job counted once",
+    "PCIe": "what connects an accelerator to its server",
+    "NVLink": "what connects the accelerators of one server with each other",
+}
 
 
 def render_page(document: FleetDocument) -> str:
@@ -53,7 +64,9 @@ def sections(document: FleetDocument) -> dict[str, Any]:
     return {
         "d": document,
         "answer": fleet_words.answer_lines(document),
+        "decision": fleet_words.decision(document),
         "terms": fleet_words.terms(document),
+        "meanings": {**fleet_words.meanings(document), **MEANINGS},
         "tiles": tiles(document),
         "classes": class_rows(document),
         "named": named_rows(document),
@@ -83,11 +96,12 @@ def sections(document: FleetDocument) -> dict[str, Any]:
 
 
 def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
-    """(label, big figure, note): time, upgrade, port, size."""
+    """(label, big figure, note): money, time, upgrade, port, size."""
     whole = document.all_jobs
     of_job = fleet_words.parts(whole.levels.job.mean)
     first, share = next(iter(fleet_words.parts(whole.levels.cnode.mean).items()))
     out = [
+        *_money_tiles(document),
         (f"Largest part of the time: {first}", percent(share),
          "of the job's time" if fleet_words.single(document) else
          f"by {document.population.counted_by}; {percent(of_job[first])} for the mean job"),
@@ -110,6 +124,22 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     most = count(whole.cnodes.largest)
     return [*out, ("Jobs", count(document.population.jobs),
                    f"{size}; the largest job has {most}")]  # fmt: skip
+
+
+def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
+    """What the upgrade that is worth most leaves a year, costs, and when it is paid back."""
+    row, money = fleet_words.worthwhile(document), document.money
+    if row is None or money is None or row.capital_usd is None or row.payback_years is None:
+        return []
+    a_gpu = usd(row.capital_usd / money.gpus)
+    saved, paid = usd(row.saved_usd_per_year), usd(row.cost_usd_per_year)
+    return [
+        ("Saves a year", usd(row.net_usd_per_year), f"GPU-hours worth {saved}, less {paid} for it"),
+        ("Costs to buy", usd(row.capital_usd),
+         f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}"),
+        ("Paid back in", f"{row.payback_years:.1f} years",
+         f"written off in {money.years:g} years"),
+    ]  # fmt: skip
 
 
 def class_rows(document: FleetDocument) -> list[list[str]]:

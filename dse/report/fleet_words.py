@@ -9,7 +9,14 @@ from dse.model.pai import PS_WORKER
 from dse.report.words import count, percent, shown
 
 if TYPE_CHECKING:
-    from dse.fleet.document import Breakdown, FleetDocument, Port, Speedup, UpgradeSpeedup
+    from dse.fleet.document import (
+        Breakdown,
+        FleetDocument,
+        Port,
+        Speedup,
+        UpgradeSpeedup,
+        UpgradeWorth,
+    )
 
 COMPONENTS = {"data": "input", "flops": "compute-bound work", "memory": "memory-bound work",
               "weights": "weights and gradients"}  # fmt: skip
@@ -78,24 +85,50 @@ def parts(means: Mapping[str, float]) -> dict[str, float]:
 
 
 def answer_lines(document: FleetDocument) -> list[str]:
-    """Where the time goes, what to upgrade, what to port, what it is worth."""
-    lines = [_of_time(document)]
+    """What an upgrade is worth, where the time goes, what to upgrade, what to port."""
     best = best_upgrade(document)
+    lines = [*_of_money(document, best), _of_time(document)]
     if best is not None:
         lines.append(_of_upgrade(document, best))
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
-    lines += [_of_port(row) for row in document.ports[:1]]
-    lines += _of_money(document, best)
-    return lines
+    return [*lines, *(_of_port(row) for row in document.ports[:1])]
+
+
+def decision(document: FleetDocument) -> tuple[str, str]:
+    """What to do, in a few words, and why, in a sentence."""
+    money, best = document.money, best_upgrade(document)
+    row = worthwhile(document)
+    if row is not None:
+        return f"Upgrade to {row.name}", "Of what has a known price it saves the most money."
+    if money is not None and any(one.net_usd_per_year is not None for one in money.upgrades):
+        return "Keep the hardware", "No upgrade whose price is known saves more than it costs."
+    if best is not None:
+        known = "No price is known: give price_per_gpu, and the answer is in dollars."
+        return f"Most is gained from {best.name}", known
+    return "Keep the hardware", "No upgrade that was asked about lets the fleet do more work."
+
+
+def worthwhile(document: FleetDocument) -> UpgradeWorth | None:
+    """The upgrade that leaves most money a year after its own cost; None where none leaves any."""
+    rows = document.money.upgrades if document.money is not None else ()
+    saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
+    return max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
 
 
 def terms(document: FleetDocument) -> str:
     """What the report calls the classes of jobs that occur in it, in one line."""
+    first, *rest = meanings(document).items()
+    said = [f"{name}: {meaning}" for name, meaning in rest]
+    return f"A {first[0]} is {first[1]}. {'; '.join(said)}."
+
+
+def meanings(document: FleetDocument) -> dict[str, str]:
+    """The words of the report that need one, and what they mean: classes of jobs that occur."""
     named = {row.architecture for row in document.classes}
     named |= {row.target for row in document.ports}
-    said = [f"{CLASSES[name]}: {meaning}" for name, meaning in MEANINGS.items() if name in named]
-    return "A cNode is one accelerator of a job. " + f"{'; '.join(said)}."
+    said = {CLASSES[name]: meaning for name, meaning in MEANINGS.items() if name in named}
+    return {"cNode": "one accelerator of a job", **said}
 
 
 def _of_time(document: FleetDocument) -> str:

@@ -20,6 +20,9 @@ _CONFIDENCE = {
     words.SILENT: ("estimated", "One accelerator communicates nothing; its speed is that of "
                    "published training rates."),
 }  # fmt: skip
+# What a buyer asks beside an objective that is no price.
+_MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
+          "time_to_target": "capital"}  # fmt: skip
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 
 
@@ -77,6 +80,11 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     time = training_runs.TIME.name
     costs = [_cost(document, point, sense) for sense in document.objectives.minimized
              if document.objectives.named(sense) != time]  # fmt: skip
+    targets = [document.objectives.named(sense) for sense in document.objectives.minimized]
+    beside = _MONEY.get(targets[0], "")
+    if beside not in targets and point.costs.get(beside) is not None:
+        how = words.objective(document, beside)
+        costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
     lasts = point.quantity(time)
     took = [] if lasts is None else [
         Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
@@ -166,9 +174,16 @@ def _dearer(document: RunDocument, point: Point, cheap: Point) -> str:
         return "The difference to the cheapest offer is unknown."
     how = words.aim(document, "minimize")
     return (
-        f"{words.shown(mine - theirs, how.unit)} more than the {how.least or 'least'} offer, for "
-        f"{words.shown(gain / less, 'x')} its speed."
+        f"It {how.verb} {words.shown(mine - theirs, how.unit)} more than the "
+        f"{how.least or 'least'} offer, for {words.shown(gain / less, 'x')} its speed."
     )
+
+
+def _share(ratio: float) -> str:
+    """By how much a cost differs from another: ``40 %``, or ``16 times as much``."""
+    if ratio >= 2:
+        return f"{words.significant(ratio, 2)} times as much"
+    return words.percent(abs(ratio - 1))
 
 
 def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
@@ -179,9 +194,13 @@ def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
         return f"Its difference to {name} is unknown"
     how = words.aim(document, "minimize")
     by = words.shown(abs(mine - theirs), how.unit)
-    share = f" ({words.percent(abs(mine / theirs - 1))})" if theirs else ""
+    share = f" ({_share(mine / theirs)})" if theirs else ""
+    if abs(gain / other - 1) < _SAME:
+        change = "less" if mine < theirs else "more"
+        return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"
     if gain < other:
         return (
             f"Saves {by}{share} and trains at {words.percent(gain / other)} of the speed of {name}"
         )
-    return f"Costs {by}{share} more and trains {words.shown(gain / other, 'x')} as fast as {name}"
+    fast = words.shown(gain / other, "x")
+    return f"{capital(how.verb)} {by} more{share} and trains {fast} as fast as {name}"

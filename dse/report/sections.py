@@ -373,10 +373,15 @@ def _judged(algorithm: str, held_out: str | None) -> str:
 
 
 def groups(document: RunDocument) -> list[tuple[str, list[Citation], int]]:
-    """(item, its facts, how many of them are unverified or unknown), in the document's order."""
+    """(item, its facts, how many of them are unverified or unknown): items with such facts, and
+    these among their own, come first, else all is in the document's order."""
     found: dict[str, list[Citation]] = {}
     for row in document.sources:
         safe = row.url if row.url.startswith(("https://", "http://")) else ""
         found.setdefault(row.item, []).append(replace(row, url=safe))
-    return [(item, rows, sum(row.status in UNCHECKED for row in rows))
-            for item, rows in found.items()]  # fmt: skip
+    counted = [
+        (item, sorted(rows, key=lambda row: row.status not in UNCHECKED),
+         sum(row.status in UNCHECKED for row in rows))
+        for item, rows in found.items()
+    ]  # fmt: skip
+    return sorted(counted, key=lambda group: not group[2])

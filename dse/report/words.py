@@ -240,7 +240,7 @@ def hardware(point: Point, identified: bool = False) -> list[str]:
     else:
         node = config.get("node")
         machines = title("node", node, identified) if node else "nodes"
-        parts = [f"{gpus} GPUs in {count(point.nodes)} x {machines}"]
+        parts = [f"{count(point.nodes)} x {machines}", f"{gpus} GPUs in all"]
     if accelerator and alone and point.gpus > 1:
         parts.append("in one node")
     return parts if alone else [*parts, *_said(point, _BOUGHT)]

@@ -20,7 +20,8 @@ from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
 BILLS = "bom.csv"
-RUNNERS_UP = "near.csv"  # only where runners-up were asked for
+RUNNERS_UP = "near.csv"
+ON_REQUEST = (RUNNERS_UP, PDF)  # a report is whole without them
 STAGING = ".report-"
 ALWAYS = (RUN, "front.csv", BILLS, "report.md", "report.html")
 FILES = (*ALWAYS, RUNNERS_UP, PDF)  # the last two only where they were asked for

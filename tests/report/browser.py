@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
 from dse.report.pdf import NAMES
 
 HEIGHT = 900
+SERIOUS = ("serious", "critical")
 READY = "document.documentElement.dataset.charts === 'drawn'"
 
 
@@ -70,3 +72,13 @@ def opened(
             yield seen
         finally:
             browser.close()
+
+
+def grave(seen: Seen) -> list[str]:
+    """What axe-core finds that keeps somebody from reading the page."""
+    found = Axe().run(seen.page).response["violations"]
+    return [
+        f"{rule['id']}: {rule['help']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in SERIOUS
+    ]

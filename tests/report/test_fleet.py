@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -16,6 +16,7 @@ from dse.fleet.answers import answer
 from dse.fleet.document import FleetDocument, PaperFact
 from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
+from dse.report import page as run_page
 from dse.report.fleet_facts import fact_lines, fact_notes
 from dse.report.fleet_write import write_fleet
 from tests.fleet.small import STUDY, TABLE, written
@@ -61,11 +62,12 @@ def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) 
 
 def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
     page = Page(fleet_page.render_page(document(tmp_path)))
-    assert page.sections == ["answer", "time", "upgrades", "ports", "money", "inputs", "reproduce"]
+    assert page.sections == ["answer", "money", "time", "upgrades", "ports", "inputs", "reproduce",
+                             "glossary"]  # fmt: skip
     assert page.loads == []
     bare = STUDY[: STUDY.index("upgrades")]
     page = Page(fleet_page.render_page(document(tmp_path, bare)))
-    assert page.sections == ["answer", "time", "upgrades", "inputs", "reproduce"]
+    assert page.sections == ["answer", "time", "upgrades", "inputs", "reproduce", "glossary"]
 
 
 def test_the_terms_of_the_classes_that_occur_are_told(tmp_path: Path) -> None:
@@ -213,12 +215,12 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
     best = next(row for row in found.money.upgrades if row.name == first)
     blank = replace(best, name="blank", net_usd_per_year=None)
     one_saves = replace(found, money=replace(found.money, upgrades=(*dear, best, blank)))
-    assert fleet_words.answer_lines(one_saves)[-1].endswith(
+    assert fleet_words.answer_lines(one_saves)[0].endswith(
         "It is the only upgrade with a known price that saves money; give price_per_gpu for the "
         "others."
     )
     only_dear = replace(found, money=replace(found.money, upgrades=dear))
-    assert fleet_words.answer_lines(only_dear)[-1].endswith(
+    assert fleet_words.answer_lines(only_dear)[0].endswith(
         "no upgrade whose price is known saves more than it costs."
     )
 
@@ -236,3 +238,48 @@ def test_facts_say_that_they_leave_memory_aside(
         memory is not None
     )
     assert fact_notes(bare) == []
+
+
+def test_the_decision_and_its_dollars_come_first(tmp_path: Path) -> None:
+    found = document(tmp_path)
+    best = fleet_words.worthwhile(found)
+    assert best is not None
+    assert found.money is not None
+    assert best.net_usd_per_year == max(row.net_usd_per_year or 0 for row in found.money.upgrades)
+    assert fleet_words.decision(found)[0] == f"Upgrade to {best.name}"
+    saves, costs, back = fleet_page.tiles(found)[:3]
+    assert saves[:2] == ("Saves a year", fleet_page.usd(best.net_usd_per_year))
+    assert costs[:2] == ("Costs to buy", fleet_page.usd(best.capital_usd))
+    assert back[1] == f"{best.payback_years:.1f} years"
+    for text in (Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)):
+        assert text.index(f"Upgrade to {best.name}") < text.index("of the fleet's time goes")
+
+
+def test_without_a_price_the_decision_says_so(tmp_path: Path) -> None:
+    found = document(tmp_path)
+    assert found.money is not None
+    blank = tuple(
+        replace(row, net_usd_per_year=None, capital_usd=None) for row in found.money.upgrades
+    )
+    unpriced = replace(found, money=replace(found.money, upgrades=blank))
+    best = fleet_words.best_upgrade(found)
+    assert best is not None
+    assert fleet_words.decision(unpriced)[0] == f"Most is gained from {best.name}"
+    assert "price_per_gpu" in fleet_words.decision(unpriced)[1]
+    dear = tuple(replace(row, net_usd_per_year=-1.0) for row in found.money.upgrades)
+    kept = replace(found, money=replace(found.money, upgrades=dear))
+    assert fleet_words.decision(kept)[0] == "Keep the hardware"
+    assert not any(label == "Saves a year" for label, _, _ in fleet_page.tiles(kept))
+
+
+@pytest.mark.slow
+@browser.needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(tmp_path: Path, scheme: Literal["light", "dark"]) -> None:
+    with browser.opened(fleet_page.render_page(document(tmp_path)), tmp_path, 390, scheme) as seen:
+        seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
+        assert browser.grave(seen) == []
+
+
+def test_the_page_is_small(tmp_path: Path) -> None:
+    assert len(fleet_page.render_page(document(tmp_path)).encode()) < run_page.MOST_BYTES

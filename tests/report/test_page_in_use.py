@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from dse.report import front_filters, page
 from dse.report.style import NIGHT, PAPER
@@ -16,17 +15,6 @@ from tests.report import browser
 from tests.report.documents import read, written
 
 pytestmark = [pytest.mark.slow, browser.needs_chromium]
-SERIOUS = ("serious", "critical")
-
-
-def grave(seen: browser.Seen) -> list[str]:
-    """What axe-core finds that keeps somebody from reading the page."""
-    found = Axe().run(seen.page).response["violations"]
-    return [
-        f"{rule['id']}: {rule['help']}: {rule['nodes'][0]['html'][:200]}"
-        for rule in found
-        if rule["impact"] in SERIOUS
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -36,7 +24,7 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     with browser.opened(page.render_page(read(written())), tmp_path, width, scheme) as seen:
         seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
-        assert grave(seen) == []
+        assert browser.grave(seen) == []
 
 
 def shown(seen: browser.Seen) -> tuple[list[str], list[str]]:

@@ -93,3 +93,17 @@ def test_costs_by_the_hour_say_what_they_are_made_of() -> None:
     assert "every hour of the write-off time, plus" in markdown.render_markdown(read(run))
     run["sources"] = [{**cited, "item": "prices", "fact": "amortisation_years", "value": "3"}]
     assert "every hour of 3 years, plus" in markdown.render_markdown(read(run))
+
+
+def test_numbers_from_memory_come_first_among_the_inputs() -> None:
+    run = written()
+    (fact, *_) = run["sources"]
+    run["sources"] = [
+        {**fact, "item": item, "fact": name, "status": status}
+        for item, name, status in (
+            ("a", "known", "sourced"), ("b", "read", "sourced"), ("b", "recalled", "unverified"),
+        )
+    ]  # fmt: skip
+    found = [(item, [row.fact for row in rows], doubtful)
+             for item, rows, doubtful in sections.groups(read(run))]  # fmt: skip
+    assert found == [("b", ["recalled", "read"], 1), ("a", ["known"], 0)]

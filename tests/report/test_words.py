@@ -18,7 +18,7 @@ def placed(config: dict[str, str], gpus: int, nodes: int) -> Point:
 def test_describe_complete_machines() -> None:
     config = {"node": "dgx-h100", "gpus": "16", "aggregation": "tree-nccl", "batch_per_gpu": "8"}
     text = words.describe(placed(config, 16, 2))
-    assert text == "16 GPUs in 2 x NVIDIA DGX H100, tree-nccl, batch 8 per GPU"
+    assert text == "2 x NVIDIA DGX H100, 16 GPUs in all, tree-nccl, batch 8 per GPU"
 
 
 def test_describe_leaves_the_network_out_of_a_single_node() -> None:

@@ -95,7 +95,6 @@
 
   // Charts: drawn from the JSON in the page, anew where filters, colours or the width change.
   const PAPER_WIDTH = 680;
-  const PAPER_HEIGHT = 400; // at most, of the chart of the front
   const NARROW = 560;
   const NIGHT = JSON.parse(byId("night").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -136,7 +135,7 @@
     figure.data.forEach(thin);
     if (printing) {
       figure.layout.width = PAPER_WIDTH;
-      if (chart.id === "front-chart") figure.layout.height = Math.min(figure.layout.height, PAPER_HEIGHT);
+      figure.layout.height = Number(chart.dataset.paper) || figure.layout.height;
       chart.style.height = `${figure.layout.height}px`;
     } else {
       chart.style.height = chart.dataset.height;

@@ -1,0 +1,130 @@
+"""The offers side by side: which they are, what they say of themselves, what they give up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dse.report import front_filters, offers, words
+from dse.report.document import RunDocument
+from tests.report.documents import document, read, written
+
+
+def by_title(run: RunDocument) -> dict[str, offers.Offer]:
+    return {one.title: one for one in offers.offers(run)}
+
+
+def test_the_offers_are_cheapest_recommended_and_fastest() -> None:
+    run = document()
+    found = by_title(run)
+    assert list(found) == ["Cheapest that meets every limit", "Recommended", "Fastest"]
+    for offer, point in zip(found.values(), (run.front[0], run.recommended, run.fastest),
+                            strict=True):  # fmt: skip
+        facts = {fact.label: fact.value for fact in offer.facts}
+        assert facts["Purchase price"] == words.show_cost(run, point)
+        assert facts["Speed"] == f"{words.shown(point.speedup, 'x')} the baseline"
+        assert facts["Confidence"] in ("Measured", "Near", "Estimated")
+    assert [one.recommended for one in found.values()] == [False, True, False]
+    assert "NVIDIA" in found["Fastest"].machines
+
+
+def same(run: dict[str, Any], *names: str) -> RunDocument:
+    for name in names:
+        run[name] = {**run["fastest"], "rule": "fastest", "why": ""}
+    return read(run)
+
+
+def test_what_is_two_things_stands_once() -> None:
+    found = by_title(same(written(), "recommended"))
+    assert list(found) == ["Cheapest that meets every limit", "Recommended and fastest"]
+    assert "Nothing faster meets every limit." in found["Recommended and fastest"].given_up
+    run = written()
+    run["front"] = [run["fastest"]]
+    (only,) = offers.offers(same(run, "recommended", "cheapest_within_5_percent"))
+    assert only.title == "Cheapest that meets every limit and recommended and fastest"
+    assert only.recommended
+    assert only.given_up.startswith("Nothing is given up")
+
+
+def test_an_offer_says_what_it_saves_and_what_that_costs_in_speed() -> None:
+    run = written()
+    run["recommended"].update(capital=200_000.0, speedup=10.0)
+    cheap, fast = run["front"][0], run["fastest"]
+    cheap.update(capital=50_000.0, speedup=2.5)
+    fast.update(capital=300_000.0, speedup=15.0)
+    found = by_title(read(run))
+    assert found["Cheapest that meets every limit"].given_up == (
+        "Saves USD 150 k (75 %) and trains at 25 % of the speed of the recommended offer."
+    )
+    assert found["Fastest"].given_up == (
+        "Costs USD 100 k more (50 %) and trains 1.5x as fast as the recommended offer."
+    )
+    assert found["Recommended"].given_up == (
+        "Gives up 33 % of the fastest offer's speed. It costs USD 150 k more than the cheapest "
+        "offer, for 4x its speed."
+    )
+
+
+def test_a_multiple_is_told_as_one() -> None:
+    run = written()
+    run["recommended"].update(capital=100_000.0, speedup=10.0)
+    run["fastest"].update(capital=1_640_000.0, speedup=40.0)
+    assert by_title(read(run))["Fastest"].given_up == (
+        "Costs USD 1.54 M more (16 times as much) and trains 4x as fast as the recommended offer."
+    )
+
+
+def test_offers_of_the_same_speed_are_not_called_faster() -> None:
+    run = written()
+    run["recommended"].update(capital=200_000.0, speedup=10.0)
+    run["fastest"].update(capital=200_600.0, speedup=10.001)
+    found = by_title(read(run))
+    assert found["Fastest"].given_up == (
+        "Costs USD 600 more (0.3 %) and is as fast as the recommended offer."
+    )
+    assert found["Recommended"].given_up.startswith("It is as fast as the fastest offer.")
+
+
+@pytest.mark.parametrize(
+    ("evidence", "word"),
+    [("inside", "measured"), ("near", "near"), ("far", "estimated"), ("catalogue", "estimated"),
+     ("formula", "estimated"), ("silent", "estimated")],
+)  # fmt: skip
+def test_confidence_is_one_word(evidence: str, word: str) -> None:
+    run = written()
+    run["recommended"]["evidence"] = evidence
+    assert offers.confidence(read(run).recommended)[0] == word
+    assert set(words.EVIDENCE) == {"inside", "near", "far", "catalogue", "formula", "silent"}
+
+
+def test_a_study_that_minimizes_no_price_shows_one_beside() -> None:
+    run = document("speedup", "power")
+    labels = [fact.label for fact in offers.facts(run, run.recommended)]
+    assert labels[:2] == ["Power", "Purchase price"]
+
+
+def test_the_time_of_the_run_stands_where_there_is_a_target() -> None:
+    run = document("speedup", "time_to_target", "per_run")
+    facts = {fact.label: fact.value for fact in offers.facts(run, run.recommended)}
+    assert facts["Time of the run"] == words.duration(run.recommended.quantity("time_to_target"))
+    without = written()
+    del without["recommended"]["time_to_target"]
+    bare = read(without)
+    assert "Time of the run" not in {fact.label for fact in offers.facts(bare, bare.recommended)}
+
+
+def test_filters_part_the_front_by_what_varies_on_it() -> None:
+    run = document()
+    for one in front_filters.filters(run):
+        assert len(one.values) == len(set(one.values)) >= 2
+        assert len(one.of_points) == len(run.front)
+        assert set(one.of_points) == set(range(len(one.values)))
+    gpus = next(one for one in front_filters.filters(run) if one.title == "GPUs")
+    assert [gpus.values[at] for at in gpus.of_points] == [words.count(p.gpus) for p in run.front]
+    sizes = [int(text.replace(",", "")) for text in gpus.values]
+    assert sizes == sorted(sizes)
+    single = written()
+    single["front"] = single["front"][:1]
+    assert front_filters.filters(read(single)) == ()
+    assert front_filters.keys(read(single)) == ("",)
