@@ -23,8 +23,7 @@ BILLS = "bom.csv"
 RUNNERS_UP = "near.csv"
 ON_REQUEST = (RUNNERS_UP, PDF)  # a report is whole without them
 STAGING = ".report-"
-ALWAYS = (RUN, "front.csv", BILLS, "report.md", "report.html")
-FILES = (*ALWAYS, RUNNERS_UP, PDF)  # the last two only where they were asked for
+FILES = (RUN, "front.csv", BILLS, "report.md", "report.html", *ON_REQUEST)
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
