@@ -28,9 +28,9 @@ class Evaluation(Mapping[str, Array]):
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
-    baseline_batch: samples of a step of the baseline. graded: computes :attr:`grade`; run:
-    :attr:`running`. sold: the accelerator can be bought as the study wants to buy; None where that
-    is no question.
+    baseline_batch: samples of a step of the baseline; baseline_goodput: computes what failures
+    leave of its time. graded: computes :attr:`grade`; run: :attr:`running`. sold: the accelerator
+    can be bought as the study wants to buy; None where that is no question.
     """
 
     step: StepTime
@@ -46,6 +46,7 @@ class Evaluation(Mapping[str, Array]):
     hosted: Mask
     convergence: Convergence | None
     baseline_batch: float
+    baseline_goodput: Callable[[], Array]
     sold: Mask | None
     baseline_samples_per_s: ArrayLike
     carbon_kg_per_kwh: float
@@ -81,10 +82,15 @@ class Evaluation(Mapping[str, Array]):
 
     @cached_property
     def relative_work(self) -> Array:
-        """Samples of a run over those that the baseline needs; 1 where the batch is no matter."""
-        if self.convergence is None or self.convergence.constant:
+        """By how much more a run takes than its speed says, over the same of the baseline: samples,
+        and time lost to failures; 1 where the study has no target. A speedup over it is the ratio
+        of times to the target."""
+        if self.convergence is None:
             return np.asarray(1.0)
-        return self.samples_to_target / self.convergence.samples(self.baseline_batch)
+        more = self.baseline_goodput() / self["goodput"]
+        if self.convergence.constant:
+            return more
+        return more * self.samples_to_target / self.convergence.samples(self.baseline_batch)
 
     @cached_property
     def running(self) -> Goodput:

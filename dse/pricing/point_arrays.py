@@ -385,6 +385,7 @@ class PointArrays(LayoutArrays, ABC):
             hosted=self.hosted,
             convergence=self._convergence,
             baseline_batch=self.problem.study.baseline.global_batch,
+            baseline_goodput=lambda: self.problem.baseline["goodput"],
             sold=self.sold,
             baseline_samples_per_s=baseline_samples_per_s,
             carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -39,23 +40,24 @@ def test_a_run_to_a_quality_takes_more_samples_in_larger_steps(problem: Problem)
     def samples(batch: float) -> float:
         return fit.least_samples * (1 + batch / fit.critical_batch)
 
-    baseline_s = samples(4 * 32) / (4 * 32) * step_s
+    baseline_s = samples(4 * 32) / (4 * 32) * step_s / float(np.ravel(base["goodput"])[0])
     seen = set()
     for box in problem.space.boxes(1 << 12):
         found = problem.box(box)
         names = ("speedup", "time_to_target", "per_run", "energy", "samples_to_target", "hourly",
-                 "power", "global_batch", "step")  # fmt: skip
+                 "power", "global_batch", "step", "goodput")  # fmt: skip
         rows = np.broadcast_arrays(*(found[name] for name in names))
-        for speedup, run_s, usd, joules, needed, hourly, watts, batch, step in zip(
+        for speedup, run_s, usd, joules, needed, hourly, watts, batch, step, goodput in zip(
             *(row.ravel() for row in rows), strict=True
         ):
             if not np.isfinite(step):
                 continue
             seen.add(batch)
             assert needed == pytest.approx(samples(batch), rel=1e-12)
-            assert run_s == pytest.approx(samples(batch) / batch * step, rel=1e-12)
+            assert run_s == pytest.approx(samples(batch) / batch * step / goodput, rel=1e-12)
             assert speedup == pytest.approx(baseline_s / run_s, rel=1e-12)
-            assert usd == pytest.approx(hourly * run_s / 3600, rel=1e-12, nan_ok=True)
+            billed_s = math.ceil(run_s + 600 - 1e-6)  # with ten minutes of start, in whole seconds
+            assert usd == pytest.approx(hourly * billed_s / 3600, rel=1e-12, nan_ok=True)
             assert joules == pytest.approx(watts * run_s, rel=1e-12, nan_ok=True)
     assert len(seen) > 10
 
@@ -68,13 +70,18 @@ def test_a_run_to_a_quality_takes_more_samples_in_larger_steps(problem: Problem)
 def test_a_run_of_given_length_leaves_speedup_per_sample(
     tmp_path: Path, target: str, samples: float
 ) -> None:
-    """To the last bit what it is without a target."""
+    """What it is without a target, but for what fails: to the last bit where nothing does."""
     plain, told = load(studies.written(tmp_path, LANGUAGE)), aimed(tmp_path, target, LANGUAGE)
+    sure = aimed(tmp_path, target, f"{LANGUAGE}failures: ideal\n")
+    of_baseline = sure.baseline["time_to_target"], told.baseline["time_to_target"]
     for box in plain.space.boxes(1 << 12):
-        before, now = plain.box(box), told.box(box)
-        np.testing.assert_array_equal(before["speedup"], now["speedup"])
-        np.testing.assert_array_equal(now["time_to_target"], samples / now["throughput"])
+        before, now, ideal = plain.box(box), told.box(box), sure.box(box)
+        np.testing.assert_array_equal(before["speedup"], ideal["speedup"])
+        np.testing.assert_array_equal(ideal["time_to_target"], samples / ideal["throughput"])
+        for found, base in zip((ideal, now), of_baseline, strict=True):
+            np.testing.assert_allclose(found["speedup"], base / found["time_to_target"], rtol=1e-12)
         assert np.isnan(before["time_to_target"]).all()
+        assert (now["goodput"] < 1).all()
 
 
 def test_all_points_share_the_draws_of_the_curve(problem: Problem) -> None:
