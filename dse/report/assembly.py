@@ -14,7 +14,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import caveats, constraints
+from dse.pricing import caveats, constraints, rents
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
@@ -179,7 +179,8 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[s
     """What the answer must be read with."""
     own = own_rates.said(problem, recommended, "the recommended configuration")
     return (
-        *caveats.caveats(problem), *caveats.unsupported(problem), *([f"{own}."] if own else ()),
+        *rents.notes(problem, recommended), *caveats.caveats(problem),
+        *caveats.unsupported(problem), *([f"{own}."] if own else ()),
         *rental.spot_note(problem),
     )  # fmt: skip
 

@@ -93,7 +93,7 @@ def lines(items: Sequence[Item]) -> list[str]:
     widths = max((len(item.item) for item in items), default=0)
     return [
         f"{item.quantity:>8,} x {item.item:<{widths}}  at {_usd(item.unit_usd):>14}"
-        f"  = {_usd(item.usd):>16}  ({_price(item)})"
+        f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
         for item in items
     ]
 

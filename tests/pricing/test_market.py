@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dse.catalog.offers import USED
-from dse.pricing import constraints
+from dse.pricing import constraints, rents
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import caveats
 from dse.pricing.load import load
@@ -112,3 +112,17 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
         "Past their validity on 2026-11-20: a10 (quotation Q-3, study.yaml, valid until "
         "2026-10-31). Ask for new offers."
     ], "the H100 is not of this study, the host's offer is valid"
+
+
+def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None:
+    text = BOTH.replace("minimize: capital", "minimize: hourly")
+    problem = problem_of(tmp_path, text)
+    (line,) = rents.notes(problem, priced.point(problem, accelerator="a10"))
+    assert line == (
+        "The rent of the recommended point is a price of Lambda of 2022-08-05, the baseline's "
+        "a price of Azure of 2018-12-30: they are of two clouds and they lie 3.6 years apart. Ask "
+        "one seller for both."
+    )
+    assert rents.notes(problem, problem.study.baseline.values) == []
+    bought = load(studies.written(tmp_path, BOTH, "bought.yaml"))
+    assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
