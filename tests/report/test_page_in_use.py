@@ -14,6 +14,8 @@ from dse.report.style import NIGHT, PAPER
 from tests.report import browser
 from tests.report.documents import read, written
 
+PAPER_PX = 688  # A4 without the margins of the style sheet
+
 pytestmark = [pytest.mark.slow, browser.needs_chromium]
 
 
@@ -87,6 +89,24 @@ def test_charts_are_dark_by_night_and_light_on_paper(tmp_path: Path) -> None:
         seen.page.emulate_media(color_scheme="light")
         seen.page.wait_for_function(f"() => {{ {ground} === '{PAPER}'; }}")
     assert seen.console == []
+
+
+def test_nothing_sticks_out_of_the_paper(tmp_path: Path) -> None:
+    run = written(also="power")
+    for at in range(4):
+        name = f"axis_{at}"
+        run["axes"].append({"name": name, "values": ["x", "y" * 20], "default": False,
+                            "conditional": ""})  # fmt: skip
+        for turn, item in enumerate([run["baseline"], run["recommended"], *run["front"]]):
+            item["config"] = {**item["config"], name: "y" * 20 if turn % 2 else "x"}
+    with browser.opened(page.render_page(read(run)), tmp_path, PAPER_PX) as seen:
+        seen.run("dispatchEvent(new Event('beforeprint'))")
+        seen.page.emulate_media(media="print")
+        out = seen.run(f"""
+            return [...document.querySelectorAll("main *")].filter((part) =>
+              part.getBoundingClientRect().right > {PAPER_PX} + 1).map((part) => part.outerHTML);
+            """)
+    assert out == []
 
 
 def test_words_are_explained_where_they_stand(tmp_path: Path) -> None:
