@@ -124,7 +124,7 @@ def build(
         transports=tuple(provenance.transports(problem)),
         extrapolated=_extrapolated(problem, front),
         caveats=(
-            *limits.crossed(study, best_point),
+            *(() if best.certainty else limits.crossed(study, best_point)),
             *_notes(problem, best.point.values),
         ),
         assumptions=tuple(assumptions(problem, best.point.values)),

@@ -24,6 +24,7 @@ from dse.search.runners_up import nearest_points
 from dse.study import QUANTITIES, Study
 
 NEAR = 0.05  # points so little behind the front may be recommended, too
+MOST_POINTS = 100_000_000  # of a space in which they are looked for: it takes as long as a search
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _because(found: Certainty) -> str:
 
 
 def _candidates(outcome: Outcome) -> _Candidates:
-    """The front and, where every point was looked at, what is near it."""
+    """The front and, where every point of a space of MOST_POINTS was looked at, what is near it."""
     points = [*outcome.front, *_near(outcome)]
     order = sorted(range(len(points)), key=lambda i: (points[i].cost, -points[i].gain, i))
     found = probability.of_meeting_all(outcome.problem, [points[i].values for i in order])
@@ -88,9 +89,9 @@ def _candidates(outcome: Outcome) -> _Candidates:
 
 
 def _near(outcome: Outcome) -> Iterator[FrontPoint]:
-    if outcome.engine != "exhaustive":
-        return
     problem = outcome.problem
+    if outcome.engine != "exhaustive" or problem.space.size > MOST_POINTS:
+        return
     boxes = problem.space.boxes(exhaustive.BOX_POINTS)
     found = nearest_points(problem, boxes, outcome.tally.front, NEAR)
     for index, gain, cost, *other in zip(found.index, *found.values, strict=True):
