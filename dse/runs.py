@@ -30,7 +30,9 @@ def run(
 ) -> dict[str, Any]:
     """Search a study and write its report; returns the document that is run.json.
 
-    Arguments are the options of ``dse run``; what is None is left to the study. The report goes
+    Arguments are the options of ``dse run``; what is None is left to the study. points: that a
+    guided search may price. deadline, budget, power, confidence: questions beside the study, such
+    as ``"7 d"``, ``"2 MUSD"``, ``"200 kW"`` and 0.9. The report goes
     to ``out``, else to reports/STUDY. Raises StudyError, NoFeasiblePoint or OutputError.
 
     >>> document = run("ps-vs-allreduce", out="my-report")

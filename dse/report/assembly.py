@@ -154,11 +154,16 @@ def build(
         target=training_runs.said(problem),
         qualities=training_runs.qualities(problem),
         caveats=(
+<<<<<<< HEAD
             *limits.crossed(study, best),
             *training_runs.beyond(best, baseline),
             *([] if unbought else [NOT_TRIED]),
             *([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
             *_notes(problem, values),
+=======
+            *(() if best.certainty else limits.crossed(study, best_point)),
+            *_notes(problem, best.point.values),
+>>>>>>> questions
         ),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),

@@ -12,6 +12,7 @@ from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
+from dse.study.quantities import PURCHASE, RENT, facts_of
 
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
@@ -127,6 +128,19 @@ def total(items: Sequence[Item]) -> float | None:
     """The sum of a bill; None where a price is not known."""
     sums = [item.usd for item in items]
     return None if None in sums else sum(usd for usd in sums if usd is not None)
+
+
+def buys(document: RunDocument) -> bool:
+    """Whether purchase prices count in what the study minimizes; a rented cluster's do not."""
+    facts = facts_of(document.objectives.named(sense) for sense in document.objectives.minimized)
+    return PURCHASE in facts or RENT not in facts
+
+
+def bill_notes(document: RunDocument) -> Iterator[str]:
+    """What the bills must be read with: idle parts, remarks, and prices that differ in kind."""
+    yield from idle_notes(document)
+    yield from remark_notes(document)
+    yield from price_notes(document)
 
 
 def price_notes(document: RunDocument) -> Iterator[str]:

@@ -259,6 +259,11 @@ def said(document: RunDocument) -> list[str]:
              for step in steps if not step.software
              for change in step.changes if change.axis in SOFTWARE and change.alone]  # fmt: skip
     more = f" and what only it can do ({', '.join(needs)})" if needs else ""
+    if software < 1:
+        return [
+            f"None of the {total} is software: the new settings alone make the baseline's hardware "
+            f"{own} as fast. The other {rest} is hardware{more}."
+        ]
     return [
         f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "
         f"hardware{more}."
