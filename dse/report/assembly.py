@@ -55,11 +55,11 @@ def build(
 ) -> RunDocument:
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
-    front = describe_front(problem, outcome.front)
     rule, because = needed(outcome)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
     draws, at = drawn_answer(outcome, rule, {"fastest": fast, "cheapest within 5 %": cheap})
+    front = describe_front(problem, outcome.front, draws.drawn_front)
     values = draws.near.points[at]
     best = describe(problem, values, _front_point(outcome, values))
     return RunDocument(
