@@ -67,12 +67,12 @@ def build(
 ) -> RunDocument:
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
-    front = describe_front(problem, outcome.front)
     rule, because = needed(outcome)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
     named = {"fastest": fast, "cheapest within 5 %": cheap}
     draws, likely = drawn_answer(outcome, rule, named)
+    front = describe_front(problem, outcome.front, draws.drawn_front)
     chosen = confidence.chosen(draws, outcome, rule, likely)
     values, row = draws.near.points[chosen.position], draws.near.row(chosen.position)
     best = describe(problem, values) if row is None else front[row]

@@ -20,7 +20,7 @@ from dse.pricing.coordinates import columns_of
 from dse.pricing.gradient_format import usual_format
 from dse.pricing.point_arrays import Points
 from dse.pricing.problem import Problem
-from dse.pricing.uncertainty import Ends
+from dse.pricing.uncertainty import Ends, intervals
 from dse.report import (
     decoding,
     goodput,
@@ -62,12 +62,17 @@ def describe(
     return _described(problem, values, front, _intervals(problem, [values])[0])
 
 
-def describe_front(problem: Problem, front: Sequence[FrontPoint]) -> tuple[Point, ...]:
-    """Everything the report says of the points of a front."""
-    intervals = _intervals(problem, [point.values for point in front])
+def describe_front(
+    problem: Problem, front: Sequence[FrontPoint], drawn: Mapping[str, Array]
+) -> tuple[Point, ...]:
+    """Everything the report says of the points of a front.
+
+    drawn: quantities of its first points where they are drawn already, (draws, points).
+    """
+    found = _intervals(problem, [point.values for point in front], drawn)
     return tuple(
         _described(problem, point.values, point, interval)
-        for point, interval in zip(front, intervals, strict=True)
+        for point, interval in zip(front, found, strict=True)
     )
 
 
@@ -242,16 +247,24 @@ def _where(model: Tensorwise) -> str:
 
 
 def _intervals(
-    problem: Problem, points: Sequence[Mapping[str, Value | None]]
+    problem: Problem,
+    points: Sequence[Mapping[str, Value | None]],
+    drawn: Mapping[str, Array] | None = None,
 ) -> list[Interval | None]:
-    """90 % intervals of points; None for a point that has none."""
+    """90 % intervals of points; None for a point that has none. drawn: see
+    :func:`describe_front`."""
     names = (*problem.sure_of, "throughput")
     best = {name: np.full(len(points), np.nan) for name in names}
     for where, evaluation in problem.rows(points):
         for name in names:
             best[name][where] = evaluation[name]
     known = {name: best[name] for name in problem.sure_of}
-    found = problem.intervals(columns_of(points), known)
+    if drawn is not None and drawn["throughput"].shape[1] >= len(points):
+        first = {name: drawn[name][:, : len(points)] for name in names}
+        each = [(np.arange(len(points)), first)]
+        found = intervals(known, each, problem.sampled.drawn_baseline_samples_per_s)
+    else:
+        found = problem.intervals(columns_of(points), known)
     samples = best["throughput"] * best["step"]
     return [_interval(found, at, float(samples[at])) for at in range(len(points))]
 

@@ -39,6 +39,12 @@ class StudyDraws:
     purchases: NDArray[np.intp]
     record: Record
 
+    @property
+    def drawn_front(self) -> Mapping[str, Array]:
+        """The quantities of the points of the front that are among these, (draws, front)."""
+        count = len(self.near.front)
+        return {name: drawn[:, :count] for name, drawn in self.drawn.quantities.items()}
+
     @cached_property
     def priced(self) -> Priced:
         """The objectives, (draws, points)."""
