@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dse import catalog
+from dse.report.page import MOST_BYTES
 from tests.commands.command import dse, dse_process, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
@@ -221,8 +222,8 @@ def test_shipped_studies_are_sound(study: Path, calibrated: Path) -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-# tests/golden searches every one of them and holds what they answer.
-@pytest.mark.parametrize("study", ["ps-vs-allreduce", "speed-price-power"])
+# tests/golden searches every one of them and holds what they answer. The example's page is largest.
+@pytest.mark.parametrize("study", ["ps-vs-allreduce", "speed-price-power", "example"])
 def test_shipped_studies_run_as_they_are(study: str, calibrated: Path) -> None:
     done = dse("run", study, cwd=calibrated)
     assert done.returncode == 0, done.stderr
@@ -231,6 +232,7 @@ def test_shipped_studies_run_as_they_are(study: str, calibrated: Path) -> None:
     assert set(files(folder)) == REPORT
     assert found["counts"]["front"] == len(rows(folder)) >= 3
     assert found["recommended"]["speedup"] > 1
+    assert (folder / "report.html").stat().st_size < MOST_BYTES
 
 
 def test_a_calibrated_study_says_so(calibrated: Path) -> None:
