@@ -204,7 +204,7 @@ def test_a_price_is_that_of_the_point_alone(which: str, request: pytest.FixtureR
         reasons.add(found["reason"][at])
         told = describe(problem, one)
         assert found["evidence"][at] == told.evidence
-    assert (len(reasons) > 1) == (which == "small"), "the other has no constraint that binds"
+    assert len(reasons) > 1, "some meet every demand and some do not"
     assert len(set(found["evidence"].tolist())) > 1
 
 
@@ -391,10 +391,10 @@ def test_intervals_take_bounded_room_and_are_the_same_in_pieces(
     sizes: list[int] = []
     made = uncertainty.intervals
 
-    def seen(best: Any, drawn: Any, baseline: Any) -> Any:
+    def seen(best: Any, drawn: Any) -> Any:
         parts = [*drawn]
         sizes.extend(len(where) for where, _ in parts)
-        return made(best, parts, baseline)
+        return made(best, parts)
 
     monkeypatch.setattr(uncertainty, "intervals", seen)
     whole = nccl.price(table, intervals=True)

@@ -57,9 +57,7 @@ def drawn_quantities(
     met = {text: np.zeros(shape, dtype=bool) for text, _ in compared}
     with draws.varied(variation or draws.Variation()):
         sampled = replace(problem, draws=True, draw_count=count)
-        baseline = sampled.drawn_baseline_samples_per_s[:, np.newaxis]
-        for where, evaluation in sampled.scattered(columns_of(points), speedup=False):
-            evaluation.baseline_samples_per_s = baseline
+        for where, evaluation in sampled.scattered(columns_of(points)):
             part = (count, len(where))
             for name in names:
                 found[name][:, where] = np.broadcast_to(evaluation[name], part)

@@ -218,11 +218,10 @@ class Problem:
         """The same problem, priced once per draw."""
         return replace(self, draws=True)
 
-    @cached_property
-    def drawn_baseline_samples_per_s(self) -> Array:
-        """The baseline's throughput in each draw, (draws,)."""
-        found = np.ravel(self.sampled.baseline["throughput"])
-        return np.broadcast_to(found, (self.draw_count,))
+    @property
+    def _reference_samples_per_s(self) -> ArrayLike:
+        """What speedups are relative to: the baseline's throughput, in each draw, (draws, 1)."""
+        return self.baseline["throughput"] if self.draws else self.baseline_samples_per_s
 
     @cached_property
     def lost(self) -> Scale:
@@ -295,9 +294,8 @@ class Problem:
     ) -> dict[str, uncertainty.Ends]:
         """90 % intervals of scattered points, see :func:`.uncertainty.intervals`."""
         if not next(iter(best.values())).size:
-            return uncertainty.intervals(best, (), np.zeros(0))
-        drawn = self.sampled.scattered(columns, speedup=False)
-        return uncertainty.intervals(best, drawn, self.sampled.drawn_baseline_samples_per_s)
+            return uncertainty.intervals(best, ())
+        return uncertainty.intervals(best, self.sampled.scattered(columns))
 
     def scattered(
         self, columns: Mapping[str, Coordinate], speedup: bool = True
@@ -341,7 +339,7 @@ class Problem:
             }
             return {**missing, **fixed}, rest
 
-        baseline = self.baseline_samples_per_s if speedup else float("nan")
+        baseline = self._reference_samples_per_s if speedup else float("nan")
         for slices in groups:
             where = slice(slices[0].start, slices[-1].stop)
             parts = [Points(self, *place(part, looped), 1) for part in slices]

@@ -30,13 +30,12 @@ from dse.model.aggregation.base import (
     MessageChoice,
     Summed,
 )
-from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.arrays import Array, Mask
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, Scale
 from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
 
-SPEEDUP = "speedup"
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
 OF_COST = ("capital", "hourly", "tco")  # what every point costs
 OF_RUN = (
@@ -238,9 +237,6 @@ class DrawnSums:
 class DrawnPoints(Protocol):
     """Points priced once per draw: by name their quantities, (draws, points)."""
 
-    @property
-    def relative_work(self) -> ArrayLike: ...
-
     def __getitem__(self, name: str) -> Array: ...
 
 
@@ -253,23 +249,18 @@ class Ends(NamedTuple):
 
 def intervals(
     best: Mapping[str, Array],
-    drawn: Iterable[tuple[NDArray[np.int64], DrawnPoints]],
-    baseline_samples_per_s: Array,
+    drawn: Iterable[tuple[NDArray[np.intp], DrawnPoints]],
 ) -> dict[str, Ends]:
     """90 % intervals of quantities of points.
 
     There is one wherever a point has a value. best: the quantities by the best fit, (points,).
     drawn: (positions of points, the same points priced once per draw), see
-    :meth:`.problem.Problem.scattered`. baseline_samples_per_s: (draws,).
+    :meth:`.problem.Problem.scattered`.
     """
     found = {name: Ends(*(np.full(best[name].shape, np.nan) for _ in range(2))) for name in best}
     for where, points in drawn:
         for name in best:
-            if name == SPEEDUP:
-                rate = points["throughput"] / points.relative_work
-                draws = rate / baseline_samples_per_s[:, np.newaxis]
-            else:
-                draws = points[name]
+            draws = points[name]
             priced = np.isfinite(best[name][where])
             at = where[priced]
             wide = np.broadcast_to(draws, (draws.shape[0], len(where)))[:, priced]

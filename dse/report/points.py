@@ -262,7 +262,7 @@ def _intervals(
     if drawn is not None and drawn["throughput"].shape[1] >= len(points):
         first = {name: drawn[name][:, : len(points)] for name in names}
         each = [(np.arange(len(points)), first)]
-        found = intervals(known, each, problem.sampled.drawn_baseline_samples_per_s)
+        found = intervals(known, each)
     else:
         found = problem.intervals(columns_of(points), known)
     samples = best["throughput"] * best["step"]
