@@ -250,7 +250,7 @@ class _Composer:
             node = _Node(None, mark.line + 1, mark.column + 1)
             self.count(1, mark)
             if depth >= MAX_DEPTH:
-                raise self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "use fewer levels")
+                raise self.nested(mark)
             if isinstance(event, yaml.ScalarEvent):
                 self.scalar(event, node)
             elif isinstance(event, yaml.SequenceStartEvent):
@@ -324,12 +324,18 @@ class _Composer:
         place = (mark.line + 1, mark.column + 1)
         return StudyError(self.name, *place, printable(problem), printable(remedy))
 
+    def nested(self, mark: Any) -> StudyError:
+        """The complaint on a file of too many levels."""
+        return self.wrong(mark, f"nested more than {MAX_DEPTH} deep", "use fewer levels")
+
     def syntax(self, cause: yaml.YAMLError) -> StudyError:
         """The parser's complaint in the user's terms."""
         remedy = "check indentation, brackets, quotes and the space after each colon"
         mark = getattr(cause, "problem_mark", None)
         if mark is None:
             return StudyError(self.name, 0, 0, f"not valid YAML: {cause}", remedy)
+        if "nesting depth" in str(getattr(cause, "problem", "")):  # newer parsers have a limit, too
+            return self.nested(mark)
         for number in (mark.line, mark.line - 1):
             line = self.lines[number] if 0 <= number < len(self.lines) else ""
             blank = line[: len(line) - len(line.lstrip())]

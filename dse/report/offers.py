@@ -6,20 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dse.report import training_runs, words
+from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
 from dse.report.tables import capital
 
-# What stands behind the price of communication -> confidence in one word, and why.
-_CONFIDENCE = {
-    "inside": ("measured", "Its communication was measured on such hardware."),
-    "near": ("near", "Its communication is at most one doubling beyond what was measured."),
-    "far": ("estimated", "Its communication lies far beyond what was measured."),
-    words.CATALOGUE: ("estimated", "Its communication was never measured on such hardware."),
-    words.FORMULA: ("estimated", "It follows from a published formula; nothing was measured."),
-    words.SILENT: ("estimated", "One accelerator communicates nothing; its speed is that of "
-                   "published training rates."),
-}  # fmt: skip
 # What a buyer asks beside an objective that is no price.
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
           "time_to_target": "capital"}  # fmt: skip
@@ -67,14 +58,9 @@ def offers(document: RunDocument) -> tuple[Offer, ...]:
     )
 
 
-def confidence(point: Point) -> tuple[str, str]:
-    """How sure a point's numbers are: measured, near or estimated, and why, in a sentence."""
-    return _CONFIDENCE[words.evidence(point)]
-
-
 def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     """Price, speed, time of the run where the study has a target, and confidence."""
-    word, why = confidence(point)
+    word, why = verdict(point)
     rate = f"{words.shown(point.throughput_samples_per_s, '')} samples/s"
     bounds = words.interval(point.interval.speedup if point.interval else None, "x")
     time = training_runs.TIME.name
@@ -94,7 +80,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",
              f"{rate}{'; ' * bool(bounds)}{_range(bounds)}"),
         *took,
-        Fact("Confidence", capital(word), why),
+        Fact("Confidence", capital(word), f"{capital(why)}."),
     )  # fmt: skip
 
 

@@ -89,6 +89,8 @@ _MIN: Literal["minimize"] = "minimize"
 
 
 def _speedup(p: PricedPoints) -> NDArray[np.float64]:
+    if np.ndim(p.baseline_samples_per_s):  # of every draw, over which the baseline itself is 1
+        return np.asarray(p["throughput"] / (p.baseline_samples_per_s * p.relative_work))
     # One pass over the points: the small numerator first.
     samples = p["global_batch"] / (p.baseline_samples_per_s * p.relative_work)
     return np.asarray(samples / p.step.step_s)

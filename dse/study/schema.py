@@ -30,6 +30,7 @@ EXAMPLES = {
     "axis": "axis: ps_servers",
     "values": "values: [1, 2, 4]",
     "if": "if: {aggregation: ps-grpc}",
+    "quality": "quality: mlperf-bert",
 }
 
 

@@ -154,7 +154,10 @@ def test_an_accelerator(tmp_path: Path, models: Path, name: str) -> None:
     add(models, "accelerators", name)
     sums, both = "auto-nccl, ring-mpi, horovod-nccl", f"{NEW}, {name}"
     # What published training says of the other by its name it cannot say of a new one.
-    alone = loaded(tmp_path, sums, both, "efficiency: {compute: 0.5}\n")
+    # How many are sold at once is of the price list.
+    sold = catalog.default_prices().sold_in.get(name)
+    same = f"prices: {{accelerators: {{{NEW}: {{sold_in: {sold.value:g}}}}}}}\n" if sold else ""
+    alone = loaded(tmp_path, sums, both, f"efficiency: {{compute: 0.5}}\n{same}")
     alike(alone, "accelerator", (NEW, name))
     problem = loaded(tmp_path, sums, both)
     # What NCCL takes goes by the generation, which the file tells, not by how a name begins.

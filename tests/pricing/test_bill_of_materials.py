@@ -188,7 +188,9 @@ def test_discounts_currencies_and_extras_are_in_the_sum(
 ) -> None:
     problem = offered(tmp_path, prices)
     items = bill(problem, **values)
-    assert round(sum(item.usd or np.nan for item in items), 2) == round(usd, 2)
+    assert round(sum(np.nan if item.usd is None else item.usd for item in items), 2) == round(
+        usd, 2
+    )
     point = problem.point(priced.point(problem, **values))
     assert round(float(np.ravel(point["capital"])[0]), 2) == round(usd, 2)
     assert float(np.ravel(point["tco"])[0]) > usd / (problem.prices.amortisation_years.value * 8760)  # type: ignore[operator]
@@ -230,7 +232,7 @@ def test_a_line_has_the_terms_of_its_offer(tmp_path: Path) -> None:
         "v100-sxm2-16gb,2000,EUR,1.1,2026-10-02,2026-10-31,Q-17,10 %,used\n"
         "100gbe switch port,100,USD,,,2026-12-31,Q-18,5 %,\n"
     )
-    device, host, _, switch, _ = bill(offered(tmp_path, "vendor.csv"), gpus=16)
+    device, host, _, switch, _, _ = bill(offered(tmp_path, "vendor.csv"), gpus=16)
     assert (device.unit_usd, device.price_class, device.source) == (1_980, USED, "vendor.csv")
     assert device.terms is not None
     assert (device.terms.list_usd, device.terms.discount) == (2_200, 0.1)

@@ -10,6 +10,7 @@ import pytest
 
 from dse import catalog
 from dse.errors import StudyError
+from dse.pricing.draws import DRAWS
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import studies
@@ -58,7 +59,7 @@ def test_a_term_is_a_share_of_the_price_on_demand(tmp_path: Path) -> None:
     assert priced(own, "hourly") == pytest.approx(0.8 * whole)
     assert np.ndim(own.sampled.rental.billing.price_share) == 0
     unsure = problem(tmp_path, "rental: 1-year\n").sampled.rental.billing.price_share
-    assert np.shape(unsure) == (200,)
+    assert np.shape(unsure) == (DRAWS,)
 
 
 def test_a_run_is_billed_its_start_and_whole_hours(tmp_path: Path) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dse.report import front_filters, offers, words
+from dse.report.certainty.verdict import verdict
 from dse.report.document import RunDocument
 from tests.report.documents import document, read, written
 
@@ -86,16 +85,12 @@ def test_offers_of_the_same_speed_are_not_called_faster() -> None:
     assert found["Recommended"].given_up.startswith("It is as fast as the fastest offer.")
 
 
-@pytest.mark.parametrize(
-    ("evidence", "word"),
-    [("inside", "measured"), ("near", "near"), ("far", "estimated"), ("catalogue", "estimated"),
-     ("formula", "estimated"), ("silent", "estimated")],
-)  # fmt: skip
-def test_confidence_is_one_word(evidence: str, word: str) -> None:
-    run = written()
-    run["recommended"]["evidence"] = evidence
-    assert offers.confidence(read(run).recommended)[0] == word
-    assert set(words.EVIDENCE) == {"inside", "near", "far", "catalogue", "formula", "silent"}
+def test_confidence_is_one_word() -> None:
+    run = read(written())
+    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
+    word, why = verdict(run.recommended)
+    assert facts["Confidence"].value.lower() == word
+    assert why in facts["Confidence"].note.lower()
 
 
 def test_a_study_that_minimizes_no_price_shows_one_beside() -> None:

@@ -10,7 +10,7 @@ from dse.report.certainty.advice import OF_AIM
 from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, Turn
 from dse.report.document import RunDocument
 from dse.search.certainty.flips import FARTHEST
-from dse.search.certainty.study_draws import HARDWARE
+from dse.study.axes import HARDWARE
 
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
 SURE = 0.995  # a probability that reads 100 %
@@ -90,8 +90,10 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
         node = config.get("node", "")
         phrase = f"{gpus} GPUs in {words.title('node', node)}" if node else f"{gpus} GPUs"
     own = document.recommended.config
-    alike = all(config.get(axis) == own.get(axis) for axis in ("accelerator", "node", "gpus"))
-    rest = [axis for axis in HARDWARE[3:] if config.get(axis) and config[axis] != own.get(axis)]
+    machines = ("accelerator", "node", "gpus")
+    alike = all(config.get(axis) == own.get(axis) for axis in machines)
+    others = [axis for axis in HARDWARE if axis not in machines]
+    rest = [axis for axis in others if config.get(axis) and config[axis] != own.get(axis)]
     if not alike:
         return phrase
     differs = ", ".join(f"{axis.replace('_', ' ')} {config[axis]}" for axis in rest)

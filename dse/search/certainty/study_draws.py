@@ -17,10 +17,7 @@ from dse.search.certainty.near_front import NearFront, near_front
 from dse.search.certainty.usefulness import Priced, best, regret, worth
 from dse.search.run import Outcome, labels_of
 from dse.study import Value
-
-# What is bought; all other axes are software, which can still be changed afterwards.
-HARDWARE = ("accelerator", "node", "gpus", "gpus_per_node", "inter_node", "intra_node",
-            "nics_per_node")  # fmt: skip
+from dse.study.axes import HARDWARE
 
 
 @dataclass(frozen=True)
