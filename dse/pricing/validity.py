@@ -17,7 +17,11 @@ def notes(problem: Problem) -> list[str]:
     past = [fact for fact in _facts(problem) if fact.offer and fact.offer.expired(day)]
     if not past:
         return []
-    named = "; ".join(map(_named, past))
+    offers = dict.fromkeys(map(_offer, past))
+    named = "; ".join(
+        f"{', '.join(_part(fact) for fact in past if _offer(fact) == offer)} ({offer})"
+        for offer in offers
+    )
     return [f"Past their validity on {day}: {named}. Ask for new offers."]
 
 
@@ -39,10 +43,15 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     yield from (extra.fact for extra in prices.extras.values())
 
 
-def _named(fact: Fact) -> str:
+def _part(fact: Fact) -> str:
+    """What is offered: ``a10``, ``400gbe switch port``."""
+    _, _, part = fact.name.partition(".")
+    return (part or fact.name).removesuffix(".purchase").replace(".", " ").replace("_", " ")
+
+
+def _offer(fact: Fact) -> str:
+    """Whose offer it is: quotation, file and last day."""
     offer = fact.offer
     assert offer is not None
-    _, _, part = fact.name.partition(".")
     quote = f"quotation {offer.quote}, " * bool(offer.quote)
-    what = (part or fact.name).removesuffix(".purchase")
-    return f"{what} ({quote}{offer.file}, valid until {offer.valid_until})"
+    return f"{quote}{offer.file}, valid until {offer.valid_until}"

@@ -127,3 +127,18 @@ def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None
     assert rents.notes(problem, problem.study.baseline.values) == []
     bought = load(studies.written(tmp_path, BOTH, "bought.yaml"))
     assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
+
+
+def test_what_one_quotation_offers_is_told_together(tmp_path: Path) -> None:
+    """By the words of a price list, not by keys."""
+    quote = "{value: 90 USD, quote: Q-3, valid_until: 2026-10-31}"
+    offers = (
+        f"prices: {{as_of: 2026-11-20, fabrics: {{10gbe: {{nic: {quote}, switch_port: {quote}}}}}, "
+        "host: {value: 9 kUSD, quote: Q-4, valid_until: 2026-11-19}}\n"
+    )
+    (line,) = (line for line in caveats(problem_of(tmp_path, BOTH, offers)) if "validity" in line)
+    assert line == (
+        "Past their validity on 2026-11-20: 10gbe nic, 10gbe switch port (quotation Q-3, "
+        "study.yaml, valid until 2026-10-31); host (quotation Q-4, study.yaml, valid until "
+        "2026-11-19). Ask for new offers."
+    )
