@@ -204,7 +204,7 @@ def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:
     if a.hashes.catalogue != b.hashes.catalogue:
         yield "the catalogue"
     if a.inputs_hash != b.inputs_hash:
-        yield "the workload's layers or the prices"
+        yield "the prices, or the workload's layers"
     if a.hashes.calibration != b.hashes.calibration:
         yield "the calibration profiles"
     for name in dict.fromkeys((*a.versions, *b.versions)):
@@ -319,17 +319,17 @@ def _instead(document: RunDocument, point: Point) -> str:
 
 def _offers(document: RunDocument, axis: str, label: str) -> bool:
     """Whether the space has a value, as far as the document tells."""
-    known = [row for row in document.axes if row.name == axis]
-    if not known or known[0].range is not None:
+    rows = [row for row in document.axes if row.name == axis]  # one for each condition
+    if not rows or any(row.range is not None for row in rows):
         return True
-    return label in known[0].values or AUTO_FORMAT in known[0].values
+    return any(label in row.values or AUTO_FORMAT in row.values for row in rows)
 
 
 def lines(found: RunComparison) -> list[str]:
     """The comparison as text: the answers, why they differ, and each in the other run."""
     out = [
-        f"A: {found.a}, study {found.studies[0]}, of {found.created[0]}",
-        f"B: {found.b}, study {found.studies[1]}, of {found.created[1]}",
+        f"A: {found.a}, study {found.studies[0]}, of {_day_and_time(found.created[0])}",
+        f"B: {found.b}, study {found.studies[1]}, of {_day_and_time(found.created[1])}",
         *found.apart,
         "",
     ]
@@ -354,6 +354,11 @@ def lines(found: RunComparison) -> list[str]:
     while out and not out[-1]:
         out.pop()
     return out
+
+
+def _day_and_time(created: str) -> str:
+    """``2026-11-25 04:39``."""
+    return created[:16].replace("T", " ")
 
 
 _MOST = 25  # lines of a list

@@ -13,7 +13,7 @@ from tests.commands.command import dse
 from tests.commands.reports import document
 from tests.pricing.studies import SMALL
 
-QUOTE = "prices: {accelerators: {p100-sxm2-16gb: {purchase: 60000 USD}}}\n"
+QUOTE = "prices: {accelerators: {p100-sxm2-16gb: {purchase: 20000 USD}}}\n"
 OTHERS = {
     "quote": SMALL + QUOTE,
     "other": SMALL.replace("workload: resnet50", "workload: vgg16"),
@@ -50,13 +50,13 @@ def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path)
         assert measures[name]["b"] == now["recommended"][of]
     assert measures["points of the front"]["b"] == len(now["front"])
     (price,) = (one for one in found["prices"] if "P100" in one["item"])
-    assert price["b_usd"] == 60000.0
+    assert price["b_usd"] == 20000.0
     assert (price["a_class"], price["b_class"]) == ("list", "quote")
     assert price["a_date"] == "2018-07-01"
-    assert "(list, 2018-07-01) in A, USD 60,000.00 (quote, no date) in B" in text
+    assert "(list, 2018-07-01) in A, USD 20,000.00 (quote, no date) in B" in text
     assert any(QUOTE.strip() in line for line in found["study"])
     assert f"  +{QUOTE.strip()}" in text
-    assert "the workload's layers or the prices" in found["inputs"]
+    assert "the prices, or the workload's layers" in found["inputs"]
 
 
 def test_the_point_of_one_run_is_looked_up_in_the_other(runs: Path) -> None:
@@ -72,6 +72,20 @@ def test_the_point_of_one_run_is_looked_up_in_the_other(runs: Path) -> None:
     mine = now["recommended"]["config"]
     rows = [at for at, point in enumerate(then["front"], 1) if point["config"] == mine]
     assert found["of_b"]["row"] == (rows[0] if rows else None)
+
+
+def test_values_under_a_condition_are_of_the_space(runs: Path, tmp_path: Path) -> None:
+    """An axis under `when` has a row for each condition."""
+    for name in ("a", "b"):
+        shutil.copytree(runs / "plain", tmp_path / name)
+    there, here = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("a", "b"))
+    (row,) = (one for one in here["axes"] if one["name"] == "gpus")
+    here["axes"].remove(row)
+    here["axes"] += [{**row, "values": row["values"][:1]}, {**row, "values": row["values"][1:]}]
+    there["recommended"]["config"] |= {"gpus": row["values"][-1], "aggregation": "ring-nccl"}
+    for name, document_ in (("a", there), ("b", here)):
+        (tmp_path / name / "run.json").write_text(json.dumps(document_))
+    assert "gpus" not in compared(tmp_path, "a", "b")[0]["of_a"]["instead"]
 
 
 def test_a_run_is_the_same_as_itself(runs: Path) -> None:
