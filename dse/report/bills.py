@@ -9,11 +9,13 @@ from functools import partial
 from typing import NamedTuple
 
 from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
+from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.pricing.bill_of_materials import Item
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 from dse.study.quantities import PURCHASE, RENT, facts_of
 
+_TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
            "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
@@ -216,7 +218,7 @@ def _price(item: Item) -> str:
     if item.price_date:
         parts.append(item.price_date)
     if item.age_years is not None:
-        parts.append(f"{item.age_years:.1f} years old")
+        parts.append(_age(item.age_years))
     if not item.checked:
         parts.append("not checked")
     if terms := item.terms:
@@ -227,6 +229,14 @@ def _price(item: Item) -> str:
         parts += [until] * bool(terms.valid_until)
     parts += [item.remark] if item.remark else []
     return ", ".join(parts)
+
+
+def _age(years: float) -> str:
+    """``4.4 years old``; days of what was asked for within two months."""
+    days = round(years * DAYS_PER_YEAR)
+    if years >= _TOLD_IN_DAYS:
+        return f"{years:.1f} years old"
+    return f"{days} day{'s' * (days != 1)} old"
 
 
 def _note(items: Sequence[Item]) -> str:

@@ -42,9 +42,12 @@ class Offer:
 
 def offers(document: RunDocument) -> tuple[Offer, ...]:
     """The offers by rising cost; one that is two things at once stands once."""
-    cheap, best, fast = document.front[0], document.recommended, document.fastest
+    cheap, best, fast = _cheapest(document), document.recommended, document.fastest
     least = capital(words.aim(document, "minimize").least) or "Least"
-    named = ((f"{least} that meets every limit", cheap), ("Recommended", best), ("Fastest", fast))
+    asked = document.confidence
+    sure = f" with {words.percent(asked.asked)} probability" if asked and asked.reached else ""
+    named = ((f"{least} that meets every limit{sure}", cheap), ("Recommended", best),
+             ("Fastest", fast))  # fmt: skip
     titles: list[list[str]] = []
     points: list[Point] = []
     for title, point in named:
@@ -56,6 +59,23 @@ def offers(document: RunDocument) -> tuple[Offer, ...]:
     return tuple(
         _offer(document, point, called) for point, called in zip(points, titles, strict=True)
     )
+
+
+def _cheapest(document: RunDocument) -> Point:
+    """The cheapest point of the front, or, asked for a confidence, of what is as sure; the
+    recommended one is among these and need not be on the front."""
+    asked = document.confidence
+    if asked is None or not asked.reached:
+        return document.front[0]
+    sure = [
+        point for point, chance in zip(document.front, asked.front, strict=True)
+        if chance is not None and chance >= asked.asked
+    ]  # fmt: skip
+    known = [
+        (cost, at, point) for at, point in enumerate([document.recommended, *sure])
+        if (cost := words.cost(document, point)) is not None
+    ]  # fmt: skip
+    return min(known, key=lambda one: one[:2])[2] if known else document.recommended
 
 
 def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
@@ -124,7 +144,7 @@ def _offer(document: RunDocument, point: Point, titles: list[str]) -> Offer:
 def given_up(document: RunDocument, point: Point) -> str:
     """What one gives up by taking this point, against the recommended one, or, of that itself,
     against the cheapest and the fastest."""
-    cheap, best, fast = document.front[0], document.recommended, document.fastest
+    cheap, best, fast = _cheapest(document), document.recommended, document.fastest
     if point.config != best.config:
         return f"{_apart(document, point, best, 'the recommended offer')}."
     saved = [] if best.config == cheap.config else [_dearer(document, best, cheap)]
@@ -133,7 +153,9 @@ def given_up(document: RunDocument, point: Point) -> str:
     if not saved and not slower:
         return "Nothing is given up: no other offer within the limits is cheaper or faster."
     if not saved:
-        return f"{slower[0]} Nothing {_more(least)} meets every limit."
+        asked = document.confidence
+        surely = " as surely" if asked and asked.reached else ""
+        return f"{slower[0]} Nothing {_more(least)} meets every limit{surely}."
     if not slower:
         return f"{saved[0]} Nothing faster meets every limit."
     return f"{slower[0]} {saved[0]}"

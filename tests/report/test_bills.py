@@ -102,7 +102,7 @@ def test_a_line_shows_discount_currency_quote_and_validity() -> None:
     offer = replace(OFFER, terms=terms)
     (table,) = bills.tables(document(recommended=(offer,)))
     assert table.lines[0].price == (
-        "quote, 2022-07-01, 0.1 years old, quotation Q-17, 20 % off USD 12,500.00, EUR at USD "
+        "quote, 2022-07-01, 37 days old, quotation Q-17, 20 % off USD 12,500.00, EUR at USD "
         "1.08, valid until 2026-10-31, which is past"
     )
     (row,) = csv.DictReader(io.StringIO(bills.bills_csv(document(recommended=(offer,)))))

@@ -10,9 +10,10 @@ import pytest
 
 import dse
 from dse.pricing.drawn_points import drawn_quantities
-from dse.report import confidence
+from dse.report import confidence, offers
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
+from dse.report.certainty.words import named, sentences
 from dse.search.certainty.study_draws import StudyDraws
 from dse.study import Constraint
 from dse.study.constraints import parse_constraint
@@ -94,6 +95,30 @@ def test_a_sure_point_is_taken_even_if_dearer(study: dse.Study, deadline: str) -
     assert "but not for sure" not in said  # the probability says it better
     assert "By the best estimate alone it would be" in said
     assert "only points count that meet every limit" in sure.recommended.why
+
+
+def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
+    study: dse.Study, deadline: str
+) -> None:
+    run = study.search(deadline=deadline, confidence=0.8).document
+    found = run.certainty
+    assert found is not None
+    own, *others = found.choices
+    likely = max(others, key=lambda one: one.best)
+    assert likely.best > own.best  # else the test shows nothing
+    assert likely.meets_all < 0.8
+    (sure,) = (one for one in others if one.meets_all >= 0.8 and not one.role)
+    (sentence,) = sentences(run)
+    assert (
+        "of the purchases that meet the limits with at least 80 % probability, its nearest rival "
+        f"is {named(run, sure.config)}; it beats that in"
+    ) in sentence
+    assert found.flips
+    first, *_ = offers.offers(run)
+    assert first.title == "Cheapest that meets every limit with 80 % probability and recommended"
+    assert "meets every limit as surely." in first.given_up
+    alone = study.search(deadline=deadline, confidence=0.95).document
+    assert "no other purchase that might be the best meets the limits" in sentences(alone)[0]
 
 
 def test_it_is_the_best_by_its_rule_of_those_that_are_sure(study: dse.Study, deadline: str) -> None:

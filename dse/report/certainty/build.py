@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,13 +23,13 @@ from dse.report.certainty.titles import how, price_title, title
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
-from dse.search.certainty.flips import Flip, flips
+from dse.search.certainty.flips import flips
 from dse.search.certainty.information import value_of_all, values_of
 from dse.search.certainty.sensitivity import dead_axes, effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
 from dse.search.run import Outcome, labels_of
-from dse.study import AggregationName
+from dse.study import AggregationName, Value
 
 RIVALS = 6  # listed
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
@@ -83,10 +83,7 @@ def certainty(
         dead_axes=tuple(dead_axes(problem, values)),
         knowledge=tuple(knowledge),
         all_known=value_of_all(found.worths),
-        flips=tuple(
-            _flip(found, flip)
-            for flip in flips(problem, found.near.points, found.rule, found.purchases, position)
-        ),
+        flips=tuple(_flips(found, position)),
     )
 
 
@@ -162,19 +159,28 @@ def _knowledge(found: StudyDraws, transport: str, machine: str) -> Iterator[Know
             yield Knowledge(name=name, title=title(name), worth=values[name], how=means)
 
 
-def _flip(found: StudyDraws, flip: Flip) -> PriceFlip:
-    return PriceFlip(
-        part=flip.part,
-        title=price_title(flip.part),
-        share=flip.share,
-        rise=_turn(found, flip.rise),
-        fall=_turn(found, flip.fall),
-    )
+def _flips(found: StudyDraws, position: int) -> Iterator[PriceFlip]:
+    """What each price decides, among the points that are as sure as the study asks for."""
+    asked = found.problem.study.confidence
+    sure = np.flatnonzero(found.drawn.meets_all.mean(axis=0) >= (asked or 0.0))
+    if position not in sure:  # the surest where none is sure enough
+        return
+    points = [found.near.points[at] for at in sure]
+    own = int(np.flatnonzero(sure == position)[0])
+    for flip in flips(found.problem, points, found.rule, found.purchases[sure], own):
+        yield PriceFlip(
+            part=flip.part,
+            title=price_title(flip.part),
+            share=flip.share,
+            rise=_turn(points, found, flip.rise),
+            fall=_turn(points, found, flip.fall),
+        )
 
 
-def _turn(found: StudyDraws, end: tuple[float, int] | None) -> Turn | None:
+def _turn(
+    points: Sequence[Mapping[str, Value | None]], found: StudyDraws, end: tuple[float, int] | None
+) -> Turn | None:
     if end is None:
         return None
     factor, at = end
-    config = labels_of(found.problem, found.near.points[at]) if at >= 0 else {}
-    return Turn(factor=factor, config=config)
+    return Turn(factor=factor, config=labels_of(found.problem, points[at]) if at >= 0 else {})

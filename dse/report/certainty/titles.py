@@ -22,7 +22,7 @@ _READ: Mapping[str, Callable[[str], _Titled]] = {
     "nodes": catalog.node,
     "fabrics": catalog.fabric,
 }
-_NETWORK, _RENT = "network ", " for rent"
+_NETWORK, _RENT, _EXTRA = "network ", " for rent", "extra "
 _TITLES: Mapping[str, str] = {
     COMPUTING: "how fast accelerators compute",
     FITTED_COSTS: "the fit of measured communication",
@@ -68,7 +68,7 @@ def part_title(part: str) -> str:
     for kind in ("accelerators", "nodes"):
         if bare in catalog.names(kind):
             return _named(kind, bare)
-    return "the hosts" if part == "host" else part
+    return "the hosts" if part == "host" else part.removeprefix(_EXTRA).replace("_", " ")
 
 
 def _named(kind: str, name: str) -> str:

@@ -39,22 +39,46 @@ def sentences(document: RunDocument) -> list[str]:
     found = document.certainty
     if found is None:
         return []
-    own = found.choices[0]
-    rivals = [choice for choice in found.choices[1:] if choice.beaten is not None]
-    return [
-        f"{_WORDS[found.word]}: in {chance(own.best)} of {words.count(found.draws)} draws of what "
-        f"is uncertain this purchase is the best by the rule"
-        f"{_against(document, rivals)}.{_flip(document)}{_limits(own)} {found.raised_by}"
-    ]
+    own, *others = found.choices
+    rivals = [choice for choice in others if choice.beaten is not None]
+    asked = document.confidence
+    if asked is not None and asked.reached:
+        said = _among_the_sure(document, [one for one in rivals if one.meets_all >= asked.asked])
+    else:
+        said = (
+            f"in {chance(own.best)} of {words.count(found.draws)} draws of what is uncertain this "
+            f"purchase is the best by the rule{_against(document, rivals)}.{_limits(own)}"
+        )
+    return [f"{_WORDS[found.word]}: {said}{_flip(document)} {found.raised_by}"]
+
+
+def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
+    """Whom it beats of those that are as sure as was asked; its own limits are told beside it."""
+    asked, found = document.confidence, document.certainty
+    assert asked is not None
+    assert found is not None
+    with_ = f"the limits with at least {chance(asked.asked)} probability"
+    if not rivals:
+        return f"no other purchase that might be the best meets {with_}."
+    nearest = _nearest(rivals)
+    return (
+        f"of the purchases that meet {with_}, its nearest rival is "
+        f"{named(document, nearest.config)}; it beats that in {chance(nearest.beaten or 0.0)} of "
+        f"{words.count(found.draws)} draws of what is uncertain."
+    )
 
 
 def _against(document: RunDocument, rivals: list[Choice]) -> str:
     """Whom it beats, how often."""
     if not rivals:
         return ""
-    nearest = max(rivals, key=lambda choice: (choice.best, -(choice.beaten or 0.0)))
+    nearest = _nearest(rivals)
     name = named(document, nearest.config)
     return f"; it beats its nearest rival, {name}, in {chance(nearest.beaten or 0.0)}"
+
+
+def _nearest(rivals: list[Choice]) -> Choice:
+    return max(rivals, key=lambda choice: (choice.best, -(choice.beaten or 0.0)))
 
 
 def _flip(document: RunDocument) -> str:
