@@ -21,7 +21,6 @@ TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTI
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
 _VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
 MARK = "†"  # of a batch that the length of a run is extrapolated to
-_JOULES_PER_KWH = 3.6e6
 
 
 def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
@@ -70,27 +69,12 @@ def qualities(problem: Problem) -> tuple[str, ...]:
 
 def amount(name: str, value: float | None) -> str:
     """A quantity of a run with its unit: durations in words, electricity in kWh."""
-    if value is None:
-        return words.UNKNOWN
-    if name == ENERGY.name:
-        return _kilowatt_hours(value)
     return words.shown(value, BESIDE[name].unit)
 
 
 def interval(name: str, bounds: Bounds | None) -> str:
     """``3.1 days to 3.7 days``; empty where there is none."""
-    if bounds is None:
-        return ""
-    if name == ENERGY.name:
-        return " to ".join(_kilowatt_hours(end, 2) for end in bounds)
     return words.interval(bounds, BESIDE[name].unit)
-
-
-def _kilowatt_hours(joules: float, digits: int = 3) -> str:
-    hours = joules / _JOULES_PER_KWH
-    if hours >= 999.5:
-        return f"{words.significant(hours / 1000, digits)} MWh"
-    return f"{words.significant(hours, digits)} kWh"
 
 
 def beside(document: RunDocument) -> dict[str, Phrase]:

@@ -12,7 +12,7 @@ from dse.calibration.runners.registry import measuring
 from dse.pricing.devices import USUAL_STACK
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument, Sense
-from dse.study.quantities import QUANTITIES, Phrase
+from dse.study.quantities import JOULES_PER_KWH, QUANTITIES, Phrase
 
 Document: TypeAlias = Mapping[str, Any]  # of a fleet
 
@@ -133,12 +133,22 @@ def shown(value: float | None, unit: str, digits: int = 3) -> str:
         return f"{significant(value, digits)}x" if unit == "x" else duration(value, digits)
     if unit.startswith("USD"):
         return f"USD {scaled(value, COUNTS, digits)}{unit[3:].replace('hour', 'h')}"
-    if unit in ("W", "J"):
+    if unit == "J":
+        return _electricity(value / JOULES_PER_KWH, digits)
+    if unit == "W":
         text = scaled(value, _PREFIXES, digits)
         return f"{text}{unit}" if text[-1].isalpha() else f"{text} {unit}"
     if unit.startswith("kg"):
         return f"{scaled(value, _MASSES, digits)}{unit[2:]}" if value else f"0 {unit}"
     return f"{scaled(value, COUNTS, digits)} {unit}".strip()
+
+
+def _electricity(kilowatt_hours: float, digits: int) -> str:
+    """As it is bought: ``12 kWh``, ``18.1 MWh``."""
+    for scale, unit in ((1e6, "GWh"), (1e3, "MWh")):
+        if kilowatt_hours >= 0.9995 * scale:
+            return f"{significant(kilowatt_hours / scale, digits)} {unit}"
+    return f"{significant(kilowatt_hours, digits)} kWh"
 
 
 def interval(bounds: Sequence[float] | None, unit: str) -> str:
