@@ -20,6 +20,7 @@ from dse.study.quantities import QUANTITIES, Phrase
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
 _VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
+_RENTED = {COST.name: " to rent"}
 MARK = "†"  # of a batch that the length of a run is extrapolated to
 
 
@@ -96,7 +97,8 @@ def answer_lines(document: RunDocument) -> list[str]:
     names = [name for name in beside(document) if best.quantity(name) is not None]
     if not names or document.target is None or best.run is None:
         return []
-    mine = [f"{_VERBS[name]} {amount(name, best.quantity(name))}" for name in names]
+    mine = [f"{_VERBS[name]} {amount(name, best.quantity(name))}{_RENTED.get(name, '')}"
+            for name in names]  # fmt: skip
     theirs = [amount(name, base.quantity(name)) for name in names]
     how = "to" if best.run.fitted_batches else "on"
     line = f"Training {how} {document.target} {_listed(mine)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import runpy
 import shutil
@@ -103,6 +104,24 @@ def test_the_page_that_is_signed_has_what_the_table_of_checks_says(
         assert f"## {heading}" in report or f"| {heading} |" in report, heading
     assert "Past their validity" in first
     assert "Past their validity" not in report
+
+
+def test_numbers_of_the_text_are_those_of_the_reports(case: tuple[Path, list[str]]) -> None:
+    reports = case[0] / "reports"
+    text = " ".join(PAGE.split())
+    first, second = (
+        (reports / name / "report.md").read_text(encoding="utf-8")
+        for name in ("contract-reader", "contract-reader-2")
+    )
+    for said in ("13.2 days", "10.9"):
+        assert said in text
+        assert said in first
+    for said in ("10.1 days", "+2.6 %", "+26 %"):
+        assert said in text
+        assert said in second
+    front = (reports / "contract-reader" / "front.csv").read_text(encoding="utf-8").splitlines()
+    four, _, five, *_ = (float(row["capital_usd"]) for row in csv.DictReader(front))
+    assert f"costs USD {(five - four) / 1000:.0f} k;" in text
 
 
 def test_the_workbook_has_the_front_and_the_bills(case: tuple[Path, list[str]]) -> None:

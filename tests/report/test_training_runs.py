@@ -44,8 +44,8 @@ def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
 def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     said = answer(timed(512, 128))
     assert (
-        "Training to accuracy 0.9 takes 3.2 days, costs USD 1.23 k and uses 2 MWh (the baseline's: "
-        "33 days, USD 1.23 k and 2 MWh)." in said
+        "Training to accuracy 0.9 takes 3.2 days, costs USD 1.23 k to rent and uses 2 MWh (the "
+        "baseline's: 33 days, USD 1.23 k and 2 MWh)." in said
     )
     assert any(
         s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
