@@ -33,6 +33,7 @@ from dse.report import (
     words,
 )
 from dse.report.answer import answer
+from dse.report.certainty import words as certainty_words
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
@@ -78,6 +79,7 @@ def _buy(document: RunDocument) -> dict[str, Any]:
             for line in sentences
             if line.startswith(NOTE)
         ],
+        "limits": certainty_words.limits(document),
         "offers": offered,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),

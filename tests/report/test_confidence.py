@@ -13,7 +13,8 @@ from dse.pricing.drawn_points import drawn_quantities
 from dse.report import confidence, offers
 from dse.report.answer import answer
 from dse.report.certainty.build import drawn_answer
-from dse.report.certainty.words import named, sentences
+from dse.report.certainty.words import limits, named, sentences
+from dse.report.page import render_page
 from dse.search.certainty.study_draws import StudyDraws
 from dse.study import Constraint
 from dse.study.constraints import parse_constraint
@@ -117,6 +118,9 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     first, *_ = offers.offers(run)
     assert first.title == "Cheapest that meets every limit with 80 % probability and recommended"
     assert "meets every limit as surely." in first.given_up
+    (chance,) = (share for text, share in own.met.items() if text.startswith("time_to_target"))
+    assert f"time_to_target <= {deadline} ({chance:.0%}".replace("%", " %)") in limits(run)
+    assert "each with the probability that the recommended offer meets it" in render_page(run)
     alone = study.search(deadline=deadline, confidence=0.95).document
     assert "no other purchase that might be the best meets the limits" in sentences(alone)[0]
 

@@ -99,6 +99,13 @@ def _limits(own: Choice) -> str:
     return f" It meets {' and '.join(unsure)} of the draws." if unsure else ""
 
 
+def limits(document: RunDocument) -> list[str]:
+    """Each limit of the study, with the probability that the recommended point meets it."""
+    found = document.certainty
+    met = found.choices[0].met if found else {}
+    return [f"{text} ({chance(share)})" for text, share in met.items()]
+
+
 def _more(factor: float) -> str:
     if factor >= 2:
         return f"to {words.significant(factor, 2)} times as much"
