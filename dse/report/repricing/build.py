@@ -15,8 +15,10 @@ from dse.pricing.composition import Composition, composition
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.unit_price import UnitPrice
 from dse.report.confidence import uncertain
+from dse.report.repricing.candidates import DRAWS, Candidates, candidates, movable
 from dse.report.repricing.dependence import BILLED, PRICED, moves, needed
 from dse.report.repricing.facts import (
+    Chances,
     Drawn,
     Extras,
     Part,
@@ -30,8 +32,6 @@ from dse.search.run import labels_of
 from dse.study import Study
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR
 
-MOST = 100  # points
-DRAWS = 250  # of them
 SHOWN = ("speedup", "throughput", "time_to_target")  # beside what the study compares
 
 
@@ -46,55 +46,51 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
     limited = [name for c in study.constraints if c.expression for name in c.expression.names]
     if not moves([*compared, *limited]):
         return None
-    kept = _kept(found, [position, *(found.near.front.index(at) for at in named)])
+    looked = candidates(found, [position, *(found.near.front.index(at) for at in named)])
     names = [*compared, *_of_priced_limits(study), *SHOWN, *PRICED]
-    evaluations = [problem.point(found.near.points[at]) for at in kept]
-    parts = [composition(problem.points_at(found.near.points[at])) for at in kept]
+    evaluations = [problem.point(values) for values in looked.points]
+    parts = [composition(problem.points_at(values)) for values in looked.points]
     priced = _priced(parts)
-    met = found.drawn.meets_all.mean(axis=0)
     return Repricing(
-        recommended=kept.index(position),
+        recommended=looked.near.index(position),
         compared=found.rule,
         confidence=study.confidence,
-        limits=_movable(study),
+        limits=movable(study),
         uncertain=tuple(uncertain(study)),
-        considered=len(found.near.points),
+        near=len(looked.near),
         parts=tuple(
             Part(part=price.part, usd=_finite(price.usd), rented=rented) for price, rented in priced
         ),
         terms=_terms(found),
         points=tuple(
             RepricedPoint(
-                config=labels_of(problem, found.near.points[at]),
-                immaterial=problem.points_at(found.near.points[at]).immaterial(),
+                config=labels_of(problem, values),
+                immaterial=problem.points_at(values).immaterial(),
                 gpus=_number(evaluation["gpus"]),
                 nodes=_number(evaluation["nodes"]),
-                front=None if (row := found.near.row(at)) is None else row + 1,
-                purchase=int(found.purchases[at]),
+                purchase=int(purchase),
                 bought=_quantities(priced, part.bought, rented=False),
                 rented=_quantities(priced, part.rented, rented=True),
                 servers=part.servers,
                 hosts=part.hosts,
                 housed_w=_finite(part.housed_w),
                 numbers={name: _of(evaluation, name) for name in needed(names)},
+            )
+            for values, evaluation, purchase, part in zip(
+                looked.points, evaluations, looked.purchases, parts, strict=True
+            )
+        ),
+        chances=tuple(
+            Chances(
                 met=float(met[at]),
                 best=float(found.best[found.purchases[at]]),
                 regret=float(found.regrets[at]),
             )
-            for at, evaluation, part in zip(kept, evaluations, parts, strict=True)
+            for met in [found.drawn.meets_all.mean(axis=0)]
+            for at in looked.near
         ),
-        drawn=_drawn(found, kept, evaluations, [price for price, _ in priced]),
-    )  # fmt: skip
-
-
-def _kept(found: StudyDraws, first: Iterable[int]) -> list[int]:
-    """Positions of MOST points in the order of the near front: the first ones, then the best of
-    every purchase, then others, each by rising regret."""
-    order = np.argsort(found.regrets, kind="stable").tolist()
-    seen: set[int] = set()
-    best = [at for at in order
-            if (one := int(found.purchases[at])) not in seen and not seen.add(one)]  # type: ignore[func-returns-value]  # fmt: skip
-    return sorted([*dict.fromkeys([*first, *best, *order])][:MOST])
+        drawn=_drawn(found, looked, evaluations, [price for price, _ in priced]),
+    )
 
 
 def _of_priced_limits(study: Study) -> list[str]:
@@ -155,27 +151,27 @@ def _terms(found: StudyDraws) -> Terms:
 
 def _drawn(
     found: StudyDraws,
-    kept: Sequence[int],
+    looked: Candidates,
     best: Sequence[Evaluation],
     prices: Sequence[UnitPrice],
 ) -> Drawn:
     """The first draws of what costs follow from; what a price list adds beside the hardware, and
     watts, are the same in all of them."""
-    study, count = found.problem.study, min(DRAWS, len(found.worths))
+    study = found.problem.study
     wanted = needed([*(one.name for one in study.objectives), *_of_priced_limits(study)])
     columns = {}
     for name in wanted:
-        drawn = _draws_of(found, name)
+        drawn = _draws_of(looked, name)
         if drawn is not None:
             exact = np.array([_of(one, name) or np.nan for one in best], dtype=np.float64)
-            columns[name] = _packed(drawn[:count, kept] / exact)
-    fixed = [mask for text, mask in found.drawn.met.items() if text not in _movable(study)]
-    met = np.logical_and.reduce(fixed)[:count, kept] if fixed else None
+            columns[name] = _packed(drawn / exact)
+    fixed = [mask for text, mask in looked.met.items() if text not in movable(study)]
+    met = np.logical_and.reduce(fixed) if fixed else None
     share = np.asarray(found.problem.sampled.rental.billing.price_share)
     return Drawn(
-        count=count,
-        prices=_packed(np.stack([_factors(price, count) for price in prices], axis=1)),
-        rent_share=_packed(share[:count]) if share.ndim else "",
+        count=DRAWS,
+        prices=_packed(np.stack([_factors(price, DRAWS) for price in prices], axis=1)),
+        rent_share=_packed(share[:DRAWS]) if share.ndim else "",
         columns=columns,
         met="" if met is None or met.all() else _text(np.packbits(met, axis=None)),
     )
@@ -186,14 +182,9 @@ def _factors(price: UnitPrice, count: int) -> Array:
     return UnitPrice(price.part, 1.0, price.log_spread).drawn(count)
 
 
-def _movable(study: Study) -> tuple[str, ...]:
-    """The limits that prices may change, by their text."""
-    return tuple(c.text for c in study.constraints if c.expression and moves(c.expression.names))
-
-
-def _draws_of(found: StudyDraws, name: str) -> Array | None:
+def _draws_of(looked: Candidates, name: str) -> Array | None:
     """(draws, points); None where it is the same in all."""
-    known = found.drawn.quantities
+    known = looked.quantities
     if name == BILLED:
         return np.asarray(known["per_run"] * SECONDS_PER_HOUR / known["hourly"])
     return known.get(name)

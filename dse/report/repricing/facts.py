@@ -47,18 +47,14 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class RepricedPoint:
-    """A point near the front. front: its row there, from 1, None where it is none. purchase: which;
-    points of one differ in software alone. bought, rented, servers, hosts, housed_w: see
-    :class:`dse.pricing.composition.Composition`. numbers: quantities that no price changes.
-    met, best, regret: at the study's prices, in all draws: the probability to meet every limit, the
-    purchase's to be the best by the rule, the expected regret.
-    """
+    """A point that may be recommended. purchase: which; points of one differ in software alone.
+    bought, rented, servers, hosts, housed_w: see :class:`dse.pricing.composition.Composition`.
+    numbers: quantities that no price changes."""
 
     config: Mapping[str, str]
     immaterial: tuple[str, ...] = ()
     gpus: float
     nodes: float
-    front: int | None = None
     purchase: int
     bought: Quantities
     rented: Quantities
@@ -66,6 +62,13 @@ class RepricedPoint:
     hosts: float
     housed_w: float | None
     numbers: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chances:
+    """Of a point at the study's prices, in all draws: the probability to meet every limit, that of
+    its purchase to be the best by the rule, the expected regret."""
+
     met: float
     best: float
     regret: float
@@ -87,12 +90,12 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Repricing:
-    """Points near the front, and what they are priced from.
+    """Points that may be recommended, and what they are priced from.
 
     recommended: position of the recommended point. compared: the rule by which draws compare
     points, where the recommended one has the least regret. confidence: that the study asks for.
-    limits: those that prices may change; uncertain: those that hold by chance only. considered: how
-    many points there are near the front, of which these are the most likely to be recommended.
+    limits: those that prices may change; uncertain: those that hold by chance only. near: how many
+    points, the first ones, are near the front at the study's prices; chances: theirs.
     """
 
     recommended: int
@@ -100,8 +103,9 @@ class Repricing:
     confidence: float | None = None
     limits: tuple[str, ...] = ()
     uncertain: tuple[str, ...] = ()
-    considered: int
+    near: int
     parts: tuple[Part, ...]
     terms: Terms
     points: tuple[RepricedPoint, ...]
+    chances: tuple[Chances, ...]
     drawn: Drawn

@@ -94,7 +94,8 @@ def _prices(document: RunDocument, found: Repricing) -> tuple[list[Control], lis
     kinds = {False: PURCHASES in moved, True: RENTS in moved}
     best = found.points[found.recommended]
     bought = {at for at, _ in (*best.bought, *best.rented)}
-    own, others = [], []
+    own: list[Control] = []
+    others: list[Control] = []
     for at, part in sorted(enumerate(found.parts), key=_place):
         if kinds[part.rented] or (not part.rented and _lent(found, at)):
             control = Control(f"price-{at}", label(found, part),
@@ -143,9 +144,9 @@ def note(document: RunDocument, found: Repricing) -> str:
             for control in _rates(found) if control.key not in moved]  # fmt: skip
     compared = words.aim(document, "minimize").title
     parts = [
-        f"Priced anew are {words.count(len(found.points))} points near the front, of which the "
-        f"rule {document.recommended.rule} takes the best; far from today's prices a point that is "
-        "not among them may be better ('dse serve' and a new run search all). A price you type "
+        f"Priced anew are {words.count(len(found.points))} points on and near the front and on the "
+        f"front of each machine, of which the rule {document.recommended.rule} takes the best; far "
+        "from the report's prices a point that is not among them may be better. A price you type "
         "counts as an offer, which is certain."
     ]
     if idle:

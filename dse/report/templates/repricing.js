@@ -193,6 +193,10 @@
     return `${input.dataset.label} must be a number ${range}.`;
   };
 
+  // Whether all prices are the report's, whose draws looked at the points near the front alone.
+  const atReport = (state) => !state.moved.includes(true)
+    && RATES.every((name) => Object.is(state.rates[name], usual[name]));
+
   // Everything at the numbers of the form: costs of all points, and the one that is recommended.
   const initially = read();
   let before = null; // the chances at the report's prices, in these draws
@@ -203,10 +207,15 @@
     before ??= chances(initially);
     const now = chances(state);
     const clip = (value) => Math.min(1, Math.max(0, value));
-    const met = points.map((point, at) => clip(point.met + now.met[at] - before.met[at]));
-    const regret = points.map((point, at) => point.regret + now.regret[at] - before.regret[at]);
-    const best = points.map((point) =>
-      clip(point.best + (now.best.get(point.purchase) ?? 0) - (before.best.get(point.purchase) ?? 0)));
+    // Near the front the chances in all draws are known; these draws tell how far they move.
+    const { chances: all } = data;
+    const met = points.map((_, at) =>
+      clip(now.met[at] + (at < data.near ? all[at].met - before.met[at] : 0)));
+    const regret = points.map((_, at) =>
+      now.regret[at] + (at < data.near ? all[at].regret - before.regret[at] : 0));
+    const known = new Map(all.map((one, at) => [points[at].purchase, one.best]));
+    const best = points.map(({ purchase }) => clip((now.best.get(purchase) ?? 0)
+      + (known.has(purchase) ? known.get(purchase) - (before.best.get(purchase) ?? 0) : 0)));
     const by = (names) => (one, other) => {
       for (const [name, sign] of names) {
         const step = sign * (numbers[one][name] - numbers[other][name]);
@@ -215,6 +224,7 @@
       return one - other;
     };
     const every = points.map((_, at) => at);
+    const likely = atReport(state) ? every.slice(0, data.near) : every;
     const [cost, ...also] = data.costs;
     const front = frontOf(numbers, every.filter((at) => ok[at]).sort(
       by([[cost, 1], ...also.map((name) => [name, 1]), [data.gain, -1]])));
@@ -222,10 +232,10 @@
     const rule = (at) => at[recommended(at.map((one) => numbers[one]))];
     let [chosen, reached] = [null, true];
     if (state.confidence === null) {
-      if (data.rule === "least-regret") chosen = least(every, regret);
+      if (data.rule === "least-regret") chosen = least(likely, regret);
       else if (front.length) chosen = rule(front);
     } else {
-      const order = [...every].sort(by([[cost, 1], [data.gain, -1]]));
+      const order = [...likely].sort(by([[cost, 1], [data.gain, -1]]));
       const sure = order.filter((at) => met[at] >= state.confidence);
       reached = sure.length > 0;
       if (!reached) chosen = least(order, met.map((share) => -share));
@@ -268,7 +278,7 @@
     const untouched = inputs.every((input) => input.value === initial.get(input.id));
     const own = data.recommended;
     const at = found.chosen;
-    if (at === null) return "At these prices no point near the front meets every limit.";
+    if (at === null) return "At these prices no point meets every limit.";
     let text;
     if (untouched) text = `As in the report: ${full(own)}, for ${offered(found, own)}.`;
     else if (at === own) text = `The recommendation stays the same: ${full(own)}, now for ${offered(found, own)}.`;
