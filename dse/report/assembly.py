@@ -50,6 +50,7 @@ from dse.report.document import (
 from dse.report.inputs import inputs
 from dse.report.points import describe, describe_front
 from dse.report.recommendation import needed, recommended, why
+from dse.report.repricing.build import repricing
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
 from dse.report.without_buying import NOT_TRIED, without_buying
@@ -165,6 +166,7 @@ def build(
         questions=study.questions or None,
         confidence=chosen.confidence,
         ownership=ownership.of_point(problem, values),
+        repricing=repricing(draws, chosen.position, [cheap, fast]),
     )
 
 

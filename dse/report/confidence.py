@@ -57,7 +57,7 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         best_estimate=(found.near.row(likely) or 0) + 1,
         front=tuple(of_front.get(row) for row in range(len(outcome.front))),
         considered=len(points),
-        limits=tuple(_uncertain(outcome.problem.study)),
+        limits=tuple(uncertain(outcome.problem.study)),
     )
     return Chosen(at, _because(confidence), confidence)
 
@@ -85,7 +85,7 @@ def _because(found: Confidence) -> str:
     return f"no point meets every limit with {asked} probability, so that the surest is taken"
 
 
-def _uncertain(study: Study) -> Iterator[str]:
+def uncertain(study: Study) -> Iterator[str]:
     """The constraints on what has an interval; a count of samples, say, has none."""
     for constraint in study.constraints:
         for name in sorted(constraint.expression.names if constraint.expression else ()):

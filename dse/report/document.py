@@ -24,6 +24,7 @@ from dse.report.design_point import (
     WithoutBuying,
 )
 from dse.report.json_form import IF_ANY, Flat
+from dse.report.repricing.facts import Repricing
 
 SCHEMA_VERSION = 2
 ALSO: Final = "minimize_also"  # the second objective to have little of
@@ -316,7 +317,8 @@ class RunDocument:
     beside the study, by option; confidence: None where none was asked for. target: of a run, in
     words, None without one. qualities: targets that the study's workload has, and the study does
     not use. ownership: buying the recommended point beside renting it. certainty: None where an
-    older version wrote it."""
+    older version wrote it. repricing: points near the front, to be priced anew where a price moves;
+    None where no price changes the answer."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -364,6 +366,7 @@ class RunDocument:
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
+    repricing: Repricing | None = field(default=None, metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

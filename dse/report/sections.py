@@ -37,6 +37,7 @@ from dse.report.certainty import words as certainty_words
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
+from dse.report.repricing.section import facts as repricing_facts
 from dse.report.waterfall_figure import waterfall_figure
 from dse.study.quantities import QUANTITIES
 
@@ -193,6 +194,7 @@ SECTIONS = (
     Section("bill", "Bill of materials", "Bill of materials", _bill),
     Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
     Section("certainty", "How sure", "How sure", certainty_facts),
+    Section("repricing", "What if prices differ", "What if prices differ", repricing_facts),
     Section("time", "Where the time goes", "Where the time goes", _time),
     Section("binds", "What binds", "What binds", _binds),
     Section("calibration", "How the model was calibrated, and where it extrapolates",

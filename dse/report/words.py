@@ -29,6 +29,19 @@ class _Titled(Protocol):
     def title(self) -> str: ...
 
 
+class Described(Protocol):
+    """A point as far as words need it."""
+
+    @property
+    def config(self) -> Mapping[str, str]: ...
+    @property
+    def immaterial(self) -> Sequence[str]: ...
+    @property
+    def gpus(self) -> float: ...
+    @property
+    def nodes(self) -> float: ...
+
+
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 COUNTS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 _MASSES = ((1e6, "kt"), (1e3, "t"), (1.0, "kg"), (1e-3, "g"))
@@ -206,12 +219,12 @@ def show_cost(document: RunDocument, point: Point, sense: Sense = "minimize") ->
     return shown(cost(document, point, sense), aim(document, sense).unit)
 
 
-def matters(point: Point, axis: str) -> bool:
+def matters(point: Described, axis: str) -> bool:
     """Whether an axis does anything at a point."""
     return axis not in point.immaterial
 
 
-def label(point: Point, axis: str) -> str:
+def label(point: Described, axis: str) -> str:
     """What a point has of an axis; empty where the axis does not apply or matter."""
     return point.config.get(axis, "") if matters(point, axis) else ""
 
@@ -226,13 +239,13 @@ def title(axis: str, name: str, identified: bool = False) -> str:
     return f"{known} ({name})" if identified and known != name else known
 
 
-def software(point: Point) -> str:
+def software(point: Described) -> str:
     """What a point trains with, in words; empty where the document does not say."""
     name = label(point, STACK)
     return _SOFTWARE.get(name, f"{name} software") if name else ""
 
 
-def describe(point: Point, identified: bool = False, beside: Point | None = None) -> str:
+def describe(point: Described, identified: bool = False, beside: Described | None = None) -> str:
     """The point in a phrase: machines, network, aggregation, batch, precision, software.
 
     identified: the identifier of the machine follows its title, as at first mention. beside: a
@@ -241,7 +254,7 @@ def describe(point: Point, identified: bool = False, beside: Point | None = None
     return ", ".join([*hardware(point, identified), *settings(point, beside)])
 
 
-def hardware(point: Point, identified: bool = False) -> list[str]:
+def hardware(point: Described, identified: bool = False) -> list[str]:
     """What is bought or rented, in phrases: machines, how many in a node, network."""
     config = point.config
     gpus, alone = count(point.gpus), point.nodes == 1
@@ -256,7 +269,7 @@ def hardware(point: Point, identified: bool = False) -> list[str]:
     return parts if alone else [*parts, *_said(point, _BOUGHT)]
 
 
-def settings(point: Point, beside: Point | None = None) -> list[str]:
+def settings(point: Described, beside: Described | None = None) -> list[str]:
     """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
     :func:`describe`."""
     differs = beside is not None and label(beside, STACK) != label(point, STACK)
@@ -264,7 +277,7 @@ def settings(point: Point, beside: Point | None = None) -> list[str]:
     return _said(point, named, {STACK} if differs else set())
 
 
-def _said(point: Point, axes: Iterable[str], even_usual: Collection[str] = ()) -> list[str]:
+def _said(point: Described, axes: Iterable[str], even_usual: Collection[str] = ()) -> list[str]:
     """What a point has of those axes, in phrases. even_usual: axes whose usual value is named."""
     parts = []
     for axis in axes:

@@ -1,0 +1,75 @@
+"""What a point's costs are made of: how many of every priced part, and what does not have a price.
+
+All costs follow from it and from unit prices (:mod:`dse.model.money`), so whoever has it can price
+the point anew without the model of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model.arrays import ArrayLike
+from dse.pricing.hardware import host_price, number
+from dse.pricing.point_arrays import Points
+from dse.pricing.unit_price import UnitPrice
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Of a single point. bought, rented: priced parts and how many of each, those that are there.
+
+    bought: the sum of quantity times unit price is the price of the hardware, racks included.
+    rented: the same is the rent of an hour on demand, without that of ``servers``, which are hosts
+    of one's own. hosts: nodes and servers. housed_w: watts without cooling. NaN where not known.
+    """
+
+    bought: tuple[tuple[UnitPrice, float], ...]
+    rented: tuple[tuple[UnitPrice, float], ...]
+    servers: float
+    hosts: float
+    housed_w: float
+
+
+def composition(points: Points) -> Composition:
+    """Of a single point."""
+    bill, cost = points.bill, points.cost()
+    machine = points.machines[_at(points, points.machine_axis)]
+    axis, links = points.wiring
+    link = links[_at(points, axis)]
+    ports = bill.tree.switches * link.switch_radix
+    return Composition(
+        bought=tuple(_there(
+            (machine.accelerator_usd, bill.accelerators),
+            (machine.host_usd, bill.nodes),
+            (link.nic_usd, bill.nics),
+            (link.switch_port_usd, ports),
+            (link.cable_usd, bill.tree.cables),
+            (host_price(points.problem.prices), bill.servers),
+            (UnitPrice("rack", number(points.problem.prices.rack_usd.value)), cost.racks),
+        )),
+        rented=tuple(_there(
+            (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
+        )),
+        servers=_number(bill.servers),
+        hosts=_number(bill.nodes + bill.servers),
+        housed_w=_number(cost.draw.housed_w),
+    )  # fmt: skip
+
+
+def _at(points: Points, axis: str) -> int:
+    return int(np.ravel(points.coordinates[axis].at)[0])
+
+
+def _number(value: ArrayLike) -> float:
+    return float(np.ravel(value)[0])
+
+
+def _there(*parts: tuple[UnitPrice, ArrayLike]) -> Iterator[tuple[UnitPrice, float]]:
+    """Those of which there is any, and which are not free."""
+    for price, count in parts:
+        quantity = _number(count)
+        if quantity != 0 and price.usd != 0:
+            yield price, quantity

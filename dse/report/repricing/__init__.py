@@ -1,0 +1,1 @@
+"""What the page needs to recommend anew when a reader moves a price."""

@@ -1,0 +1,195 @@
+"""Prices moved in the page, in a browser: costs and recommendation are those of a study that has
+these prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from dse.report.document import RunDocument
+from dse.report.page import render_page
+from dse.search.run import labels_of
+from tests.report import browser
+from tests.report.repricing.studies import (
+    MINIMIZED,
+    TYPED,
+    Searched,
+    priced_anew,
+    searched,
+    study,
+)
+
+pytestmark = [pytest.mark.slow, browser.needs_chromium]
+
+RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%", "knee", "least-regret")
+POINTS = """
+return Object.fromEntries([...document.querySelectorAll("#repricing-points tbody tr")].map(
+  (row) => [row.dataset.point, [...row.querySelectorAll("[data-value]")].map(
+    (cell) => Number(cell.dataset.value))]));
+"""
+CHOSEN = "return document.getElementById('repricing').dataset.chosen"
+
+
+def ids(document: RunDocument, typed: Mapping[str, str]) -> dict[str, str]:
+    """The same by the inputs of the page, those that it has."""
+    found = document.repricing
+    assert found is not None
+    at = {part.part: f"price-{number}" for number, part in enumerate(found.parts)}
+    at.update({key: key for key in ("electricity", "pue", "amortisation_years", "confidence")})
+    return {at[key]: value for key, value in typed.items() if key in at}
+
+
+def enter(seen: browser.Seen, typed: Mapping[str, str]) -> None:
+    """Type the numbers whose inputs the page has."""
+    seen.run('document.querySelectorAll("#repricing details").forEach((one) => one.open = true)')
+    for key, value in typed.items():
+        where = seen.page.locator(f"#{key}")
+        if where.count():
+            where.fill(value)
+
+
+def answer(seen: browser.Seen) -> str:
+    return seen.page.locator("#repricing-answer").inner_text().replace("\u00a0", " ")
+
+
+def config(document: RunDocument, seen: browser.Seen) -> Mapping[str, str]:
+    """Of the point that the page recommends."""
+    assert document.repricing is not None
+    return document.repricing.points[int(seen.run(CHOSEN))].config
+
+
+def costs_at(anew: Searched, before: RunDocument, at: int) -> list[float]:
+    """Speedup and cost of an embedded point, as Python prices it at the new prices."""
+    problem = anew.outcome.problem
+    assert before.repricing is not None
+    wanted = before.repricing.points[at].config
+    points = (problem.space.point(number) for number in range(problem.space.size))
+    values = next(one for one in points if labels_of(problem, one) == wanted)
+    exact = problem.point(values)
+    return [exact[objective.name].item() for objective in problem.study.objectives]
+
+
+@pytest.mark.parametrize("minimize", MINIMIZED)
+def test_costs_and_recommendation_are_those_of_a_study_with_these_prices(
+    tmp_path: Path, minimize: str
+) -> None:
+    text = study(minimize, "recommend: speed-per-dollar\n")
+    before, anew = searched(tmp_path, text), searched(tmp_path, priced_anew(text))
+    with browser.opened(render_page(before.document), tmp_path) as seen:
+        untouched = seen.run(POINTS)
+        enter(seen, ids(before.document, TYPED))
+        moved: dict[str, list[float]] = seen.run(POINTS)
+        assert config(before.document, seen) == anew.document.recommended.config
+        seen.page.get_by_role("button", name="Reset", exact=True).click()
+        assert seen.run(POINTS) == untouched
+        assert answer(seen).startswith("As in the report: ")
+    assert seen.console == []
+    assert moved != untouched
+    assert before.document.repricing is not None
+    assert len(moved) == len(before.document.repricing.points)
+    for at in sorted(moved, key=int)[::7]:
+        assert untouched[at] == pytest.approx(costs_at(before, before.document, int(at)), rel=1e-9)
+        assert moved[at] == pytest.approx(costs_at(anew, before.document, int(at)), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_where_nothing_is_moved_the_answer_is_that_of_the_run(
+    tmp_path: Path, rule: str, confidence: float | None
+) -> None:
+    more = f"recommend: {rule}\n" + (f"confidence: {confidence}\n" if confidence else "")
+    found = searched(tmp_path, study("capital", more)).document
+    with browser.opened(render_page(found), tmp_path) as seen:
+        assert config(found, seen) == found.recommended.config
+        assert answer(seen).startswith("As in the report: ")
+    assert seen.console == []
+
+
+@pytest.mark.parametrize("rule", RULES[:-1])
+def test_every_rule_recommends_what_a_new_run_does(tmp_path: Path, rule: str) -> None:
+    text = study("tco", f"recommend: {rule}\n")
+    before, anew = searched(tmp_path, text).document, searched(tmp_path, priced_anew(text)).document
+    with browser.opened(render_page(before), tmp_path) as seen:
+        enter(seen, ids(before, TYPED))
+        assert config(before, seen) == anew.recommended.config
+
+
+@pytest.mark.parametrize("rule", ["fastest", "cheapest", "speed-per-dollar"])
+def test_a_confidence_asked_in_the_page_is_that_of_a_run(tmp_path: Path, rule: str) -> None:
+    text = study("capital", f"recommend: {rule}\n")
+    likely = searched(tmp_path, text).document
+    sure = searched(tmp_path, f"{text}confidence: 0.95\n").document
+    with browser.opened(render_page(likely), tmp_path) as seen:
+        enter(seen, {"confidence": "95"})
+        assert config(likely, seen) == sure.recommended.config
+        assert "of the draws" in answer(seen)
+
+
+def test_a_dearer_accelerator_changes_the_answer_and_says_from_what(tmp_path: Path) -> None:
+    found = searched(tmp_path, study("capital", "recommend: speed-per-dollar\n")).document
+    bought = found.recommended.config["accelerator"]
+    with browser.opened(render_page(found), tmp_path) as seen:
+        enter(seen, ids(found, {bought: "900000"}))
+        assert answer(seen).startswith("The recommendation changes: ")
+        assert ", in place of " in answer(seen)
+        assert config(found, seen)["accelerator"] != bought
+        assert seen.page.get_by_role("status").filter(has_text="changes").count() == 1
+
+
+def test_where_no_point_meets_the_limits_the_page_says_so(tmp_path: Path) -> None:
+    found = searched(tmp_path, study("capital", "recommend: fastest\n")).document
+    with browser.opened(render_page(found), tmp_path) as seen:
+        enter(seen, ids(found, {"p100-sxm2-16gb": "1e6", "v100-sxm2-16gb": "1e6"}))
+        assert answer(seen) == "At these prices no point meets every limit."
+        assert seen.run(CHOSEN) == ""
+    assert seen.console == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("pue", "0.5", "PUE must be a number from 1 to 10."),
+        ("pue", "", "PUE must be a number from 1 to 10."),
+        ("host", "-1", "Host must be a number from 0 to 1,000,000,000."),
+        ("amortisation_years", "0", "Amortisation must be a number from 0.1 to 100."),
+        ("confidence", "100", "Confidence in the limits must be a number between 0 and 100."),
+    ],
+)
+def test_a_number_that_cannot_be_is_told(tmp_path: Path, key: str, value: str, said: str) -> None:
+    found = searched(tmp_path, study("capital", "recommend: fastest\n")).document
+    with browser.opened(render_page(found), tmp_path) as seen:
+        typed = ids(found, {key: value})
+        enter(seen, typed)
+        assert answer(seen) == said
+        assert seen.page.locator(f"#{next(iter(typed))}").get_attribute("aria-invalid") == "true"
+        seen.page.get_by_role("button", name="Reset", exact=True).click()
+        assert answer(seen).startswith("As in the report: ")
+    assert seen.console == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_it_fits_and_is_accessible(
+    tmp_path: Path, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    found = searched(tmp_path, study("capital")).document
+    with browser.opened(render_page(found), tmp_path, width, scheme) as seen:
+        seen.run('document.querySelectorAll("details").forEach((part) => { part.open = true; });')
+        assert [line for line in browser.grave(seen) if "repricing" in line] == []
+        assert seen.run("return document.documentElement.scrollWidth") <= width
+        box: Any = seen.page.locator("#repricing-table").bounding_box()
+        assert box["x"] + box["width"] <= width
+        for label in ("Electricity", "PUE", "Amortisation", "Host", "Confidence in the limits"):
+            assert seen.page.get_by_label(label).count() >= 1
+        seen.page.locator("#pue").focus()
+        seen.page.keyboard.press("ArrowUp")
+        assert float(seen.page.locator("#pue").input_value()) > (
+            found.repricing.terms.pue or 0.0 if found.repricing else 0.0
+        )
+        seen.page.emulate_media(media="print")
+        assert not seen.page.locator("#repricing").is_visible()
+    assert seen.console == []
+    assert seen.requests == []
