@@ -83,7 +83,7 @@ def bill(
     nics_per_node: ArrayLike,
     servers: ArrayLike,
     switch_radix: ArrayLike,
-    nics_included: bool,
+    nics_included: ArrayLike,
     sold_in: ArrayLike = 1.0,
     rented_in: ArrayLike = 1.0,
 ) -> Bill:
@@ -98,7 +98,7 @@ def bill(
     several = nodes > 1
     extra = np.asarray(np.where(several, servers, 0.0))
     endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
-    nics = extra if nics_included else endpoints
+    nics = np.asarray(np.where(nics_included, extra, endpoints))
     return Bill(
         in_whole(gpus, gpus_per_node, sold_in),
         gpus,

@@ -239,8 +239,6 @@ class PointArrays(LayoutArrays, ABC):
     @property
     def bill(self) -> Bill:
         """How many of every part they are made of."""
-        # A node type comes with its network cards, unless the study chooses others.
-        own_network = self.at("inter_node") is None and self.at("nics_per_node") is None
         dedicated = bool(self.aggregation.axes & SERVER_AXES)
         return bill(
             self.gpus,
@@ -248,10 +246,26 @@ class PointArrays(LayoutArrays, ABC):
             self.rails,
             np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
             self.wire(lambda w: w.switch_radix),
-            self.machine_axis == "node" and own_network,
+            self._cards_included,
             self.machine(lambda m: m.sold_in),
             self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
         )
+
+    @property
+    def _cards_included(self) -> Mask:
+        """Whether nodes come with these network cards: machines sold whole do with those of their
+        own network, up to as many as they have."""
+        if self.machine_axis != "node":
+            return np.asarray(False)
+        has = self.machine(lambda m: float(m.node.nics or 1) if m.node else 0.0)
+        enough, link = self.rails <= has, self.at("inter_node")
+        if link is None:
+            return np.asarray(enough)
+        own = np.array([
+            [m.node is not None and m.node.inter_node == value for value in link.values]
+            for m in self.machines
+        ])  # fmt: skip
+        return np.asarray(enough & own[self.coordinates["node"].at, link.at])
 
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""

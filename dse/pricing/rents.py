@@ -17,7 +17,7 @@ _APART_YEARS = 2.0
 
 def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
     """That recommended point and baseline are rented from two sellers, or at prices of different
-    years; nothing where the study rents nothing."""
+    years or without a date; nothing where the study rents nothing."""
     if not rents(problem.study):
         return []
     mine, theirs = _rent(problem, recommended), _rent(problem, problem.study.baseline.values)
@@ -27,10 +27,11 @@ def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str
     as_of = problem.prices.as_of
     ages = [age for fact in (mine, theirs) if (age := age_years(fact, as_of)) is not None]
     apart = max(ages) - min(ages) if len(ages) > 1 else 0.0
-    two = len(sellers) > 1
-    if not two and apart <= _APART_YEARS:
+    two, undated = len(sellers) > 1, len(ages) < 2
+    if not two and not undated and apart <= _APART_YEARS:
         return []
     why = ["they are of two clouds"] * two
+    why += ["not both have a date"] * undated
     why += [f"they lie {apart:.1f} years apart"] * (apart > _APART_YEARS)
     return [
         f"The rent of the recommended point is {_said(mine)}, the baseline's {_said(theirs)}: "

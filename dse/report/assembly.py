@@ -181,7 +181,7 @@ def _notes(problem: Problem, recommended: Mapping[str, Value | None]) -> tuple[s
     return (
         *rents.notes(problem, recommended), *caveats.caveats(problem),
         *caveats.unsupported(problem), *([f"{own}."] if own else ()),
-        *rental.spot_note(problem),
+        *rental.start_note(problem, recommended), *rental.spot_note(problem),
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
     a_gpu = usd(row.capital_usd / money.gpus)
     saved, paid = usd(row.saved_usd_per_year), usd(row.cost_usd_per_year)
     return [
-        ("Saves a year", usd(row.net_usd_per_year), f"GPU-hours worth {saved}, less {paid} for it"),
+        ("Net a year", usd(row.net_usd_per_year), f"GPU-hours worth {saved}, less {paid} for it"),
         ("Costs to buy", usd(row.capital_usd),
          f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}"),
         ("Paid back in", f"{row.payback_years:.1f} years",

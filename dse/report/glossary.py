@@ -24,7 +24,8 @@ WORDS = {
     "oversubscription": "How much more bandwidth the nodes have than the network behind them.",
     "parameter server": "A server that collects the gradients of all accelerators and adds them.",
     "PUE": "All electricity of a data centre over that of its computers; the rest is cooling.",
-    "speedup": "Samples trained per second, over those of the baseline.",
+    "speedup": "Samples trained per second, over those of the baseline. In a study with a target "
+    "the baseline's time to the target over that of the point.",
     "step": "One round of training: every accelerator computes, then all exchange gradients.",
     "throughput": "Samples trained per second.",
     "transport": "The software that carries the messages, such as MPI, NCCL or gRPC.",

@@ -89,11 +89,11 @@ def lines(owned: Owned) -> list[str]:
     ]
 
 
-def section(document: RunDocument) -> dict[str, Any]:
-    """What the report's section says of the recommended point."""
+def section(document: RunDocument) -> dict[str, Any] | None:
+    """What the report's section says of the recommended point; None where nothing is known."""
     owned = document.ownership
     if owned is None:
-        return {"said": "", "rows": [], "use": "", "term": ""}
+        return None
     rows = [
         (f"{row.years:g} years", *map(_usd, (row.purchase_usd, row.electricity_usd,
          row.residual_usd, row.own_usd, row.rent_usd)))

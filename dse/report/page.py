@@ -36,7 +36,7 @@ def render_page(document: RunDocument) -> str:
     drawn = {
         "front": figures.front_figure(document),
         "time": figures.time_figure(document),
-        "certainty": certainty_figure(document),
+        **({"certainty": certainty_figure(document)} if document.certainty else {}),
     }
     return template.render(
         d=document,

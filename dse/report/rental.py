@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from dse import catalog
 from dse.pricing.problem import Problem
-from dse.report.words import duration, percent
-from dse.study.quantities import RENT, facts_of
+from dse.report.words import duration, percent, shown
+from dse.study import Value
+from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 from dse.study.rental import ON_DEMAND, SPOT
+
+LEAST_START = 0.1  # of the cost of a run; less is not worth a note
 
 
 def said(problem: Problem) -> str:
@@ -44,6 +47,21 @@ def assumed(problem: Problem) -> Iterator[str]:
                  and "discount" not in own]  # fmt: skip
     if unchecked:
         yield f"The discount of {study.rental.term} was not checked: give your own (discount)."
+
+
+def start_note(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
+    """How much of a run's rent pays for machines that only start, where that is much."""
+    if "per_run" not in {objective.name for objective in problem.study.objectives}:
+        return
+    point, start_s = problem.point(values), problem.rental.billing.start_up_s
+    usd = float(np.ravel(point["hourly"])[0]) * start_s / SECONDS_PER_HOUR
+    share = usd / float(np.ravel(point["per_run"])[0])
+    if share >= LEAST_START:
+        yield (
+            f"{percent(share)} of the cost of a run, {shown(usd, 'USD')}, pay for the "
+            f"{duration(start_s)} in which its machines start; give yours as rental: "
+            "{start_up: 5 min}."
+        )
 
 
 def spot_note(problem: Problem) -> Iterator[str]:

@@ -261,8 +261,8 @@ def said(document: RunDocument) -> list[str]:
     more = f" and what only it can do ({', '.join(needs)})" if needs else ""
     if software < 1:
         return [
-            f"None of the {total} is software: the new settings alone make the baseline's hardware "
-            f"{own} as fast. The other {rest} is hardware{more}."
+            f"None of the {total} is software: the new settings alone slow the baseline's hardware "
+            f"to {own}. The new hardware then makes it {rest} faster{more}."
         ]
     return [
         f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "

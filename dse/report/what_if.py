@@ -21,7 +21,8 @@ from dse.search.guided import Archive
 from dse.search.pareto import Front
 from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.study import Value
-from dse.study.axes import SOFTWARE
+from dse.study.axes import HARDWARE, SOFTWARE
+from dse.study.quantities import PURCHASE, QUANTITIES
 
 _TITLED = ("accelerator", "node", "inter_node")  # axes whose values have a name that people use
 
@@ -195,7 +196,10 @@ def _for(document: RunDocument, point: WhatIfPoint, base: WhatIfPoint) -> str:
     if abs(more) <= 1e-9 * abs(base.cost):
         return f"at the same {how.title}"
     amount = words.shown(abs(more), how.unit)
-    return f"for {amount} {'more' if more > 0 else 'less'}"
+    bought = PURCHASE in QUANTITIES[document.objectives.minimize].facts
+    hardware = document.what_if is not None and document.what_if.axis in HARDWARE
+    new = ", both bought new" * (bought and hardware)
+    return f"for {amount} {'more' if more > 0 else 'less'}{new}"
 
 
 def settings(document: RunDocument) -> Sequence[str]:

@@ -66,10 +66,11 @@ def best_software(
 
 
 def missed(problem: Problem, owned: Values, values: Values) -> tuple[str, ...]:
-    """The demands that a point fails that costs what ``owned`` costs."""
+    """The demands that a point fails that costs what ``owned`` costs. It is there already, so that
+    nobody needs to sell it."""
     evaluation = replace(problem.point(values), cost=problem.point(owned).cost, _known={})
     checks = constraints.demands(evaluation, problem.study)
-    return tuple(name for name, mask in checks if not mask.all())
+    return tuple(name for name, mask in checks if not mask.all() and name != constraints.SOLD)
 
 
 def restricted(

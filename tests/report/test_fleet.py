@@ -248,7 +248,7 @@ def test_the_decision_and_its_dollars_come_first(tmp_path: Path) -> None:
     assert best.net_usd_per_year == max(row.net_usd_per_year or 0 for row in found.money.upgrades)
     assert fleet_words.decision(found)[0] == f"Upgrade to {best.name}"
     saves, costs, back = fleet_page.tiles(found)[:3]
-    assert saves[:2] == ("Saves a year", fleet_page.usd(best.net_usd_per_year))
+    assert saves[:2] == ("Net a year", fleet_page.usd(best.net_usd_per_year))
     assert costs[:2] == ("Costs to buy", fleet_page.usd(best.capital_usd))
     assert back[1] == f"{best.payback_years:.1f} years"
     for text in (Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)):
@@ -269,7 +269,7 @@ def test_without_a_price_the_decision_says_so(tmp_path: Path) -> None:
     dear = tuple(replace(row, net_usd_per_year=-1.0) for row in found.money.upgrades)
     kept = replace(found, money=replace(found.money, upgrades=dear))
     assert fleet_words.decision(kept)[0] == "Keep the hardware"
-    assert not any(label == "Saves a year" for label, _, _ in fleet_page.tiles(kept))
+    assert not any(label == "Net a year" for label, _, _ in fleet_page.tiles(kept))
 
 
 @pytest.mark.slow

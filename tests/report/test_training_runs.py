@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from dse.report import tables, training_runs
+from dse.report import offers, tables, training_runs
 from dse.report.answer import answer
 from dse.report.design_point import Run
 from dse.report.document import RunDocument
-from dse.report.sections import tiles
 from tests.report.documents import document
 
 FITTED = (64.0, 1024.0)
@@ -60,9 +59,12 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
     heads = [head for head, _ in tables.comparison(run).rows]
     at = heads.index("Speedup")
     assert heads[at + 1 : at + 4] == ["Time to target", "Cost per run", "Energy per run"]
-    assert tiles(run)[1] == ("Time of the run", "3.2 days", "USD 1.23 k, 2 MWh; baseline 33 days")
+    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
+    took = facts["Time of the run"]
+    assert (took.value, took.note) == ("3.2 days", "USD 1.23 k and 2 MWh")
     header, rows = tables.front_rows(run)
-    for name in ("time_to_target", "per_run", "energy", "samples_to_target", "batch_extrapolated"):
+    for name in ("time_to_target_s", "run_usd", "run_energy_j", "samples_to_target",
+                 "batch_extrapolated"):  # fmt: skip
         assert name in header
     assert {len(row) for row in rows} == {len(header)}
     front = tables.front_table(run)
@@ -73,8 +75,7 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
 def test_without_a_target_nothing_of_a_run_is_shown() -> None:
     run = document()
     assert training_runs.beside(run) == {}
-    assert not {"energy", "batch_extrapolated"} & set(tables.front_rows(run)[0])
-    assert "Time of the run" not in [label for label, _, _ in tiles(run)]
+    assert not {"run_energy_j", "batch_extrapolated"} & set(tables.front_rows(run)[0])
 
 
 def test_points_beyond_the_observed_batches_are_marked() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from dse.calibration.number_text import time_text
 from dse.calibration.planning.advice import Advice, suggest
 from dse.errors import DseError
+from dse.pricing.load import shipped_studies
 from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge
@@ -51,7 +53,7 @@ def raising(
         first = knowledge[0]
         means = measured(problem, first.name, transport) or first.how
         return (
-            f"{_capital(means)} would raise it most: before deciding it is worth "
+            f"{_capital(means)} would settle most: to have it before deciding is worth "
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
         )
     if not sources:
@@ -60,7 +62,7 @@ def raising(
     means = measured(problem, largest.source, transport) or how(largest.source, transport, machine)
     share = max(largest.gain_total, largest.cost_total)
     return (
-        f"{_capital(means)} would raise it most: {title(largest.source)} makes {percent(share)} of "
+        f"{_capital(means)} would settle most: {title(largest.source)} makes {percent(share)} of "
         "what is uncertain."
     )
 
@@ -88,6 +90,8 @@ def measured(problem: Problem, name: str, transport: str) -> str:
 
 def _runs(found: Advice, profile: str, study: str) -> str:
     nodes = found.capacity.nodes
+    if shipped_studies().resolve() in Path(study).resolve().parents:
+        study = Path(study).stem  # which it is known by
     return (
         f"{time_text(found.cost_s)} of runs on {nodes} node{'s' * (nodes != 1)} "
         f"('dse calibrate suggest {profile} --study {study}')"

@@ -63,8 +63,8 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     nearest = _nearest(rivals)
     return (
         f"of the purchases that meet {with_}, its nearest rival is "
-        f"{named(document, nearest.config)}; it beats that in {chance(nearest.beaten or 0.0)} of "
-        f"{words.count(found.draws)} draws of what is uncertain."
+        f"{named(document, nearest.config)}, than which it is better in "
+        f"{chance(nearest.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
     )
 
 
@@ -74,7 +74,10 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
         return ""
     nearest = _nearest(rivals)
     name = named(document, nearest.config)
-    return f"; it beats its nearest rival, {name}, in {chance(nearest.beaten or 0.0)}"
+    won = nearest.beaten or 0.0
+    if won < 0.5:
+        return f"; more often, in {chance(1 - won)}, {name} is the better buy"
+    return f"; it beats its nearest rival, {name}, in {chance(won)}"
 
 
 def _nearest(rivals: list[Choice]) -> Choice:

@@ -136,7 +136,8 @@ def _rivals(outcome: Outcome, rule: str) -> Iterator[Values]:
         alone = replace(given, values=(value,), labels=(label,))
         axes = tuple(alone if one is given else one for one in problem.study.axes)
         part: Problem = replace(problem, study=replace(problem.study, axes=axes))
-        part.__dict__["baseline"] = problem.baseline
+        # What is left out of the study stays left out, though nothing else may be in this part.
+        part.__dict__ |= {"baseline": problem.baseline, "buys_new": problem.buys_new}
         front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
         if len(front):
             yield from _best_of(part, front, rule)

@@ -54,7 +54,7 @@ def test_the_document_says_how_sure_it_is(small: RunDocument) -> None:
     assert all(choice.beaten is not None for choice in found.choices[1:])
     assert 0.9 < sum(choice.best for choice in found.choices) <= 1.0 + 1e-9
     assert found.word == "estimated"
-    assert "would raise it most" in found.raised_by
+    assert "would settle most" in found.raised_by
     assert found.all_known >= max((item.worth for item in found.knowledge), default=0.0)
     again = json.loads(json_form.text(small))["certainty"]
     assert again["choices"][0]["met"]["capital <= 200 kUSD"] == pytest.approx(
@@ -148,7 +148,7 @@ def sure(**more: object) -> RunDocument:
                    regret=0.2, beaten=0.94, met={"capital <= 1.2 MUSD": 1.0})  # fmt: skip
     found = Certainty(
         draws=1000, points=40, purchases=12, whole=True, rule="speed-per-dollar", word="near",
-        why="it is near", raised_by="A quote would raise it most.", choices=(choice, other),
+        why="it is near", raised_by="A quote would settle most.", choices=(choice, other),
         sources=(SourceEffect(source="launch", title="launches", gain=(0.9, 1.2),
                               cost_per_gain=(0.8, 1.1), gain_total=0.7, cost_total=0.6),),
         flips=(
@@ -167,7 +167,7 @@ def test_the_sentence_names_rival_price_and_limit() -> None:
     assert "in 94 %." in line
     assert "until the price of the hosts rises by 18 %." in line
     assert "It meets capital <= 1.2 MUSD in 88 % of the draws." in line
-    assert line.endswith("A quote would raise it most.")
+    assert line.endswith("A quote would settle most.")
 
 
 def test_what_each_price_decides() -> None:
