@@ -63,7 +63,7 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     nearest = _nearest(rivals)
     return (
         f"of the purchases that meet {with_}, its nearest rival is "
-        f"{named(document, nearest.config)}, than which it is better in "
+        f"{named(document, nearest.config)}; this one is the better buy in "
         f"{chance(nearest.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
     )
 
