@@ -114,12 +114,18 @@ def _racks(points: Points) -> Iterator[Item]:
     feeds, units = prices.rack_power_w.value or 0.0, prices.rack_units.value or 0.0
     name = f"Rack of {feeds * 1e-3:g} kW and {units:g} units"
     price = unit_price("rack", prices.rack_usd, prices)
-    many = float(np.ravel(count)[0])
+    many, draw = float(np.ravel(count)[0]), points.cost().draw
+    node_w = float(np.ravel((draw.accelerators_w + draw.hosts_w) / points.bill.nodes)[0])
+    tight = f"a node draws {node_w * 1e-3:.1f} kW, more than such a rack feeds (rack_power)"
+    remark = tight if node_w > feeds else None
     if price.usd == 0 and np.isfinite(many):
-        yield Item(item=name, quantity=int(many), unit_usd=0.0, usd=0.0, price_class=OF_SITE,
-                   price_date="", age_years=None, checked=True, source="")  # fmt: skip
+        yield Item(
+            item=name, quantity=int(many), unit_usd=0.0, usd=0.0, price_class=OF_SITE,
+            price_date="", age_years=None, checked=True, source="", remark=remark,
+        )  # fmt: skip
     elif np.isfinite(many):
-        yield from _item(points, name, count, price)
+        for item in _item(points, name, count, price):
+            yield replace(item, remark=remark)
 
 
 def _beyond(endpoints: int, radix: float) -> str:

@@ -246,15 +246,14 @@ def _axes(problem: Problem) -> tuple[AxisRow, ...]:
             f"{name} is {' or '.join(str(v) for v in values)}"
             for name, values in condition.requires
         )
-        rows = [row for row in rows if row.name != condition.axis]
-        rows.append(
-            AxisRow(
-                name=condition.axis,
-                values=tuple(condition.labels),
-                default=False,
-                conditional=f"only where {where}",
-            )
-        )
+        said, values = f"only where {where}", tuple(condition.labels)
+        # An axis of several conditions has one row, with the values of all.
+        for row in [row for row in rows if row.name == condition.axis]:
+            rows.remove(row)
+            if row.conditional:
+                said = f"{row.conditional}, or where {where}"
+                values = tuple(dict.fromkeys((*row.values, *values)))
+        rows.append(AxisRow(name=condition.axis, values=values, default=False, conditional=said))
     return tuple(rows)
 
 

@@ -70,13 +70,19 @@ def bodies(
             yield section, template.render(d=document, **facts).strip("\n")
 
 
+def _begun(sentence: str) -> str:
+    """The sentence with a capital first letter, unless it begins with an identifier."""
+    first = sentence.split(" ", 1)[0]
+    return sentence if "-" in first or "_" in first else tables.capital(sentence)
+
+
 def _buy(document: RunDocument) -> dict[str, Any]:
     offered, sentences = offers.offers(document), answer(document)
     return {
         "answer": sentences,
         "said": [line for line in sentences if not line.startswith(NOTE)],
         "notes": [
-            tables.capital(line.removeprefix(NOTE).removeprefix(":").strip())
+            _begun(line.removeprefix(NOTE).removeprefix(":").strip())
             for line in sentences
             if line.startswith(NOTE)
         ],

@@ -82,7 +82,7 @@ def said(document: RunDocument) -> list[str]:
     bounds = words.interval(
         words.gain_interval(document, point), words.aim(document, "maximize").unit
     )
-    sure = f" ({words.CONFIDENCE}: {bounds})" if bounds else ""
+    sure = f" ({words.CONFIDENCE}: {bounds})" if " to " in bounds else ""
     fails = constraints.reasons(point.missed)
     but = f"; but {' and '.join(fails)}" if fails else ""
     return [

@@ -172,3 +172,16 @@ def test_explain_tells_a_long_step_in_seconds(problem: Problem) -> None:
     assert "step             12.346 s" in text
     assert any(line.startswith("  forward  ") and "  2.000 s  16.2%" in line for line in text)
     assert "  (communication, hidden or not: 1.500 s)" in text
+
+
+def test_an_axis_of_several_conditions_has_one_row_with_all_values(tmp_path: Path) -> None:
+    more = "when:\n" + "".join(
+        f"  - {{axis: bucket, values: [{size}], if: {{precision: {precision}}}}}\n"
+        for size, precision in (("1 MiB", "fp32"), ("25 MiB", "fp16"))
+    )
+    text_ = studies.SMALL.replace("  bucket: [4 MiB, 25 MiB]\n", "").replace("when:\n", more)
+    text_ = text_.replace("bucket: 25 MiB", "bucket: 1 MiB")
+    found = load(studies.written(tmp_path, text_))
+    (row,) = [row for row in assembly._axes(found) if row.name == "bucket"]
+    assert row.values == ("1 MiB", "25 MiB")
+    assert row.conditional == "only where precision is fp32, or where precision is fp16"
