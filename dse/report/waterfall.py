@@ -262,7 +262,7 @@ def said(document: RunDocument) -> list[str]:
     if software < 1:
         return [
             f"None of the {total} is software: the new settings alone slow the baseline's hardware "
-            f"to {own}. The new hardware then makes it {rest} faster{more}."
+            f"to {own}. The new hardware{more} makes that {rest} faster."
         ]
     return [
         f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "
