@@ -60,6 +60,11 @@ class Price:
     least: float = 0.0
     most: float = 1e9
 
+    @property
+    def text(self) -> str:
+        """The value to its last digit; empty where it is not known."""
+        return "" if self.value is None else repr(float(self.value)).removesuffix(".0")
+
 
 @dataclass(frozen=True)
 class Question:

@@ -19,8 +19,8 @@ def render_live(problem: Problem, rule: str) -> str:
     prices = live.prices_of(problem)
     gain, *costs = (live.words_of(objective.name) for objective in problem.study.objectives)
     layout = chart_layout(
-        xaxis={"type": "log", "title": tables.capital(costs[0][0]), "automargin": True},
-        yaxis={"type": "log", "title": tables.capital(gain[0]), "automargin": True},
+        xaxis={"type": "log", "title": {"text": tables.capital(costs[0][0])}, "automargin": True},
+        yaxis={"type": "log", "title": {"text": tables.capital(gain[0])}, "automargin": True},
         showlegend=False,
     )
     return page.environment().get_template("live.html.j2").render(
@@ -31,7 +31,7 @@ def render_live(problem: Problem, rule: str) -> str:
         css=page.own_file("report.css"),
         js=page.own_file("live.js"),
         plotly=page.plotly_script(),
-        axes=[(axis, tables.heading(axis), labels)
+        axes=[(axis, tables.capital(tables.heading(axis)), labels)
               for axis, labels in live.axes(problem.study).items()],
         rules=LIVE_RULES,
         rule=rule,
