@@ -11,7 +11,7 @@ OPTIONS = frozenset((
     "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
     "deadline", "device", "engine", "executor", "facts", "fleet", "format", "front", "hostfile",
     "interface", "json", "library", "link", "link-bandwidth", "max-nodes", "max-ranks",
-    "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points", "power",
+    "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points", "port", "power",
     "ranks", "ranks-per-node", "resume", "row", "runner", "sampler", "seed", "select",
     "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
 ))  # fmt: skip

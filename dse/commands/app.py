@@ -22,6 +22,7 @@ from dse.commands.fleet import fleet
 from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
+from dse.commands.serve import serve
 from dse.errors import DseError
 from dse.version import __version__
 
@@ -53,7 +54,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, compare, fleet, report, export, catalog, schema):
+for command in (run, check, explain, compare, serve, fleet, report, export, catalog, schema):
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
 

@@ -1,0 +1,365 @@
+"""The exact front of a study as somebody changes it: fewer values, other limits, prices, rule.
+
+What is asked is checked here and told in one line; every answer searches the whole space again.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dse import catalog
+from dse.catalog.facts import Fact
+from dse.catalog.prices import PriceList
+from dse.errors import DseError
+from dse.pricing.constraints import counted_once, unmet
+from dse.pricing.problem import Problem
+from dse.report import words
+from dse.report.recommendation import LEAST_REGRET, RULES, SPEED_PER_DOLLAR, recommended
+from dse.search import exhaustive
+from dse.search.run import FrontPoint, labels_of
+from dse.search.tally import Tally
+from dse.study import Constraint, Study, Value, Wire
+from dse.study.constraints import ExpressionError, parse_constraint
+from dse.study.quantities import QUANTITIES
+from dse.study.space import Box
+
+MOST_ROWS = 300  # of the front in an answer
+FITS = "fits_memory"
+LIVE_RULES = tuple(rule for rule in RULES if rule != LEAST_REGRET)  # that one needs draws
+_GENERAL = {
+    "host": ("Host", "USD", "host_usd", 0.0, 1e9),
+    "electricity": ("Electricity", "USD/kWh", "electricity_usd_per_kwh", 0.0, 100.0),
+    "pue": ("PUE", "", "pue", 1.0, 10.0),
+    "amortisation_years": ("Amortisation", "years", "amortisation_years", 0.1, 100.0),
+}
+_PARTS = {"nic": "Network card", "switch_port": "Port of a switch", "cable": "Cable"}
+
+
+class Refused(DseError):
+    """What is asked cannot be: one line for the page."""
+
+
+class Superseded(Exception):
+    """A newer question has come; nobody waits for this answer any more."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """A price that may be changed. key: ``kind/name/part``."""
+
+    key: str
+    label: str
+    unit: str
+    value: float | None
+    least: float = 0.0
+    most: float = 1e9
+
+    @property
+    def text(self) -> str:
+        """The value to its last digit; empty where it is not known."""
+        return "" if self.value is None else repr(float(self.value)).removesuffix(".0")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is changed of a study. values: of an axis, the labels that are left; an axis that is not
+    among them keeps all. limits: in place of the study's, None for these. prices: by key."""
+
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    limits: Sequence[str] | None = None
+    prices: Mapping[str, float] = field(default_factory=dict)
+    rule: str = SPEED_PER_DOLLAR
+
+
+def question(found: object) -> Question:
+    """The question that a page sends. Raises :class:`Refused` for what is none."""
+    if not isinstance(found, dict) or set(found) - set(vars(Question())):
+        raise Refused("the question must have values, limits, prices and rule")
+    values, limits = found.get("values", {}), found.get("limits")
+    prices, rule = found.get("prices", {}), found.get("rule", SPEED_PER_DOLLAR)
+    listed = isinstance(values, dict) and all(_texts(labels) for labels in values.values())
+    numbers = isinstance(prices, dict) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in prices.values()
+    )
+    if not (listed and numbers and (limits is None or _texts(limits))):
+        raise Refused("values and limits must be texts, and prices numbers")
+    return Question(values, limits, prices, str(rule))
+
+
+def _texts(found: object) -> bool:
+    return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+# -- the study, changed ----------------------------------------------------------------------------
+
+
+def changed(problem: Problem, asked: Question) -> Problem:
+    """The problem with what is asked. Raises :class:`Refused`."""
+    if asked.rule not in LIVE_RULES:
+        raise Refused(f"there is no rule '{asked.rule}'; use {', '.join(LIVE_RULES)}")
+    study = _narrowed(problem.study, asked.values)
+    if asked.limits is not None:
+        own = {constraint.text: constraint for constraint in study.constraints}
+        limits = tuple(own.get(text) or _limit(text) for text in asked.limits)
+        study = replace(study, constraints=limits)
+    return replace(problem, study=study, prices=_repriced(problem, asked.prices))
+
+
+def _limit(text: str) -> Constraint:
+    if text == FITS:
+        return Constraint(text, None, 0, 0)
+    try:
+        return Constraint(text, parse_constraint(text), 0, 0)
+    except ExpressionError as cause:
+        said = [f"'{text}': {cause.problem}", cause.remedy]
+        raise Refused("; ".join(filter(None, said))) from None
+
+
+def axes(study: Study) -> dict[str, tuple[str, ...]]:
+    """The axes that leave a choice, with their labels; conditional ones included."""
+    found = {axis.name: axis.labels for axis in study.axes}
+    for condition in study.conditions:
+        labels = (*found.get(condition.axis, ()), *condition.labels)
+        found[condition.axis] = tuple(dict.fromkeys(labels))
+    return {name: labels for name, labels in found.items() if len(labels) > 1}
+
+
+def _narrowed(study: Study, kept: Mapping[str, Sequence[str]]) -> Study:
+    """The study with those values alone that are kept."""
+    known = axes(study)
+    for name, labels in kept.items():
+        if name not in known:
+            raise Refused(f"the study has no choice of '{name}'; it has {', '.join(known)}")
+        if strange := [label for label in labels if label not in known[name]]:
+            raise Refused(f"{name} has no value '{strange[0]}'; it has {', '.join(known[name])}")
+        if not labels:
+            raise Refused(f"{name}: leave at least one value")
+
+    def left(name: str, values: Sequence[Value], labels: Sequence[str]) -> Any:
+        pairs = [(value, label) for value, label in zip(values, labels, strict=True)
+                 if name not in kept or label in kept[name]]  # fmt: skip
+        return {
+            "values": tuple(value for value, _ in pairs),
+            "labels": tuple(label for _, label in pairs),
+        }
+
+    shorter = tuple(
+        axis if axis.continuous else replace(axis, **left(axis.name, axis.values, axis.labels))
+        for axis in study.axes
+    )
+    conditions = tuple(
+        replace(one, **left(one.axis, one.values, one.labels)) for one in study.conditions
+    )
+    left_of = [(axis.name, axis.values or axis.ends) for axis in shorter]
+    for name, values in [*left_of, *((one.axis, one.values) for one in conditions)]:
+        if not values:
+            raise Refused(f"{name}: leave a value for every case that the study has")
+    return replace(study, axes=shorter, conditions=conditions)
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+def prices_of(problem: Problem) -> list[Price]:
+    """Every price that the costs of the study follow from and may be changed."""
+    found, prices = list[Price](), problem.prices
+    for name in (str(value) for value in problem.study.values("accelerator")):
+        own = (facts.get(name) for facts in
+               (prices.accelerator_usd, prices.accelerator_hourly_usd))  # fmt: skip
+        found += _two_prices(f"accelerator/{name}", catalog.accelerator(name).title, *own)
+    for name in (str(value) for value in problem.study.values("node")):
+        node = catalog.node(name)
+        bought = prices.node_usd.get(name, node.purchase_usd)
+        rented = prices.node_hourly_usd.get(name, node.hourly_usd)
+        found += _two_prices(f"node/{name}", node.title, bought, rented)
+    for key, (label, unit, where, least, most) in _GENERAL.items():
+        value = getattr(prices, where).value
+        found.append(Price(f"general/{key}", label, unit, value, least, most))
+    for name in _fabrics(problem):
+        fabric = catalog.fabric(name)
+        for part, label in _PARTS.items():
+            fact = prices.fabric_usd.get(name, {}).get(part, fabric.prices_usd[part])
+            title = f"{label}, {fabric.title}"
+            found.append(Price(f"fabric/{name}/{part}", title, "USD", fact.value))
+    return found
+
+
+def _fabrics(problem: Problem) -> Iterable[str]:
+    """The networks between nodes, each once: those of the study, else of its node types."""
+    study = problem.study
+    chosen = [value.fabric if isinstance(value, Wire) else str(value)
+              for value in study.values("inter_node")]  # fmt: skip
+    if not chosen:
+        chosen = [catalog.node(str(name)).inter_node for name in study.values("node")]
+    return dict.fromkeys(name for name in chosen if name)
+
+
+def _two_prices(
+    key: str, title: str, bought: Fact | None = None, rented: Fact | None = None
+) -> list[Price]:
+    return [
+        Price(f"{key}/purchase", title, "USD", bought.value if bought else None),
+        Price(f"{key}/hourly", title, "USD/h", rented.value if rented else None, most=1e6),
+    ]
+
+
+def _repriced(problem: Problem, asked: Mapping[str, float]) -> PriceList:
+    """The price list with the prices that are asked, which are those of the reader."""
+    known = {price.key: price for price in prices_of(problem)}
+    prices = problem.prices
+    other: dict[str, Any]
+    for key, value in asked.items():
+        if key not in known:
+            raise Refused(f"there is no price '{key}' to change")
+        price = known[key]
+        if not (math.isfinite(value) and price.least <= value <= price.most):
+            raise Refused(f"{price.label} must be a number from {price.least:g} to {price.most:,g}")
+        kind, name, part = (*key.split("/"), "")[:3]
+        fact = Fact(price.label, float(value), price.unit, f"{value:g}", "this page", "")
+        if kind == "general":
+            other = {_GENERAL[name][2]: fact}
+            prices = replace(prices, **other)
+        elif kind == "fabric":
+            own = {**prices.fabric_usd.get(name, {}), part: fact}
+            prices = replace(prices, fabric_usd={**prices.fabric_usd, name: own})
+        else:
+            of = {("accelerator", "purchase"): "accelerator_usd",
+                  ("accelerator", "hourly"): "accelerator_hourly_usd",
+                  ("node", "purchase"): "node_usd",
+                  ("node", "hourly"): "node_hourly_usd"}[kind, part]  # fmt: skip
+            other = {of: {**getattr(prices, of), name: fact}}
+            prices = replace(prices, **other)
+    return prices
+
+
+# -- the answer ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """A point of the front. numbers: the objectives; shown: the same in words. equals: how many
+    other points are exactly as good."""
+
+    name: str
+    config: Mapping[str, str]
+    numbers: tuple[float, ...]
+    shown: tuple[str, ...]
+    equals: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The front, and what is recommended of it. said: in a sentence. points, feasible: how many
+    there are. seconds: that the search took. recommended: position of a row; None where no point
+    is feasible. front: how many points there are, of which the rows are the first."""
+
+    said: str
+    points: int
+    feasible: int
+    front: int
+    seconds: float
+    heads: tuple[str, ...]
+    rows: tuple[Row, ...]
+    recommended: int | None
+
+
+@dataclass(frozen=True)
+class _Described:
+    """A point as far as words need it."""
+
+    config: Mapping[str, str]
+    immaterial: tuple[str, ...]
+    gpus: float
+    nodes: float
+
+
+def answer(problem: Problem, asked: Question, wanted: Callable[[], bool] = lambda: True) -> Answer:
+    """The exact front under what is asked.
+
+    wanted: whether somebody still waits for it, asked before each part of the space. Raises
+    :class:`Refused`, and :class:`Superseded` where nobody waits.
+    """
+    began = time.perf_counter()
+    found = changed(problem, asked)
+    boxes = _while_wanted(found.space.boxes(exhaustive.BOX_POINTS), wanted)
+    tally = exhaustive.search(found, boxes)
+    seconds = time.perf_counter() - began
+    objectives = [objective.name for objective in found.study.objectives]
+    phrases = [words_of(name) for name in objectives]
+    front = tally.front
+    columns = zip(front.gain, front.cost, front.other, strict=True)
+    points = [
+        FrontPoint({}, {}, float(gain), float(cost), float(other), 0, ())
+        for gain, cost, other in columns
+    ]
+    at = recommended(points, asked.rule) if points else None
+    kept = [*range(min(len(points), MOST_ROWS))]
+    if at is not None and at not in kept:
+        kept[-1] = at
+    rows = [
+        _row(found, front.best[one], points[one], phrases, int(front.ties[one])) for one in kept
+    ]
+    return Answer(
+        said=_said(rows[kept.index(at)], asked.rule) if at is not None else _nothing(tally),
+        points=tally.points,
+        feasible=tally.feasible,
+        front=len(points),
+        seconds=seconds,
+        heads=tuple(title for title, _ in phrases),
+        rows=tuple(rows),
+        recommended=None if at is None else kept.index(at),
+    )
+
+
+def _while_wanted(boxes: Iterable[Box], wanted: Callable[[], bool]) -> Iterator[Box]:
+    for box in boxes:
+        if not wanted():
+            raise Superseded
+        yield box
+
+
+def words_of(name: str) -> tuple[str, str]:
+    """(title, unit) of an objective."""
+    phrase = QUANTITIES[name].phrase
+    assert phrase is not None, name
+    return phrase.title, phrase.unit
+
+
+def _row(
+    problem: Problem, index: int, point: FrontPoint, phrases: Sequence[tuple[str, str]], ties: int
+) -> Row:
+    values = problem.space.point(int(index))
+    placed = problem.points_at(values)
+    config = labels_of(problem, values)
+    gpus, per_node = (float(np.ravel(one)[0]) for one in (placed.gpus, placed.gpus_per_node))
+    described = _Described(config, placed.immaterial(), gpus, math.ceil(gpus / per_node))
+    numbers = (point.gain, point.cost, point.other)[: len(phrases)]
+    return Row(
+        words.describe(described),
+        config,
+        numbers,
+        tuple(words.shown(number, unit, 4)
+              for number, (_, unit) in zip(numbers, phrases, strict=True)),
+        ties,
+    )  # fmt: skip
+
+
+def _said(row: Row, rule: str) -> str:
+    gain, *costs = row.shown
+    return f"{row.name}: {gain} for {' and '.join(costs)} ({rule})."
+
+
+def _nothing(tally: Tally) -> str:
+    """Why no point is feasible: the demand that most points miss."""
+    missed = counted_once(dict(tally.rejected))
+    most = max(missed, key=lambda name: missed[name], default="")
+    if not most:
+        return "No point meets every limit."
+    many = f"{words.count(missed[most])} of {words.count(tally.points)}"
+    return f"No point meets every limit; {many}: {unmet(most)}."

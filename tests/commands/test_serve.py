@@ -1,0 +1,222 @@
+"""``dse serve``: real requests to a server of its own, and its page in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from dse.pricing.load import load
+from dse.report.live import Question, Superseded, answer
+from dse.search.run import run
+from tests.commands.command import dse, start
+from tests.pricing import studies
+from tests.report import browser
+
+pytestmark = pytest.mark.slow
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/([\w-]+)/")
+
+
+@dataclass(frozen=True)
+class Served:
+    process: subprocess.Popen[str]
+    address: str
+
+    def got(self, path: str = "", body: object = None, host: str | None = None) -> tuple[int, Any]:
+        """Status and content of a request; JSON read."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.address + path, data)
+        if host is not None:
+            request.add_header("Host", host)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                status, text = response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                status, text = error.code, error.read().decode()
+        return status, json.loads(text) if text.startswith("{") else text
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return studies.written(tmp_path_factory.mktemp("served"), studies.SMALL)
+
+
+@pytest.fixture(scope="module")
+def served(study: Path) -> Iterator[Served]:
+    with start("serve", study, cwd=study.parent) as process:
+        try:
+            assert process.stdout is not None
+            first, second = process.stdout.readline(), process.stdout.readline()
+            assert first.startswith("small: ")
+            found = ADDRESS.search(second)
+            assert found is not None
+            yield Served(process, found[0])
+            process.send_signal(signal.SIGINT)
+            said, errors = process.communicate(timeout=60)
+            assert (process.returncode, said, errors) == (0, "ended\n", "")
+        finally:
+            process.kill()
+
+
+def test_nothing_moved_is_the_front_of_a_run(served: Served, study: Path) -> None:
+    outcome = run(load(study), "exhaustive", None, None, lambda *_: None, 1000, 0)
+    status, found = served.got("answer", {"rule": "speed-per-dollar"})
+    assert status == 200
+    assert [row["numbers"] for row in found["rows"]] == [
+        [point.gain, point.cost] for point in outcome.front
+    ]
+    assert found["feasible"] == outcome.tally.feasible
+    best = max(outcome.front, key=lambda point: point.gain / point.cost)
+    assert found["rows"][found["recommended"]]["config"] == dict(best.labels)
+
+
+def test_what_is_changed_is_that_of_a_study_with_it(served: Served, tmp_path: Path) -> None:
+    asked = {
+        "values": {"accelerator": ["v100-sxm2-16gb"], "ps_servers": ["2"], "gpus": ["2", "4", "8"]},
+        "limits": ["fits_memory", "capital <= 90 kUSD"],
+        "prices": {
+            "accelerator/v100-sxm2-16gb/purchase": 7300.5,
+            "general/host": 4321,
+            "fabric/10gbe/nic": 77,
+        },
+        "rule": "fastest",
+    }
+    text = (
+        studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[v100-sxm2-16gb]")
+        .replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [2, 4, 8]")
+        .replace("values: [1, 2], if", "values: [2], if")
+        .replace('"capital <= 200 kUSD", "global_batch <= 2048"', '"capital <= 90 kUSD"')
+    )
+    text += (
+        "prices: {accelerators: {v100-sxm2-16gb: {purchase: 7300.5 USD}}, host: 4321 USD,\n"
+        "         fabrics: {10gbe: {nic: 77 USD}}}\n"
+    )
+    new = load(studies.written(tmp_path, text))
+    outcome = run(new, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    status, found = served.got("answer", asked)
+    assert status == 200
+    assert [row["numbers"] for row in found["rows"]] == [
+        pytest.approx([point.gain, point.cost], rel=1e-12) for point in outcome.front
+    ]
+    assert found["recommended"] == len(outcome.front) - 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"limits": ["capital <= 2 kW"]}, "'capital <= 2 kW': 'capital' is in USD but"),
+        ({"limits": ["price <= 2 USD"]}, "'price' is not a known quantity"),
+        ({"values": {"accelerator": ["abacus"]}}, "accelerator has no value 'abacus'; it has p100"),
+        ({"values": {"accelerator": []}}, "accelerator: leave at least one value"),
+        ({"values": {"colour": ["red"]}}, "the study has no choice of 'colour'; it has accel"),
+        ({"prices": {"general/pue": 0.5}}, "PUE must be a number from 1 to 10"),
+        ({"prices": {"general/host": "x"}}, "values and limits must be texts, and prices numbers"),
+        ({"prices": {"general/gold": 1}}, "there is no price 'general/gold' to change"),
+        ({"rule": "dearest"}, "there is no rule 'dearest'; use knee, cheapest-within-5%"),
+        ({"rul": "knee"}, "the question must have values, limits, prices and rule"),
+        (["knee"], "the question must have values, limits, prices and rule"),
+    ],
+)
+def test_a_bad_question_gets_one_line(served: Served, asked: object, said: str) -> None:
+    status, found = served.got("answer", asked)
+    assert status == 400
+    assert said in found["error"]
+    assert "\n" not in found["error"]
+
+
+def test_who_has_no_token_gets_nothing(served: Served) -> None:
+    root = served.address.removesuffix("/").rpartition("/")[0]
+    for path in ("/", "/wrong/", "/wrong/answer", "/favicon.ico"):
+        status, found = Served(served.process, root).got(path, {} if "answer" in path else None)
+        assert status == 403
+        assert found["error"].startswith("wrong token")
+    assert served.got("secrets")[0] == 404
+    assert served.got("", host="example.com")[0] == 400
+
+
+def test_no_point_says_why(served: Served) -> None:
+    status, found = served.got("answer", {"limits": ["capital <= 1 USD"]})
+    assert status == 200
+    assert found["rows"] == []
+    assert found["recommended"] is None
+    assert found["said"].startswith("No point meets every limit; ")
+    assert found["said"].endswith("capital <= 1 USD is not met.")
+
+
+def test_a_newer_question_ends_the_search_of_the_one_before(study: Path) -> None:
+    with pytest.raises(Superseded):
+        answer(load(study), Question(), lambda: False)
+
+
+def test_a_port_in_use_is_one_line(study: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        found = dse("serve", study, "--port", port, cwd=study.parent)
+    assert found.returncode == 2
+    assert found.stderr == (
+        f"dse: --port: {port} cannot be used on 127.0.0.1: Address already in use; name another, "
+        "or 0 for any that is free\n"
+    )
+    found = dse("serve", study, "--port", "99999", cwd=study.parent)
+    assert found.returncode == 2
+    assert "--port: 99999 is no port" in found.stderr
+
+
+def test_a_continuous_axis_is_refused(tmp_path: Path) -> None:
+    path = studies.written(tmp_path, studies.CONTINUOUS)
+    found = dse("serve", path, cwd=tmp_path)
+    assert found.returncode == 2
+    assert "a continuous axis has no end of values" in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+@browser.needs_chromium
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_in_a_browser(served: Served, width: int) -> None:
+    lines: list[str] = []
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser.chromium())
+        page = chromium.new_page(viewport={"width": width, "height": 900})
+        page.on("console", lambda line: lines.append(line.text))
+        page.on("pageerror", lambda error: lines.append(str(error)))
+        page.goto(served.address)
+        page.locator("#front tbody tr").first.wait_for()
+        page.locator("#chart .main-svg").first.wait_for()
+        first = page.locator("#answer").inner_text()
+        rows = page.locator("#front tbody tr").count()
+        assert rows == len(served.got("answer", {})[1]["rows"])
+        assert browser.grave(browser.Seen(page)) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+        page.locator("#limits").fill("fits_memory\ncapital <= 30 kUSD")
+        page.locator("#front tbody tr").nth(rows - 1).wait_for(state="detached")
+        page.locator("#limits").fill("capital <= 30")
+        page.get_by_text("'capital <= 30': ").wait_for()
+        page.get_by_role("button", name="Reset").click()
+        page.get_by_text(first, exact=True).wait_for()
+        assert page.locator("#front tbody tr").count() == rows
+
+        page.locator("summary", has_text="Accelerator").click()
+        page.get_by_label("v100-sxm2-16gb", exact=True).uncheck()
+        page.get_by_text("1 of 2").wait_for()
+        page.wait_for_function(
+            "![...document.querySelectorAll('#front tbody th')].some((one) => "
+            "one.textContent.includes('V100'))"
+        )
+        chromium.close()
+    assert [line for line in lines if "400" not in line] == []
