@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -33,7 +33,7 @@ def layers(workload: Workload) -> Layers:
 
 def _machine(name: str) -> Machine:
     nothing = float("nan")
-    return Machine(accelerator(name), None, *[nothing] * 7)
+    return Machine(accelerator(name), None, *[nothing] * (len(fields(Machine)) - 3))
 
 
 @cache

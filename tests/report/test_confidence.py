@@ -112,7 +112,7 @@ def test_what_is_not_sure_enough_is_no_rival_no_offer_and_turns_no_price(
     (sentence,) = sentences(run)
     assert (
         "of the purchases that meet the limits with at least 80 % probability, its nearest rival "
-        f"is {named(run, sure.config)}; it beats that in"
+        f"is {named(run, sure.config)}; this one is the better buy in"
     ) in sentence
     assert found.flips
     first, *_ = offers.offers(run)

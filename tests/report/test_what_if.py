@@ -94,7 +94,7 @@ def test_a_study_that_does_not_ask_has_no_such_section(tmp_path: Path) -> None:
     found = written(searched(tmp_path, studies.SMALL))
     assert found.what_if is None
     assert not what_if.said(found)
-    assert "What if" not in render_markdown(found)
+    assert "\n## What if\n" not in render_markdown(found)
 
 
 def test_a_baseline_outside_of_the_axis_has_a_row_of_its_own(tmp_path: Path) -> None:
