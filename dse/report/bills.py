@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.pricing.bill_of_materials import Item
+from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 from dse.study.quantities import PURCHASE, RENT, facts_of
@@ -89,6 +90,22 @@ def left_out(document: RunDocument) -> str:
     *some, last = ("racks", *beside)
     missing = f"{', '.join(some)} and {last}" if some else last
     return f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
+
+
+def priced_in(document: RunDocument, point: Point) -> list[str]:
+    """``prices of 2018-07 to 2025-03``, of a named point whose bill the document has."""
+    named = {"recommended": document.recommended, "fastest": document.fastest,
+             "cheapest_within_5_percent": document.cheapest_within_5_percent}  # fmt: skip
+    bill = next((document.bills.get(name, ()) for name, one in named.items()
+                 if one.config == point.config), ())  # fmt: skip
+    bought = [item for item in bill if item.usd]
+    dates = sorted({item.price_date[:7] for item in bought if item.price_date})
+    if not bought:
+        return []
+    if not dates:
+        return ["prices without a date"]
+    some = " and without a date" * any(not item.price_date for item in bought)
+    return [f"prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
 
 
 def lines(items: Sequence[Item]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dse.report import training_runs, words
+from dse.report import bills, training_runs, words
+from dse.report.certainty import words as certainty_words
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.document import RunDocument, Sense
@@ -91,6 +92,8 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     if beside not in targets and point.costs.get(beside) is not None:
         how = words.objective(document, beside)
         costs.append(Fact(capital(how.title), words.shown(point.costs[beside], how.unit)))
+    recommended = point.config == document.recommended.config
+    chances = certainty_words.odds(document) if recommended else ""
     lasts = point.quantity(time)
     took = [] if lasts is None else [
         Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
@@ -100,7 +103,7 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
         Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",
              f"{rate}{'; ' * bool(bounds)}{_range(bounds)}"),
         *took,
-        Fact("Confidence", capital(word), f"{capital(why)}."),
+        Fact("Confidence", capital(word), f"{capital(why)}.{chances}"),
     )  # fmt: skip
 
 
@@ -108,8 +111,10 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     how = words.aim(document, sense)
     bounds = words.cost_interval(document, point, sense)
     known = bounds is not None and bounds[0] < bounds[1]
-    return Fact(capital(how.title), words.show_cost(document, point, sense),
-                _range(words.interval(bounds, how.unit)) if known else "")  # fmt: skip
+    notes = [_range(words.interval(bounds, how.unit))] if known else []
+    if document.objectives.named(sense) == "capital":
+        notes += bills.priced_in(document, point)
+    return Fact(capital(how.title), words.show_cost(document, point, sense), "; ".join(notes))
 
 
 def _of_run(document: RunDocument, point: Point) -> str:

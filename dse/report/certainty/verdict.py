@@ -1,6 +1,6 @@
 """One word for how sure an answer is.
 
-``measured``: communication was measured like that (or there is none), and the 90 % interval of the
+``measured``: communication was measured on such hardware (or there is none), and the 90 % interval of the
 training rate spans no more than a factor of MEASURED. ``near``: no more than one doubling beyond
 what was measured, and a factor of NEAR. Else ``estimated``. Both factors are judgements.
 """
@@ -26,4 +26,4 @@ def verdict(point: Point) -> tuple[Word, str]:
         return "near", f"its communication {lies}, and {spans}"
     if point.evidence in _BESIDE:
         return "estimated", spans
-    return "estimated", f"its communication was not measured like that, and {spans}"
+    return "estimated", f"its communication was not measured on such hardware, and {spans}"

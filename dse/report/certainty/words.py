@@ -84,6 +84,15 @@ def _nearest(rivals: list[Choice]) -> Choice:
     return max(rivals, key=lambda choice: (choice.best, -(choice.beaten or 0.0)))
 
 
+def odds(document: RunDocument) -> str:
+    """How likely the recommended purchase is the best, and what would change the answer, in short;
+    empty where the document does not say."""
+    found = document.certainty
+    if found is None:
+        return ""
+    return f" Best by the rule in {chance(found.choices[0].best)} of draws.{_flip(document)}"
+
+
 def _flip(document: RunDocument) -> str:
     """Up to which price it stays recommended."""
     found = document.certainty
