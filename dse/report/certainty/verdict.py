@@ -1,8 +1,8 @@
 """One word for how sure an answer is.
 
-``measured``: communication was measured on such hardware (or there is none), and the 90 % interval of the
-training rate spans no more than a factor of MEASURED. ``near``: no more than one doubling beyond
-what was measured, and a factor of NEAR. Else ``estimated``. Both factors are judgements.
+``measured``: communication was measured on such hardware (or there is none), and the 90 % interval
+of the training rate spans no more than a factor of MEASURED. ``near``: no more than one doubling
+beyond what was measured, and a factor of NEAR. Else ``estimated``. Both factors are judgements.
 """
 
 from __future__ import annotations
