@@ -18,6 +18,25 @@ OPTIONS = frozenset((
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
 
+_LONGEST_WORD, _LONGEST = 120, 800  # characters of a message that somebody is to read
+
+
+def printable(text: str) -> str:
+    """``text`` without characters that could steer a terminal."""
+    return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
+
+
+def one_line(text: str) -> str:
+    """``text`` as one line that a terminal can show, shortened where nobody would read on."""
+    words = (_shortened(word, _LONGEST_WORD) for word in printable(text).split())
+    return _shortened(" ".join(words), _LONGEST)
+
+
+def _shortened(text: str, most: int) -> str:
+    """The two ends of a text that is longer than ``most``."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]}...{text[-most // 4 :]}"
+
+
 class DseError(Exception):
     """Base of every error that is reported as one line, never as a traceback."""
 
@@ -40,7 +59,8 @@ class StudyError(DseError):
         self.file, self.line, self.column = file, line, column
         self.problem, self.remedy = problem, remedy
         place = f"{file}:{line}:{column}" if line else file
-        super().__init__(" ".join(f"{place}: {problem}{'; ' if remedy else ''}{remedy}".split()))
+        said = f"{one_line(problem)}{'; ' if remedy else ''}{one_line(remedy)}"
+        super().__init__(f"{' '.join(printable(place).split())}: {said}")
 
 
 class ArgumentError(StudyError):

@@ -112,7 +112,9 @@ _PREFIXES: dict[str, tuple[str, str]] = {  # pint prefix -> (spellings, long nam
 }  # fmt: skip
 
 _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often than meant
-_LONGEST = 100  # characters of a quantity; nothing sensible is longer
+# Beyond these no quantity is meant, and products of some would no longer be numbers.
+SMALLEST, LARGEST = 1e-30, 1e30
+LONGEST = 100  # characters of a quantity; nothing sensible is longer
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
 # A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
 _QUANTITY = re.compile(
@@ -137,7 +139,8 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
 
     example: what would be right, where something else than for other quantities is usual.
     Raises :class:`UnitError` for a number without its unit, an unknown unit, a unit of another
-    dimension, or a value that is not finite. Sign and zero are the caller's to judge.
+    dimension, or a value that is not finite or beyond :data:`LARGEST`. Sign and zero are the
+    caller's to judge.
     """
     target, usual = DIMENSIONS[dimension]
     dimensionless = dimension in {"count", "samples"}
@@ -148,7 +151,7 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
         if dimensionless:
             return _finite(text, f"{text:.20g}" if isinstance(text, float) else "the number")
         raise UnitError(f"{text} has no unit", remedy)
-    match = _QUANTITY.match(text) if len(text) <= _LONGEST else None
+    match = _QUANTITY.match(text) if len(text) <= LONGEST else None
     if match is None:
         raise UnitError(f"'{text}' is not a quantity", remedy)
     number = _finite(re.sub(r"[,_]|\.(?=[ni])", "", match[1].lower()), text)
@@ -177,6 +180,9 @@ def _finite(number: float | str, text: str) -> float:
         value = math.inf
     if not math.isfinite(value):
         raise UnitError(f"{text} is not a finite number", "write a finite value")
+    if value and not SMALLEST <= abs(value) <= LARGEST:
+        problem = f"{text} is not between {SMALLEST:g} and {LARGEST:g}"
+        raise UnitError(problem, "write a number of a size that exists")
     return value
 
 

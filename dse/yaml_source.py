@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from dse.errors import StudyError
+from dse.text_source import text_of
 
 Loc: TypeAlias = tuple[str | int, ...]
 
@@ -28,7 +29,6 @@ MAX_DEPTH = 50
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: dict[str, Any] = {
@@ -106,12 +106,7 @@ class Source:
 
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise for the value (or the key) at ``loc``."""
-        return StudyError(self.path, *self.mark(loc, key=key), printable(problem), remedy)
-
-
-def printable(text: str) -> str:
-    """``text`` without characters that could steer a terminal."""
-    return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
+        return StudyError(self.path, *self.mark(loc, key=key), problem, remedy)
 
 
 def read_yaml(
@@ -126,7 +121,7 @@ def read_yaml(
     numbers_as_keys: a key that is a number counts as the word it is written as, else it is refused.
     """
     name = os.fspath(path)
-    text = _text(name, _read(name, max_bytes))
+    text = text_of(name, _read(name, max_bytes))
     return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys)
 
 
@@ -191,21 +186,6 @@ def _similar_file(name: str) -> str:
         return "name an existing file"
     near = difflib.get_close_matches(wanted, there, n=1)
     return f"did you mean {Path(folder) / near[0]}?" if near else "name an existing file"
-
-
-def _text(name: str, content: bytes) -> str:
-    try:
-        text = content.decode("utf-8-sig")
-        odd = _NOT_TEXT.search(text)
-        if odd is None:
-            return text
-        before = text[: odd.start()]
-        problem = f"not a text file: it holds the character U+{ord(odd[0]):04X}"
-    except UnicodeDecodeError as cause:
-        before = content[: cause.start].decode("utf-8", "replace")
-        problem = "not UTF-8 text"
-    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
-    raise StudyError(name, *place, problem, "save it as plain UTF-8 text")
 
 
 class _Composer:
@@ -322,7 +302,7 @@ class _Composer:
 
     def wrong(self, mark: Any, problem: str, remedy: str) -> StudyError:
         place = (mark.line + 1, mark.column + 1)
-        return StudyError(self.name, *place, printable(problem), printable(remedy))
+        return StudyError(self.name, *place, problem, remedy)
 
     def nested(self, mark: Any) -> StudyError:
         """The complaint on a file of too many levels."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import yaml
 import dse
 from dse.errors import DseError, NoFeasiblePoint, StudyError
 from dse.report.document import RunDocument
+from tests.commands.reports import document
 from tests.pricing import studies
 
 
@@ -192,9 +192,7 @@ def test_a_result_is_what_a_run_writes(small: dse.Study, tmp_path: Path) -> None
     page = small.search().write_report(tmp_path / "mine")
     assert page == tmp_path / "mine" / "report.html"
     dse.run(tmp_path / "study.yaml", out=tmp_path / "theirs")
-    mine, theirs = (
-        json.loads((tmp_path / name / "run.json").read_text()) for name in ("mine", "theirs")
-    )
+    mine, theirs = (document(tmp_path / name) for name in ("mine", "theirs"))
     assert mine["command"].startswith("dse.load_study(")
     for key in ("created", "command", "timings", "reproduce", "work"):
         mine.pop(key, None)

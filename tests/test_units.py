@@ -89,7 +89,8 @@ def test_quantities(text: str | float, dimension: str, value: float) -> None:
         (".nan USD", "usd", "not a finite number"),
         ("-inf USD", "usd", "not a finite number"),
         ("1e999 USD", "usd", "not a finite number"),
-        ("1e308 TB", "bytes", "not a finite number"),
+        ("1e308 TB", "bytes", "1e308 TB is not between 1e-30 and 1e+30"),
+        (1e-31, "count", "is not between 1e-30 and 1e+30"),
         (float("nan"), "count", "not a finite number"),
         (10**400, "count", "not a finite number"),
         (True, "count", "is not a quantity"),
@@ -118,7 +119,7 @@ def test_examples_in_the_remedies_are_right() -> None:
             assert parse(text, dimension) > 0
 
 
-@given(st.floats(1e-30, 1e30), st.sampled_from(sorted(units._vocabulary())))
+@given(st.floats(1e-6, 1e9), st.sampled_from(sorted(units._vocabulary())))
 def test_a_number_times_its_unit(number: float, unit: str) -> None:
     size, dimension = units.base(unit)
     for key, (target, _) in units.DIMENSIONS.items():

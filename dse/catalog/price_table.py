@@ -12,6 +12,7 @@ from dse.catalog.fabrics import PARTS
 from dse.catalog.store import names
 from dse.errors import StudyError
 from dse.spelling import alike, alternatives
+from dse.text_source import text_of
 
 ENDINGS = (".csv", ".tsv")  # of files that are tables
 ITEM, PRICE = "item", "price"
@@ -149,11 +150,8 @@ def _text(path: Path) -> str:
         raise StudyError(str(path), 0, 0, f"cannot be read: {reason}", "name a file") from None
     if len(content) > _MOST_BYTES:
         raise StudyError(str(path), 0, 0, "too large", f"at most {_MOST_BYTES:,} bytes are read")
-    try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as cause:
-        line = content[: cause.start].count(b"\n") + 1
-        raise StudyError(str(path), line, 1, "not UTF-8 text", "save it as CSV in UTF-8") from None
+    text = text_of(str(path), content, "CSV in UTF-8")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _starts(line: str, mark: str) -> list[int]:

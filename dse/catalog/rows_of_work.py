@@ -41,13 +41,13 @@ PRODUCT, CONVOLUTION, RECURRENCE = "product", "convolution", "recurrence"
 ATTENTION, CAUSAL_ATTENTION, ELEMENT_WISE = "attention", "causal-attention", "element-wise"
 PRODUCTS = (PRODUCT, CONVOLUTION, RECURRENCE)
 ATTENTIONS = (ATTENTION, CAUSAL_ATTENTION)
-_MATRIX = ("m", "n", "k", "groups", "steps")
+SIZES = ("m", "n", "k", "groups", "steps")  # of a product, none of them 0
 # Which numbers a row of each kind has; the others do not apply.
 NUMBERS = MappingProxyType(
     {
-        PRODUCT: _MATRIX,
-        CONVOLUTION: (*_MATRIX, "input_elems"),
-        RECURRENCE: _MATRIX,
+        PRODUCT: SIZES,
+        CONVOLUTION: (*SIZES, "input_elems"),
+        RECURRENCE: SIZES,
         ATTENTION: ("m", "n", "k", "groups"),
         CAUSAL_ATTENTION: ("m", "n", "k", "groups"),
         ELEMENT_WISE: ("fused_elems", "eager_elems", "kernels"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-import math
+import io
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
-from dse.catalog.rows_of_work import FAMILIES, NUMBERS, WorkRow
+from dse.catalog.rows_of_work import FAMILIES, NUMBERS, SIZES, WorkRow
 from dse.catalog.store import find
 from dse.errors import StudyError
+from dse.text_source import text_of
+from dse.units import UnitError, parse
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
 WORK_COLUMNS = tuple(field.name for field in fields(WorkRow))
@@ -73,7 +75,7 @@ class Workload:
 
 def workload(name: str) -> Workload:
     """The workload of that name. Raises :class:`~dse.catalog.store.UnknownName`."""
-    return read_workload(find("workloads", name))
+    return _shipped(find("workloads", name))
 
 
 def named_workload(given: str) -> Workload:
@@ -123,6 +125,10 @@ def _bias(found: Workload, at: int) -> float:
 
 
 @cache
+def _shipped(path: Path) -> Workload:
+    return read_workload(path)
+
+
 def read_workload(path: Path) -> Workload:
     """The workload in a file and its layer table, whose sums must agree with the totals.
 
@@ -207,11 +213,12 @@ def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     rows = _read_table(path, COLUMNS, "layers", "a layer table")
     table = np.full((4, len(rows)), np.nan)
     for index, row in enumerate(rows):
-        try:
-            table[:, index] = [float(cell) if cell else np.nan for cell in row[2:]]
-        except ValueError as cause:
-            problem = f"layer {row[0] if row else ''} has a cell that is not a number"
-            raise StudyError(str(path), index + 2, 1, problem, "or a cell is missing") from cause
+        line = index + 2
+        if len(row) != len(COLUMNS):
+            problem = f"{len(row)} cells in place of {len(COLUMNS)}"
+            raise StudyError(str(path), line, 1, problem, "leave a cell empty that is not known")
+        for at, (column, cell) in enumerate(zip(COLUMNS[2:], row[2:], strict=True)):
+            table[at, index] = _amount(path, line, column, cell) if cell else np.nan
     if np.isnan(table[:2]).any():
         line = int(np.argwhere(np.isnan(table[:2]))[0][1]) + 2
         problem = "params and forward_flops may not be empty"
@@ -245,17 +252,20 @@ def read_work(path: Path, layers: Collection[str]) -> tuple[WorkRow, ...]:
             problem = f"a row of {kind} with {', '.join(given) or 'no numbers'}"
             raise StudyError(str(path), line, 1, problem, f"write {', '.join(NUMBERS[kind])}")
         numbers = {key: _amount(path, line, key, cell) for key, cell in given.items()}
+        if none := [key for key in SIZES if numbers.get(key) == 0]:
+            problem = f"{none[0]} is 0, so that the product is of nothing"
+            raise StudyError(str(path), line, 1, problem, "write at least 1, or leave the row out")
         found.append(WorkRow(layer, kind, **numbers))
     return tuple(found)
 
 
 def _amount(path: Path, line: int, key: str, cell: str) -> float:
-    """A cell of a table of work as a number of at least 0."""
+    """A cell of a table as a number of at least 0."""
     try:
-        number = float(cell)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
+        number = parse(cell, "count")
+    except UnitError as cause:
+        raise StudyError(str(path), line, 1, f"{key}: {cause.problem}", cause.remedy) from None
+    if number < 0:
         raise StudyError(str(path), line, 1, f"{key} is '{cell}'", "write a number of at least 0")
     return number
 
@@ -263,8 +273,10 @@ def _amount(path: Path, line: int, key: str, cell: str) -> float:
 def _read_table(path: Path, columns: tuple[str, ...], key: str, what: str) -> list[list[str]]:
     """The rows of a table with these columns, without its header; ``key`` names it in its file."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file)) or [[]]
+        text = text_of(str(path), path.read_bytes(), "CSV in UTF-8")
+        header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    except csv.Error as cause:
+        raise StudyError(str(path), 0, 0, f"not CSV: {cause}", "check quotes") from None
     except OSError as cause:
         remedy = f"write '{key}:' relative to the workload"
         raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause

@@ -23,7 +23,7 @@ from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
-from dse.errors import DseError
+from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
 EXIT_INTERRUPTED = 130  # as shells say it
@@ -102,7 +102,7 @@ def run_command() -> int | None:
 
 
 def _fail(line: str, error: DseError | None = None) -> int:
-    print(line, file=sys.stderr)
+    print(line if isinstance(error, StudyError) else one_line(line), file=sys.stderr)
     return (error or DseError).exit_status
 
 

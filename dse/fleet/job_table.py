@@ -127,7 +127,7 @@ def _header(path: Path) -> tuple[int, list[str]]:
         for number, line in enumerate(file, 1):
             if not line.strip() or line.startswith("#"):
                 continue
-            cells = [cell.strip() for cell in next(csv.reader([line]))]
+            cells = [cell.strip() for cell in _cells(path, number, line)]
             if len(cells) == 1 and any(mark in line for mark in ";\t|"):
                 raise StudyError(str(path), number, 1, "no comma in the header", _SAVE)
             return number, cells
@@ -145,7 +145,15 @@ def _lines(path: Path, start: int) -> Iterator[tuple[int, list[str]]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         for number, line in enumerate(file, 1):
             if number > start and line.strip():
-                yield number, next(csv.reader([line.rstrip("\r\n")]))
+                yield number, _cells(path, number, line.rstrip("\r\n"))
+
+
+def _cells(path: Path, number: int, line: str) -> list[str]:
+    """The cells of a line."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error as cause:
+        raise StudyError(str(path), number, 1, f"not CSV: {cause}", _SAVE) from None
 
 
 def _cell(cells: list[str], index: int) -> tuple[int, str]:

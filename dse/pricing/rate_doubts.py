@@ -37,9 +37,13 @@ def expected_samples_per_s(rate: Throughput, workload: Workload) -> float:
 def _far_off(rate: Throughput, workload: Workload) -> str:
     expected = expected_samples_per_s(rate, workload)
     ratio = rate.samples_per_s / expected
-    if not max(ratio, 1 / ratio) > STRANGE:
+    if 1 / STRANGE <= ratio <= STRANGE:
         return ""
-    how = f"{ratio:,.3g} times as many" if ratio > 1 else f"{1 / ratio:,.3g} times fewer"
+    how = (
+        f"{ratio:,.3g} times as many"
+        if ratio > 1
+        else f"{expected / rate.samples_per_s:,.3g} times fewer"
+    )
     shared = " before communication" if rate.gpus > 1 else ""
     return (
         f"{rounded(rate.samples_per_s)} samples/s is far from the {rounded(expected)} that dse "

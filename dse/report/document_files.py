@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ RUN, FLEET = "run.json", "fleet.json"
 RUN_LOG = "run.log.jsonl"  # while a run is not finished
 _KINDS = {RUN: "a run", FLEET: "a fleet"}
 _AGAIN = {RUN: "run the study again", FLEET: "run dse fleet on its study again"}
+CHECKSUM = "checksum"  # of all else in a document, whatever its layout
 _FINISHED = "name the folder of a finished run"
 _MOST_NAMED = 6
 _MOST_LOOKED_AT = 10_000  # entries of a folder
@@ -83,8 +85,23 @@ def read_json(path: Path) -> Any:
         if "Unterminated" in cause.msg or cause.pos >= len(text.rstrip()):
             problem = f"the document of {kind} breaks off here"
         raise StudyError(str(path), cause.lineno, cause.colno, problem, again) from cause
-    except ValueError as cause:  # not UTF-8
+    except (ValueError, RecursionError) as cause:  # not UTF-8, or lists in lists without end
         raise StudyError(str(path), 0, 0, *no_document) from cause
+
+
+def sealed(document: dict[str, Any]) -> str:
+    """The content of a document's file, with its checksum as the last key.
+
+    Raises ValueError where a number is not finite.
+    """
+    sealed_ = {**document, CHECKSUM: checksum(document)}
+    return json.dumps(sealed_, indent=1, allow_nan=False) + "\n"
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """SHA-256 of a document's values, in hexadecimal."""
+    plainly = json.dumps(document, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(plainly.encode()).hexdigest()
 
 
 def read_document(folder: Path) -> RunDocument:
@@ -93,7 +110,7 @@ def read_document(folder: Path) -> RunDocument:
     from pydantic import ValidationError
 
     path = document_path(folder, (RUN,))
-    found = checked_document(path, "schema_version", SCHEMA_VERSION, ())
+    found = checked_document(path, "schema_version", SCHEMA_VERSION)
     try:
         return parsed(RunDocument, found)
     except ValidationError as cause:
@@ -105,16 +122,27 @@ def read_document(folder: Path) -> RunDocument:
     raise StudyError(str(path), 0, 0, problem, _AGAIN[RUN])
 
 
-def checked_document(
-    path: Path, version: str, wanted: int | str, needed: Iterable[str]
-) -> dict[str, Any]:
-    """The document in a file, if the value under ``version`` is the wanted one and no key of
-    ``needed`` is missing. Raises :class:`StudyError`.
+def checked_document(path: Path, version: str, wanted: int | str) -> dict[str, Any]:
+    """The document in a file without its checksum, if the value under ``version`` is the wanted
+    one and nobody changed it. Raises :class:`~dse.errors.StudyError`.
     """
     found = read_json(path)
     if not isinstance(found, dict) or found.get(version) != wanted:
         raise StudyError(str(path), 0, 0, f"has another {version}", "run the study again")
-    missing = sorted(set(needed) - set(found))
-    if missing:
-        raise StudyError(str(path), 0, 0, f"has no '{missing[0]}'", "run the study again")
+    _check_unchanged(path, found)
     return found
+
+
+def _check_unchanged(path: Path, found: dict[str, Any]) -> None:
+    """Take the checksum out of a document; raise StudyError if it is of other values.
+
+    Older versions wrote none.
+    """
+    wanted = found.pop(CHECKSUM, None)
+    try:
+        unchanged = wanted is None or wanted == checksum(found)
+    except (ValueError, RecursionError):
+        unchanged = False
+    if not unchanged:
+        problem = "was changed after dse wrote it: its checksum is that of other values"
+        raise StudyError(str(path), 0, 0, problem, "run the study again")

@@ -8,7 +8,7 @@ from pathlib import Path
 from dse.errors import StudyError
 from dse.fleet.document import FORMAT, FleetDocument, from_plain, plain
 from dse.report.document_files import FLEET as DOCUMENT
-from dse.report.document_files import document_path, read_json
+from dse.report.document_files import checked_document, document_path, sealed
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.pdf import PDF
 from dse.report.write import free_name, put
@@ -23,7 +23,7 @@ def write_fleet(document: FleetDocument, folder: Path) -> Path:
     :class:`~dse.errors.OutputError`; what was in the folder before is then untouched.
     """
     contents = {
-        DOCUMENT: json.dumps(plain(document), indent=1, allow_nan=False) + "\n",
+        DOCUMENT: sealed(plain(document)),
         "report.md": render_markdown(document),
         "index.html": render_page(document),
     }
@@ -35,14 +35,11 @@ def write_fleet(document: FleetDocument, folder: Path) -> Path:
 def read_fleet_document(place: Path) -> FleetDocument:
     """The fleet.json of a report. Raises :class:`~dse.errors.StudyError`."""
     path = document_path(place, (DOCUMENT,))
-    found = read_json(path)
-    again = "run the study again"
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise StudyError(str(path), 0, 0, "has another format", again)
+    found = checked_document(path, "format", FORMAT)
     try:
         return from_plain(found)
     except ValueError as cause:
-        raise StudyError(str(path), 0, 0, str(cause), again) from None
+        raise StudyError(str(path), 0, 0, str(cause), "run the study again") from None
 
 
 def earlier_fleet(folder: Path, document: FleetDocument) -> Path | None:

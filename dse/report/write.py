@@ -15,7 +15,7 @@ from pathlib import Path
 from dse.errors import OutputError
 from dse.report import bills, json_form, markdown, page, runners_up, tables
 from dse.report.document import RunDocument
-from dse.report.document_files import RUN
+from dse.report.document_files import RUN, sealed
 from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
@@ -34,7 +34,7 @@ def write_report(document: RunDocument, folder: Path) -> Path:
     permission), and what was in the folder before is then untouched.
     """
     contents = {
-        RUN: json_form.text(document) + "\n",
+        RUN: sealed(json_form.plain(document)),
         "front.csv": front_csv(document),
         BILLS: bills.bills_csv(document),
         "report.md": markdown.render_markdown(document),

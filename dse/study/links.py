@@ -59,7 +59,7 @@ def is_bandwidth(text: str) -> bool:
     try:
         units.parse(text, BANDWIDTH.dimension)
     except units.UnitError:
-        return bool(_QUANTITY.match(text.strip()))
+        return bool(_QUANTITY.match(text.strip()[: units.LONGEST]))
     return True
 
 

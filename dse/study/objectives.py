@@ -10,7 +10,6 @@ from dse.study.cursor import Cursor
 from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
 from dse.study.inline import read_quality
 from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES
-from dse.yaml_source import printable
 
 TARGETS = ("samples", "epochs", "tokens", "quality")  # ways to say how long a run is
 EPOCH = "epoch_samples"
@@ -58,7 +57,7 @@ def read_constraint(at: Cursor, baseline: Baseline | None = None) -> Constraint:
         return Constraint(word, parse_constraint(text), line, column)
     except ExpressionError as cause:
         place = at.source.mark_inside(at.loc, cause.offset)
-        problem = printable(f"constraint: {cause.problem}")
+        problem = f"constraint: {cause.problem}"
         raise StudyError(at.source.path, *place, problem, cause.remedy) from None
 
 

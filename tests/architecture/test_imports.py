@@ -18,7 +18,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
-    ("dse.units", "dse.yaml_source"),
+    ("dse.units", "dse.text_source"),
+    ("dse.yaml_source",),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
     ("dse.calibration",),
@@ -49,6 +50,7 @@ TAKES = {
     "dse.errors": set(),
     "dse.console_table": {"rich"},
     "dse.units": {"pint"},
+    "dse.text_source": set(),
     "dse.yaml_source": {"yaml"},
     "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},

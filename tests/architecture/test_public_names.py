@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import json
 import subprocess
 import sys
 from importlib import import_module
@@ -15,6 +14,7 @@ import pytest
 import dse
 from dse import errors
 from dse.errors import NoFeasiblePoint
+from tests.commands.reports import document as written_document
 from tests.pricing import studies
 
 
@@ -71,7 +71,7 @@ def test_a_price_agrees_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(tmp_path)
     path = studies.written(tmp_path)
     document = dse.run(path)
-    assert document == json.loads((tmp_path / "reports" / "small" / "run.json").read_text())
+    assert document == written_document(tmp_path / "reports" / "small")
     front = document["front"]
     configs = [{k: v for k, v in p["config"].items() if v} for p in front]
     found = dse.load_study(path).price(configs, intervals=True)
@@ -92,7 +92,7 @@ def test_many_studies_are_a_list_of_documents_and_failures(
     studies.written(folder, name="a.yaml")
     studies.written(folder, studies.IMPOSSIBLE, "b.yaml")
     found, failed = dse.run_studies([folder], out=tmp_path / "out")
-    assert found == json.loads((tmp_path / "out" / "small" / "run.json").read_text())
+    assert found == written_document(tmp_path / "out" / "small")
     assert failed["study"] == {"path": str(folder / "b.yaml")}
     assert failed["exit_status"] == 3
     assert "none of 2,304 points meets every constraint" in failed["error"]

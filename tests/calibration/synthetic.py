@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from dse.calibration import Profile, fit_measurements
+from dse.calibration import Profile, fit_measurements, write_profile
 from dse.calibration.experiment import Experiment, Machine, Measurement, write_experiment
 from dse.calibration.node_cost import on_cores_s
 from dse.model.links import StepCost
@@ -90,3 +90,11 @@ def sample(algorithm: str, ranks: int, size: int, seconds: float, run: int = 1) 
         median_error_s=0.01 * seconds,
         verified=True,
     )
+
+
+def profile_text(folder: Path) -> str:
+    """A profile file called this-machine; ``folder`` is for its measurements."""
+    measured, fitted = folder / "measured.json", folder / "this-machine.yaml"
+    write_experiment(experiment(noise=0.02), measured)
+    write_profile(fit_measurements([measured], "this-machine"), fitted)
+    return fitted.read_text(encoding="utf-8")

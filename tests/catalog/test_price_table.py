@@ -185,7 +185,7 @@ def test_a_mistake_in_the_header_is_one_line(tmp_path: Path, header: str, messag
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:
     path = tmp_path / "vendor.csv"
     path.write_bytes(b"item,price\nh\xf6st,1\n")
-    with pytest.raises(StudyError, match=r"vendor\.csv:2:1: not UTF-8 text; save it as CSV"):
+    with pytest.raises(StudyError, match=r"vendor\.csv:2:2: not UTF-8 text; save it as CSV"):
         read_prices(path)
     with pytest.raises(StudyError, match=r"none\.csv: cannot be read: No such file"):
         read_prices(tmp_path / "none.csv")

@@ -118,7 +118,7 @@ def test_a_total_that_disagrees_with_its_layers_is_told(own_models: Path) -> Non
     ("old", "new", "message"),
     [
         ("layer,kind", "name,kind", "is not a layer table"),
-        (",23296,", ",many,", "csv:2:1: layer f.0 has a cell that is not a number"),
+        (",23296,", ",many,", "csv:2:1: params: 'many' is not a quantity"),
         (",23296,", ",,", "csv:2:1: params and forward_flops may not be empty"),
     ],
 )

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dse.calibration import fit_measurements, write_profile
-from dse.calibration.experiment import write_experiment
 from tests.calibration import synthetic
 from tests.commands.command import dse
 from tests.pricing.studies import written
@@ -16,11 +14,7 @@ from tests.pricing.studies import written
 @pytest.fixture(scope="session")
 def profile_text(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A profile file called this-machine."""
-    folder = tmp_path_factory.mktemp("profile")
-    measured, fitted = folder / "measured.json", folder / "this-machine.yaml"
-    write_experiment(synthetic.experiment(noise=0.02), measured)
-    write_profile(fit_measurements([measured], "this-machine"), fitted)
-    return fitted.read_text(encoding="utf-8")
+    return synthetic.profile_text(tmp_path_factory.mktemp("profile"))
 
 
 @pytest.fixture

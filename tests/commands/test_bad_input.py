@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -223,3 +224,26 @@ def test_asking_nothing_shows_what_can_be_asked(tmp_path: Path) -> None:
         done = dse(*group, cwd=tmp_path)
         assert "Commands:" in done.stdout + done.stderr
         assert known in done.stdout + done.stderr
+
+
+def test_a_changed_document_is_refused(ran: tuple[Path, str], tmp_path: Path) -> None:
+    """A report is made from what dse computed alone; another layout of the same is no change."""
+    path = tmp_path / "run.json"
+    found = json.loads((ran[0] / "run.json").read_text())
+    path.write_text(json.dumps(dict(reversed(found.items()))))
+    assert dse("explain", ".", "--row", "1", cwd=tmp_path).returncode == 0
+    found["recommended"]["capital"] -= 1
+    path.write_text(json.dumps(found))
+    line = refused(dse("explain", ".", "--row", "1", cwd=tmp_path))
+    assert line == (
+        "dse: run.json: was changed after dse wrote it: its checksum is that of other values; "
+        "run the study again"
+    )
+
+
+def test_a_message_is_short_and_steers_nothing(tmp_path: Path) -> None:
+    written(tmp_path, SMALL.replace("resnet50", "'" + "x" * 3_000 + "\\e[31m\\u202e'", 1)
+            .replace("'", '"'))  # fmt: skip
+    line = refused(dse("check", "study.yaml", cwd=tmp_path))
+    assert len(line) < 300
+    assert line.isprintable()

@@ -78,7 +78,7 @@ def test_values_under_a_condition_are_of_the_space(runs: Path, tmp_path: Path) -
     """An axis under `when` has a row for each condition."""
     for name in ("a", "b"):
         shutil.copytree(runs / "plain", tmp_path / name)
-    there, here = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("a", "b"))
+    there, here = (document(tmp_path / name) for name in ("a", "b"))
     (row,) = (one for one in here["axes"] if one["name"] == "gpus")
     here["axes"].remove(row)
     here["axes"] += [{**row, "values": row["values"][:1]}, {**row, "values": row["values"][1:]}]
@@ -117,7 +117,7 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
     for name in ("plain", "old"):
         shutil.copytree(runs / "plain", tmp_path / name)
     path = tmp_path / "old" / "run.json"
-    old = json.loads(path.read_text())
+    old = document(path.parent)
     old["hashes"]["catalogue"] = "another"
     old["versions"]["dse"] = "0.0.9"
     row = next(one for one in old["sources"] if one["date"])
@@ -136,7 +136,7 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
 def test_a_profile_measured_anew_is_named(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "plain", tmp_path / "a")
     path = tmp_path / "a" / "run.json"
-    found = json.loads(path.read_text())
+    found = document(path.parent)
     row = {
         "name": "mine", "transport": "mpi", "library": "Open MPI 5", "machine": {}, "path": "x",
         "date": "2026-01-01", "link": "", "ranks": [2, 8], "message_bytes": [1.0, 2.0],

@@ -82,7 +82,7 @@ def test_a_run_of_another_catalogue_keeps_its_numbers(
 ) -> None:
     shutil.copytree(ran[0], tmp_path / "old")
     path = tmp_path / "old" / "run.json"
-    found = json.loads(path.read_text())
+    found = document(path.parent)
     found["hashes"]["catalogue"] = "another"
     found["front"][1]["step_s"] = 123.456
     path.write_text(json.dumps(found))

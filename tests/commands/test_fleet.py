@@ -10,6 +10,7 @@ import pytest
 
 from dse.commands.several_studies import study_files
 from tests.commands.command import dse, files, refused
+from tests.commands.reports import document
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report.test_fleet import Page
 
@@ -138,9 +139,7 @@ def test_a_single_job_is_one_job_on_the_terminal(tmp_path: Path) -> None:
 def test_json_is_the_document_and_nothing_else(tmp_path: Path) -> None:
     written(tmp_path)
     done = dse("fleet", "study.yaml", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout) == json.loads(
-        (tmp_path / "reports" / "small" / "fleet.json").read_text()
-    )
+    assert json.loads(done.stdout) == document(tmp_path / "reports" / "small", "fleet.json")
 
 
 @pytest.mark.parametrize(

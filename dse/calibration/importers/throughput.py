@@ -23,7 +23,7 @@ from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import NODE, Throughput
 from dse.errors import StudyError
 from dse.spelling import alternatives, meant
-from dse.units import rounded
+from dse.units import LARGEST, SMALLEST, rounded
 from dse.version import __version__
 
 REQUIRED = ("workload", "accelerator", "samples_per_s", "precision", "batch_per_gpu")
@@ -151,7 +151,7 @@ class _Row:
             value = float(self.cell(name))
         except ValueError:
             value = math.nan
-        if not 0 < value < math.inf:
+        if not SMALLEST <= value <= LARGEST:
             self.wrong(
                 name, f"'{self.cell(name)}' is not a positive number", "write for example 64"
             )

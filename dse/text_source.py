@@ -1,0 +1,31 @@
+"""The text of a file that a person wrote."""
+
+from __future__ import annotations
+
+import re
+
+from dse.errors import StudyError
+
+# Nor what turns the direction of writing: a line would be read as another than it is.
+_NOT_TEXT = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
+
+
+def text_of(name: str, content: bytes, kind: str = "plain UTF-8 text") -> str:
+    """The text in a file. Raises :class:`~dse.errors.StudyError` with the place of what is none.
+
+    kind: as what it should be saved.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        odd = _NOT_TEXT.search(text)
+        if odd is None:
+            return text
+        before = text[: odd.start()]
+        problem = f"not a text file: it holds the character U+{ord(odd[0]):04X}"
+    except UnicodeDecodeError as cause:
+        before = content[: cause.start].decode("utf-8", "replace")
+        problem = "not UTF-8 text"
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    raise StudyError(name, *place, problem, f"save it as {kind}")
