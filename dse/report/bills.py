@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
 from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item
 from dse.report.design_point import Point
 from dse.report.document import RunDocument

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import default_prices, read_prices
-from dse.catalog.offers import CLOUD, QUOTE, USED
+from dse.catalog.price_terms import CLOUD, QUOTE, USED
 from dse.errors import StudyError
 
 HEADER = "item,price,currency,date,valid_until,quote,discount,class,rate\n"

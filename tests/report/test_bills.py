@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import replace
 
-from dse.catalog.offers import LIST, QUOTE, USED
+from dse.catalog.price_terms import LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item, Terms
 from dse.report import bills
 from dse.report.document import RunDocument
