@@ -229,7 +229,7 @@ class Entry:
             name=name,
             value=number,
             unit=unit,
-            text=self._file.written(place),
+            text=f"{self._file.written(place)}{self._in_currency(written) if money else ''}",
             source=source.key,
             accessed=source.accessed,
             detail="; ".join(about),
@@ -237,6 +237,11 @@ class Entry:
             status="unknown" if value == "unknown" else status,
             offer=offer,
         )
+
+    def _in_currency(self, written: dict[str, Any]) -> str:
+        """`` EUR``, where the currency is not written with the number."""
+        given = str(written.get("currency", ""))
+        return f" {given}" if given and written["value"] != "unknown" else ""
 
     def _priced(
         self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]

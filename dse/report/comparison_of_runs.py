@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
+from dse.pricing.validity import part
 from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
+from dse.report.provenance import OWN
 from dse.study.axes import AUTO_FORMAT
 from dse.study.quantities import QUANTITIES
 
@@ -37,8 +39,8 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceChange:
-    """A unit price that differs: USD, date and class in each run; None where it is in one bill
-    alone."""
+    """A unit price that differs: USD, date, class and terms in each run; None where it is in one
+    bill alone. Terms: quotation, discount and currency, as far as there are any."""
 
     item: str
     a_usd: float | None
@@ -47,6 +49,21 @@ class PriceChange:
     b_date: str
     a_class: str
     b_class: str
+    a_terms: str = ""
+    b_terms: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtraChange:
+    """What is paid beside the hardware, where its rate differs. a, b: the rate, empty where a run
+    has no such extra: ``3 % of the hardware``, ``USD 16,200.00``. a_usd, b_usd: what it comes to in
+    the recommended point's bill."""
+
+    name: str
+    a: str
+    b: str
+    a_usd: float | None
+    b_usd: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +112,7 @@ class RunComparison:
     inputs: tuple[str, ...]
     questions: Mapping[str, tuple[str, str]]
     prices: tuple[PriceChange, ...]
+    extras: tuple[ExtraChange, ...]
     facts: tuple[FactChange, ...]
     profiles: tuple[str, ...]
     study: tuple[str, ...]
@@ -126,6 +144,7 @@ def compared(a: RunDocument, b: RunDocument, names: tuple[str, str]) -> RunCompa
         inputs=inputs,
         questions=_choices(a.questions or {}, b.questions or {}),
         prices=tuple(_prices(a, b)),
+        extras=tuple(_extras(a, b)),
         facts=tuple(_facts(a.sources, b.sources)),
         profiles=tuple(_profiles(a, b)),
         study=tuple(_study(a, b)),
@@ -218,41 +237,93 @@ def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:
 
 
 def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
-    """Unit prices in the bills that differ, or that one bill alone has."""
-    mine, theirs = _unit_prices(a), _unit_prices(b)
-    for item in dict.fromkeys((*mine, *theirs)):
-        one, other = mine.get(item), theirs.get(item)
+    """Unit prices of hardware that differ, or that one bill alone has, of what is recommended."""
+    mine, theirs = _hardware(a), _hardware(b)
+    ordered = {item.item for run in (a, b) for item in run.bills.get("recommended", ())}
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name), theirs.get(name)
         if one and other and (one.unit_usd, one.price_date) == (other.unit_usd, other.price_date):
             continue
+        if not (one and other) and name not in ordered:
+            continue
         yield PriceChange(
-            item=item,
+            item=name,
             a_usd=one.unit_usd if one else None,
             b_usd=other.unit_usd if other else None,
             a_date=one.price_date if one else "",
             b_date=other.price_date if other else "",
             a_class=one.price_class if one else "",
             b_class=other.price_class if other else "",
+            a_terms=_terms(one),
+            b_terms=_terms(other),
         )
 
 
-def _unit_prices(document: RunDocument) -> dict[str, Item]:
-    return {item.item: item for items in document.bills.values() for item in items}
+def _hardware(document: RunDocument) -> dict[str, Item]:
+    """What is ordered, extras apart, which are no unit prices."""
+    bills = document.bills.values()
+    return {item.item: item for items in bills for item in items if not item.extra}
+
+
+def _terms(item: Item | None) -> str:
+    terms = item.terms if item else None
+    if terms is None:
+        return ""
+    said = [f"quotation {terms.quote}"] * bool(terms.quote)
+    said += [f"{words.percent(terms.discount)} off"] * bool(terms.discount)
+    return ", ".join([*said, *([terms.converted] * bool(terms.converted))])
+
+
+def _extras(a: RunDocument, b: RunDocument) -> Iterator[ExtraChange]:
+    """Extras whose rates differ; sums that differ as the hardware does are no change."""
+    mine, theirs = _rates(a), _rates(b)
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name, ("", None)), theirs.get(name, ("", None))
+        if one[0] != other[0]:
+            yield ExtraChange(name=name, a=one[0], b=other[0], a_usd=one[1], b_usd=other[1])
+
+
+def _rates(document: RunDocument) -> dict[str, tuple[str, float | None]]:
+    """Extra -> its rate, and what it comes to in the recommended point's bill."""
+    found = {}
+    for item in document.bills.get("recommended", ()):
+        if item.extra:
+            name, _, rate = item.item.partition(", ")
+            price = words.UNKNOWN if item.unit_usd is None else f"USD {item.unit_usd:,.2f}"
+            found[name] = rate or price, item.usd
+    return found
 
 
 def _facts(a: Sequence[Citation], b: Sequence[Citation]) -> Iterator[FactChange]:
-    mine, theirs = ({(row.item, row.fact): row for row in rows} for rows in (a, b))
-    both = {key[0] for key in mine} & {key[0] for key in theirs}
+    """Facts that differ of what both runs have, and of the user's prices; extras are told by their
+    rates."""
+    mine, theirs = ({_key(row): row for row in rows if not _is_extra(row)} for rows in (a, b))
+    both = {row.item for row in a} & {row.item for row in b}
     for key in dict.fromkeys((*mine, *theirs)):
         one, other = mine.get(key), theirs.get(key)
-        if key[0] not in both:
+        if not any(row and row.item in {*both, OWN} for row in (one, other)):
             continue
         if one and other and (one.value, one.date) == (other.value, other.date):
             continue
+        item, fact = key
         yield FactChange(
-            item=key[0], fact=key[1],
+            item=item, fact=part(fact) if item == _PRICES else fact,
             a=one.value if one else "", b=other.value if other else "",
             a_date=one.date if one else "", b_date=other.date if other else "",
         )  # fmt: skip
+
+
+_PRICES = "prices"
+
+
+def _key(row: Citation) -> tuple[str, str]:
+    """Item and fact; a price of the user and the catalogue's for the same part have one key."""
+    priced = row.item == OWN or row.fact.startswith("accelerators.")
+    return _PRICES if priced else row.item, row.fact
+
+
+def _is_extra(row: Citation) -> bool:
+    return row.item == OWN and row.fact.startswith("extras.")
 
 
 def _profiles(a: RunDocument, b: RunDocument) -> Iterator[str]:

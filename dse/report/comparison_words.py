@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dse.report import words
 from dse.report.comparison_of_runs import (
     ABSENT,
+    ExtraChange,
     FactChange,
     Measure,
     PriceChange,
@@ -37,7 +38,8 @@ def lines(found: RunComparison) -> list[str]:
     out += _listed("Questions", [f"{name}: {_or_none(was)} in A, {_or_none(now)} in B"
                                  for name, (was, now) in found.questions.items()])  # fmt: skip
     out += _listed("Unit prices in their bills", [*map(_price_line, found.prices)])
-    out += _listed("Facts of the catalogue", [*map(_fact_line, found.facts)])
+    out += _listed("Beside the hardware", [*map(_extra_line, found.extras)])
+    out += _listed("Facts, and prices as they are written", [*map(_fact_line, found.facts)])
     out += _listed("Calibration profiles", found.profiles)
     out += _listed("Lines of the study, - in A alone, + in B alone", found.study)
     for standing, whose, where in ((found.of_a, "A", "B"), (found.of_b, "B", "A")):
@@ -54,6 +56,7 @@ def _day_and_time(created: str) -> str:
 
 
 _MOST = 25  # lines of a list
+_SAME = "same"
 
 
 def _listed(title: str, rows: Sequence[str]) -> list[str]:
@@ -70,17 +73,26 @@ def _or_none(text: str) -> str:
 
 
 def _measure_lines(measures: Sequence[Measure]) -> list[str]:
+    """A table of what differs, and in a line what does not."""
+    known = [m for m in measures if (m.a, m.b) != (None, None)]
+    same = [m for m in known if _change(m) == _SAME]
     rows = [
         (_title(m.name), _shown(m.a, m.unit), _shown(m.b, m.unit), _change(m))
-        for m in measures
-        if (m.a, m.b) != (None, None)
+        for m in known
+        if m not in same
     ]
-    table = [("Recommended point", "A", "B", "change"), *rows]
-    widths = [max(len(row[at]) for row in table) for at in range(4)]
+    table = [("Recommended point", "A", "B", "change"), *rows] if rows else []
+    widths = [max(len(row[at]) for row in table) for at in range(4)] if table else []
+    alike = ", ".join(f"{_lower(_title(m.name))} {_shown(m.a, m.unit)}" for m in same)
     return [
-        "  ".join([row[0].ljust(widths[0]), *(row[at].rjust(widths[at]) for at in (1, 2, 3))])
-        for row in table
-    ]
+        *("  ".join([row[0].ljust(widths[0]), *(row[at].rjust(widths[at]) for at in (1, 2, 3))])
+          for row in table),
+        *([f"The same in both: {alike}."] if alike else []),
+    ]  # fmt: skip
+
+
+def _lower(title: str) -> str:
+    return title[:1].lower() + title[1:]
 
 
 def _title(name: str) -> str:
@@ -100,7 +112,7 @@ def _change(measure: Measure) -> str:
     if not measure.comparable:
         return "not comparable"
     if not differs(measure.a, measure.b):
-        return "same"
+        return _SAME
     if not measure.a:
         return "-"
     share = measure.b / measure.a - 1
@@ -110,18 +122,34 @@ def _change(measure: Measure) -> str:
 
 
 def _price_line(change: PriceChange) -> str:
-    sides = []
-    for usd, date, kind in ((change.a_usd, change.a_date, change.a_class),
-                            (change.b_usd, change.b_date, change.b_class)):  # fmt: skip
-        if not kind:
-            sides.append("not in its bills")
-            continue
-        price = words.UNKNOWN if usd is None else f"USD {usd:,.2f}"
-        sides.append(f"{price} ({', '.join(filter(None, [kind, date or 'no date']))})")
+    sides = [
+        _priced(change.a_usd, change.a_class, change.a_date, change.a_terms),
+        _priced(change.b_usd, change.b_class, change.b_date, change.b_terms),
+    ]
     share = ""
     if change.a_usd and change.b_usd:
         share = f", {_change(Measure(name='', unit='', a=change.a_usd, b=change.b_usd))}"
     return f"{change.item}: {sides[0]} in A, {sides[1]} in B{share}"
+
+
+def _priced(usd: float | None, kind: str, date: str, terms: str) -> str:
+    """``USD 35,085.44 (quote, 2026-11-09, quotation A-2041, 6 % off, EUR at USD 1.08)``."""
+    if not kind:
+        return "not in its bills"
+    said = ", ".join(filter(None, [kind, date or "no date", terms]))
+    return f"{_usd(usd)} ({said})"
+
+
+def _usd(value: float | None) -> str:
+    return words.UNKNOWN if value is None else f"USD {value:,.2f}"
+
+
+def _extra_line(change: ExtraChange) -> str:
+    sides = [
+        f"{rate}{f' ({_usd(usd)})' * (not rate.startswith('USD'))}" if rate else "none"
+        for rate, usd in ((change.a, change.a_usd), (change.b, change.b_usd))
+    ]
+    return f"{change.name}: {sides[0]} in A, {sides[1]} in B"
 
 
 def _fact_line(change: FactChange) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dse import catalog
 from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing import caveats, target
+from dse.pricing import caveats, target, validity
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
@@ -107,9 +108,34 @@ def devices(problem: Problem) -> list[str]:
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
 
 
+OWN = "your prices"  # the item of what the user's price lists have
+
+
+def own_prices(problem: Problem) -> list[Citation]:
+    """The user's prices of what the study may choose, as they are written, with their terms."""
+    facts = dict.fromkeys(
+        fact for fact in validity.prices_of(problem)
+        if fact.offer and fact.offer.file
+    )  # fmt: skip
+    return [_own_price(fact) for fact in facts]
+
+
+def _own_price(fact: Fact) -> Citation:
+    terms = fact.offer
+    assert terms is not None
+    said = [terms.file]
+    said += [f"quotation {terms.quote}"] * bool(terms.quote)
+    said += [f"valid until {terms.valid_until}"] * (terms.valid_until is not None)
+    value = fact.text
+    value += f", {100 * terms.discount:g} % off" * bool(terms.discount)
+    value += f" ({terms.converted})" * bool(terms.converted)
+    named = replace(fact, source=", ".join(said), text=value)
+    return catalog.cite(OWN, named)
+
+
 def sources(problem: Problem) -> list[Citation]:
     """Every catalogue fact behind the study, with where it is from and when it was read."""
-    rows: list[Citation] = []
+    rows = own_prices(problem)
 
     def add(item: str, facts: Iterable[Fact]) -> None:
         rows.extend(catalog.cite(item, fact) for fact in facts)
@@ -140,7 +166,8 @@ def sources(problem: Problem) -> list[Citation]:
     if problem.study.target is not None and not problem.study.failures.ideal:
         add("failures", catalog.failure_terms().facts)
     add("power of links", link_watts(problem))
-    add("prices", (getattr(problem.prices, field) for field, _ in GENERAL.values()))
+    general = (getattr(problem.prices, field) for field, _ in GENERAL.values())
+    add("prices", (fact for fact in general if not (fact.offer and fact.offer.file)))
     return rows
 
 
@@ -160,4 +187,4 @@ def _prices_of(problem: Problem, name: str) -> list[Fact]:
         problem.prices.accelerator_usd.get(name),
         problem.prices.accelerator_hourly_usd.get(name),
     )
-    return [fact for fact in found if fact is not None]
+    return [fact for fact in found if fact is not None and not (fact.offer and fact.offer.file)]
