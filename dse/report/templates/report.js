@@ -56,13 +56,14 @@
   const filter = () => {
     const fits = (body) => {
       const own = body.dataset.filters.split(" ");
-      return filters.every((select, at) => select.value === "" || select.value === own[at]);
+      return filters.every((select, at) => select.value === "" || own[at].split(",").includes(select.value));
     };
     for (const body of bodies()) body.hidden = !fits(body);
     const left = bodies().filter((body) => !body.hidden);
-    shown = left.length === table.tBodies.length ? null : new Set(left.map((body) => body.id));
+    const points = (body) => [body.id, ...[...body.querySelectorAll("span[id]")].map((one) => one.id)];
+    shown = left.length === table.tBodies.length ? null : new Set(left.flatMap(points));
     byId("front-count").textContent = shown
-      ? `${left.length} of ${table.tBodies.length} points` : `All ${left.length} points`;
+      ? `${left.length} of ${table.tBodies.length} rows` : `All ${left.length} rows`;
     draw(byId("front-chart"));
   };
   filters.forEach((select) => select.addEventListener("change", filter));
