@@ -27,6 +27,8 @@ from dse.report import (
     glossary,
     offers,
     ownership,
+    provenance,
+    signature,
     tables,
     terms,
     waterfall,
@@ -34,7 +36,6 @@ from dse.report import (
     words,
 )
 from dse.report.answer import answer
-from dse.report.certainty import words as certainty_words
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
@@ -80,15 +81,16 @@ def _begun(sentence: str) -> str:
 
 def _buy(document: RunDocument) -> dict[str, Any]:
     offered, sentences = offers.offers(document), answer(document)
+    notes = signature.by_weight([
+        _begun(line.removeprefix(NOTE).removeprefix(":").strip())
+        for line in sentences
+        if line.startswith(NOTE)
+    ])  # fmt: skip
     return {
         "answer": sentences,
         "said": [line for line in sentences if not line.startswith(NOTE)],
-        "notes": [
-            _begun(line.removeprefix(NOTE).removeprefix(":").strip())
-            for line in sentences
-            if line.startswith(NOTE)
-        ],
-        "limits": certainty_words.limits(document),
+        "notes": notes,
+        "sign": signature.signature(document, notes),
         "offers": offered,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
@@ -183,7 +185,14 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
 def _inputs(document: RunDocument) -> dict[str, Any]:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"groups": groups(document), "unchecked": unchecked, "price_rule": PRICE_RULE}
+    found = groups(document)
+    rests_on = provenance.rests_on(document)
+    return {
+        "groups": found,
+        "unchecked": unchecked,
+        "price_rule": PRICE_RULE,
+        "named": {item: rests_on(item) for item, *_ in found},
+    }
 
 
 def _reproduce(document: RunDocument) -> dict[str, Any]:

@@ -165,11 +165,15 @@ def flip(document: RunDocument) -> str:
     return f" It stays recommended until {part} rises {_more(factor)}."
 
 
+def unsure(document: RunDocument) -> bool:
+    """Whether some purchase may miss a limit."""
+    return document.certainty is not None and bool(unsure_limits(document.certainty))
+
+
 def chances(document: RunDocument, config: Mapping[str, str]) -> float | None:
-    """The probability that a named point meets every limit; None where all surely do, or nobody
-    knows."""
+    """The probability that a named point meets every limit; None where nobody knows."""
     found = document.certainty
-    if found is None or not unsure_limits(found):
+    if found is None:
         return None
     known = next((choice for choice in found.choices if choice.config == config), None)
     if known is not None:
@@ -296,6 +300,17 @@ def flip_lines(document: RunDocument) -> list[str]:
     """What each price decides, a sentence a part."""
     found = document.certainty
     return [_flip_line(document, one) for one in found.flips] if found else []
+
+
+def turn_lines(document: RunDocument) -> list[str]:
+    """The prices that change the answer, a sentence a part; where none does, that in a sentence."""
+    found = document.certainty
+    if found is None:
+        return []
+    turning = [one for one in found.flips if one.rise or one.fall]
+    if not turning:
+        return [f"No price alone, up to {FARTHEST:g} times or down to a tenth of what it is."]
+    return [_flip_line(document, one) for one in turning]
 
 
 def _flip_line(document: RunDocument, one: PriceFlip) -> str:

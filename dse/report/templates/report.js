@@ -133,6 +133,9 @@
     const figure = JSON.parse(text);
     const narrow = !printing && chart.clientWidth < NARROW;
     if (narrow) shorten(figure);
+    for (const [name, axis] of Object.entries(figure.layout)) {
+      if (/^[xy]axis/.test(name) && axis.title) axis.title.font = { ...axis.title.font, size: narrow ? 12 : 13 };
+    }
     figure.data.forEach(thin);
     if (printing) {
       figure.layout.width = PAPER_WIDTH;
