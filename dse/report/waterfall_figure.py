@@ -67,7 +67,7 @@ def _range(speeds: Sequence[float]) -> list[float]:
     low, high = log10(min(speeds)), log10(max(speeds))
     room = max(high - low, 0.1)
     falls = any(after == min(speeds) < before for before, after in pairwise(speeds))
-    return [low - (0.18 if falls else 0.03) * room, high + 0.18 * room]
+    return [low - (0.25 if falls else 0.03) * room, high + 0.18 * room]
 
 
 def _ticks(low: float, high: float) -> list[float]:
