@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
 from dse.report import bills, words
 from dse.report.certainty import words as certainty_words
@@ -23,7 +24,7 @@ _WEIGHTS = (
     (re.compile("Ask one seller|prices lie up to"), 2.5),
     (re.compile("these points are left out"), 0.1),
 )
-_PLAIN, _OF_MONEY = 1.0, 1.0
+_PLAIN = 1.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _weight(note: str) -> float:
     if known is not None:
         return known
     share = _SHARE.search(note)
-    return _OF_MONEY + float(share.group(1)) / 100 if share else _PLAIN
+    return _PLAIN + float(share.group(1)) / 100 if share else _PLAIN
 
 
 def _short(note: str) -> str:
@@ -99,7 +100,8 @@ def _offered(item: Item) -> str:
         return f"{name} ({item.source}{until}{past})"
     if not item.checked:
         return "Prices from memory, not checked"
-    return f"{item.price_class[:1].upper()}{item.price_class[1:]} prices ({item.source})"
+    kind = "your own" if item.price_class == QUOTE else item.price_class
+    return f"{kind[:1].upper()}{kind[1:]} prices ({item.source})"
 
 
 def _dates(items: Sequence[Item]) -> str:
