@@ -14,7 +14,8 @@ from dse.report.certainty import words as certainty_words
 from dse.report.document import RunDocument
 from dse.report.provenance import OWN
 
-MOST_LINES = 4  # of each list, so that all of it is one page
+MOST_LINES = 5  # of each list, so that all of it is one page
+MOST_TURNS = 3  # prices that would change the answer
 MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence before that
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
 # How heavy a note is, by the first of these that its text has; amounts of money weigh their share.
@@ -46,7 +47,7 @@ def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
-        flips=tuple(certainty_words.turn_lines(document)[: MOST_LINES - 1]),
+        flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]),
         notes=tuple(map(_short, weighed[:MOST_LINES])),
         more=max(0, len(weighed) - MOST_LINES),
     )

@@ -29,8 +29,8 @@ def test_what_weighs_most_comes_first() -> None:
 
 def test_a_page_has_room_for_few_notes_and_says_how_many_more() -> None:
     found = signature.signature(document(), [LEFT, PER_SAMPLE, FEW, OLD, GONE, PAST])
-    assert found.notes == (PAST, GONE, OLD, FEW)
-    assert found.more == 2
+    assert found.notes == (PAST, GONE, OLD, FEW, PER_SAMPLE)
+    assert found.more == 1
     long = f"{GONE} {'Its price is the last list price, since no other is known. ' * 6}".strip()
     (short,) = signature.signature(document(), [long]).notes
     assert short.startswith(GONE)

@@ -95,7 +95,7 @@
   });
 
   // Charts: drawn from the JSON in the page, anew where filters, colours or the width change.
-  const PAPER_WIDTH = 680;
+  const PAPER_WIDTH = 670;
   const NARROW = 560;
   const NIGHT = JSON.parse(byId("night").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
