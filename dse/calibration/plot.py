@@ -1,22 +1,19 @@
-"""Plots of a profile's measured and predicted times, in the terminal or in an HTML page."""
+"""A profile's measured and predicted times as curves, and their plot in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, log10
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dse.calibration.files import write_text
 from dse.calibration.library_part import AUTO
 from dse.calibration.measured_range import local_ranks
 from dse.calibration.number_text import percent, size_text, time_text
 from dse.calibration.prediction import predict
 from dse.calibration.profile import Point, Profile
-from dse.errors import StudyError
 from dse.model.aggregation.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -26,9 +23,6 @@ MOST_CURVES = 4  # in one plot of the terminal
 WIDTH, HEIGHT = 100, 22
 MARKS = "abcd"
 CURVE_POINTS = 80
-COLORS = ("#1f5fae", "#c2410c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#b0356b", "#2b7f8c", "#566273")
-INK, GRID = "#1b2430", "#e6eaef"
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -136,92 +130,3 @@ def terminal_plot(algorithm: str, shown: Sequence[Curve], width: int = WIDTH) ->
 
 def _logs(values: Sequence[float]) -> list[float]:
     return [log10(max(value, 1e-12)) for value in values]
-
-
-def write_plot(profile: Profile, path: Path) -> Path:
-    """Write an HTML page that needs no network. Raises StudyError for another file type."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        kind = path.suffix or "a file without a suffix"
-        problem = f"a plot can be written only as HTML, not as {kind}"
-        remedy = f"give {path.stem or 'plot'}.html; a button in the page saves a picture"
-        raise StudyError(str(path), 0, 0, problem, remedy)
-    figure = html_figure(profile)
-    page = figure.to_html(include_plotlyjs=True, full_html=True, config={
-        "displaylogo": False,
-        "toImageButtonOptions": {"format": "svg", "filename": path.stem},
-    })  # fmt: skip
-    write_text(path, page)
-    return path
-
-
-def html_figure(profile: Profile) -> Any:
-    """A column per algorithm: time over size, and below it the residual; the range is shaded."""
-    from plotly.subplots import make_subplots
-
-    found = curves(profile)
-    if not found:
-        raise StudyError(profile.name, 0, 0, "has no allreduce measurements to plot")
-    columns = len(found)
-    figure = make_subplots(
-        rows=2, cols=columns, shared_xaxes=True, vertical_spacing=0.06,
-        row_heights=[0.68, 0.32], column_titles=list(found),
-    )  # fmt: skip
-    layouts = sorted({(c.ranks, c.ranks_per_node) for mine in found.values() for c in mine})
-    color = {layout: COLORS[k % len(COLORS)] for k, layout in enumerate(layouts)}
-    named: set[tuple[int, int]] = set()
-    for column, mine in enumerate(found.values(), 1):
-        for curve in mine:
-            layout = (curve.ranks, curve.ranks_per_node)
-            _draw(figure, curve, column, color[layout], layout not in named)
-            named.add(layout)
-        for row in (1, 2):
-            low, high = profile.message_bytes
-            figure.add_vrect(x0=low, x1=high, row=row, col=column, fillcolor="#eef3fa",
-                             line_width=0, layer="below")  # fmt: skip
-    figure.update_xaxes(type="log", gridcolor=GRID, ticks="outside", **_size_ticks(profile))
-    figure.update_xaxes(title="message size", row=2)
-    figure.update_yaxes(gridcolor=GRID, ticks="outside", zeroline=False)
-    figure.update_yaxes(type="log", exponentformat="SI", ticksuffix="s", row=1)
-    figure.update_yaxes(title="time, log scale", row=1, col=1)
-    figure.update_yaxes(tickformat="+.0%", zeroline=True, zerolinecolor=INK, row=2)
-    figure.update_yaxes(title="relative error of the fit", row=2, col=1)
-    n = profile.ranks
-    figure.update_layout(
-        template="none", paper_bgcolor="white", plot_bgcolor="white", height=760,
-        font={"family": FONT, "size": 13, "color": INK}, hovermode="closest",
-        legend={"orientation": "h", "y": -0.12},
-        title=f"{profile.name}: measured (dots) and fitted (lines), {n[0]:,} to {n[1]:,} ranks; "
-        "crosses: predicted by a fit without that rank count or size",
-    )  # fmt: skip
-    return figure
-
-
-def _draw(figure: Any, curve: Curve, column: int, color: str, legend: bool) -> None:
-    group = {"legendgroup": curve.label, "name": curve.label}
-    hover = [f"{curve.label}<br>{size_text(m)}: {time_text(t)}<br>90 %: {time_text(a)} to "
-             f"{time_text(b)}" for m, t, a, b in zip(curve.sizes, curve.seconds, curve.low,
-                                                     curve.high, strict=True)]  # fmt: skip
-    figure.add_scatter(x=curve.sizes, y=curve.seconds, mode="lines", text=hover, hoverinfo="text",
-                       line={"color": color, "width": 1.5}, showlegend=legend, row=1, col=column,
-                       **group)  # fmt: skip
-    sizes = [point.bytes for point in curve.points]
-    measured = np.array([point.measured_s for point in curve.points])
-    unseen = np.array([point.held_out_s or np.nan for point in curve.points])
-    times = [f"{curve.label}<br>{size_text(p.bytes)}: measured {time_text(p.measured_s)}"
-             for p in curve.points]  # fmt: skip
-    residual = np.array(curve.at_points) / measured - 1
-    dot = {"color": color, "size": 7}
-    cross = {"color": color, "size": 6, "symbol": "x-thin", "line": {"width": 1.5, "color": color}}
-    for row, dots, crosses in ((1, measured, unseen), (2, residual, unseen / measured - 1)):
-        figure.add_scatter(x=sizes, y=dots.tolist(), mode="markers", marker=dot, text=times,
-                           hoverinfo="text", showlegend=False, row=row, col=column,
-                           **group)  # fmt: skip
-        figure.add_scatter(x=sizes, y=[None if np.isnan(v) else float(v) for v in crosses],
-                           mode="markers", marker=cross, hoverinfo="skip", showlegend=False,
-                           row=row, col=column, **group)  # fmt: skip
-
-
-def _size_ticks(profile: Profile) -> dict[str, Any]:
-    low, high = profile.message_bytes
-    powers = [2.0**k for k in range(0, 61, 4) if low / 16 <= 2.0**k <= 16 * high]
-    return {"tickvals": powers, "ticktext": [size_text(value) for value in powers]}

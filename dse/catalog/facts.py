@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dse.catalog.offers import Offer
+from dse.catalog.price_terms import PriceTerms
 
 # dimension of dse.units -> the unit of Fact.value, as text
 UNITS = {
@@ -54,7 +54,7 @@ class Fact:
     detail: str = ""
     date: str = ""
     status: str = "sourced"
-    offer: Offer | None = None
+    offer: PriceTerms | None = None
 
     @property
     def known(self) -> bool:

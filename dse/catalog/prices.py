@@ -13,8 +13,8 @@ from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
 from dse.catalog.facts import Fact, day_of
-from dse.catalog.offers import USED, Offer
 from dse.catalog.price_table import ENDINGS, PriceTable
+from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find
 
@@ -273,7 +273,7 @@ def _general(entry: Entry, key: str, dimension: str) -> Fact:
 
 def _as_used(fact: Fact) -> Fact:
     """A price of what is used is one, whatever else is written."""
-    return replace(fact, offer=replace(fact.offer or Offer(USED), price_class=USED))
+    return replace(fact, offer=replace(fact.offer or PriceTerms(USED), price_class=USED))
 
 
 def _sold_until(own: Entry) -> Fact:

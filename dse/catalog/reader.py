@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from dse import units
 from dse.catalog.currencies import USD, in_usd
 from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
-from dse.catalog.offers import CLASSES, CLOUD, LIST, QUOTE, Offer
+from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
 
@@ -229,7 +229,7 @@ class Entry:
             name=name,
             value=number,
             unit=unit,
-            text=self._file.written(place),
+            text=f"{self._file.written(place)}{self._in_currency(written) if money else ''}",
             source=source.key,
             accessed=source.accessed,
             detail="; ".join(about),
@@ -238,9 +238,14 @@ class Entry:
             offer=offer,
         )
 
+    def _in_currency(self, written: dict[str, Any]) -> str:
+        """`` EUR``, where the currency is not written with the number."""
+        given = str(written.get("currency", ""))
+        return f" {given}" if given and written["value"] != "unknown" else ""
+
     def _priced(
         self, written: dict[str, Any], dimension: str | Reading, steps: tuple[str | int, ...]
-    ) -> tuple[float | None, str, Offer]:
+    ) -> tuple[float | None, str, PriceTerms]:
         """A price in USD after its discount, its unit, and its terms."""
         value, given = written["value"], str(written.get("currency", ""))
         per = "" if callable(dimension) else _PER[dimension]
@@ -273,7 +278,7 @@ class Entry:
             if discount:
                 before, number = number, round(number * (1 - discount), places)
         until = self._date(written, "valid_until", steps)
-        offer = Offer(
+        offer = PriceTerms(
             price_class=price_class,
             vendor=str(written.get("vendor", "")),
             quote=str(written.get("quote", "")),

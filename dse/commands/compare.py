@@ -17,7 +17,8 @@ def compare(
 ) -> None:
     """Compare two runs: the answers, and what differs in what they follow from."""
     from dse.report import json_form
-    from dse.report.comparison_of_runs import compared, lines
+    from dse.report.comparison_of_runs import compared
+    from dse.report.comparison_words import lines
     from dse.report.document_files import read_document
 
     found = compared(read_document(run_a), read_document(run_b), (str(run_a), str(run_b)))

@@ -11,8 +11,8 @@ import numpy as np
 from dse import catalog
 from dse.catalog.extras import PER_NODE, SHARE
 from dse.catalog.facts import UNCHECKED
-from dse.catalog.offers import LIST, QUOTE
 from dse.catalog.price_spread import age_years
+from dse.catalog.price_terms import LIST, QUOTE
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.pricing import extras, hardware, market

@@ -14,18 +14,18 @@ _AXES = ("accelerator", "node", "inter_node", "intra_node")
 def notes(problem: Problem) -> list[str]:
     """That offers which the study counts with are no longer valid, one line for all of them."""
     day = problem.prices.valid_on
-    past = [fact for fact in _facts(problem) if fact.offer and fact.offer.expired(day)]
+    past = [fact for fact in prices_of(problem) if fact.offer and fact.offer.expired(day)]
     if not past:
         return []
     offers = dict.fromkeys(map(_offer, past))
     named = "; ".join(
-        f"{', '.join(_part(fact) for fact in past if _offer(fact) == offer)} ({offer})"
+        f"{', '.join(part(fact.name) for fact in past if _offer(fact) == offer)} ({offer})"
         for offer in offers
     )
     return [f"Past their validity on {day}: {named}. Ask for new offers."]
 
 
-def _facts(problem: Problem) -> Iterator[Fact]:
+def prices_of(problem: Problem) -> Iterator[Fact]:
     """The prices of what a search may choose and of the baseline."""
     study, prices = problem.study, problem.prices
     names = dict.fromkeys(
@@ -39,14 +39,14 @@ def _facts(problem: Problem) -> Iterator[Fact]:
     for name in names:
         yield from (group[name] for group in groups if name in group)
         yield from prices.fabric_usd.get(name, {}).values()
-    yield from (prices.host_usd, prices.electricity_usd_per_kwh)
+    yield from (prices.host_usd, prices.electricity_usd_per_kwh, prices.rack_usd)
     yield from (extra.fact for extra in prices.extras.values())
 
 
-def _part(fact: Fact) -> str:
-    """What is offered: ``a10``, ``400gbe switch port``."""
-    _, _, part = fact.name.partition(".")
-    return (part or fact.name).removesuffix(".purchase").replace(".", " ").replace("_", " ")
+def part(name: str) -> str:
+    """What a price is of, by the name of the fact: ``a10``, ``400gbe switch port``."""
+    _, _, found = name.partition(".")
+    return (found or name).removesuffix(".purchase").replace(".", " ").replace("_", " ")
 
 
 def _offer(fact: Fact) -> str:

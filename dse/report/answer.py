@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.pricing.constraints import FITS
 from dse.pricing.uncertainty import OF_COST
 from dse.report import confidence, training_runs, waterfall, what_if, without_buying
 from dse.report.bills import bill_notes, buys
@@ -168,9 +169,13 @@ def _nearly(document: RunDocument) -> str:
     least, said = aim(document, "minimize").least, describe(cheap, beside=document.baseline)
     if cheap.config == fast.config:
         if fast.config == document.recommended.config:
-            return "It is also the fastest point; nothing cheaper comes within 5 % of its speed."
+            return (
+                f"It is also the fastest point{_within_limits(document)}; nothing cheaper comes "
+                "within 5 % of its speed."
+            )
         return (
-            f"The fastest point reaches {_reached(document, fast)}: {said}; "
+            f"The fastest point{_within_limits(document)} reaches {_reached(document, fast)}: "
+            f"{said}; "
             "nothing cheaper comes within 5 % of its speed."
         )
     price, whole, less = cost(document, cheap), cost(document, fast), ""
@@ -189,6 +194,11 @@ def _nearly(document: RunDocument) -> str:
         f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"
         f"{less}: {said}."
     )
+
+
+def _within_limits(document: RunDocument) -> str:
+    """Where the study has limits, memory apart: what is beyond them was not looked at."""
+    return " within the limits" * any(limit != FITS for limit in document.constraints)
 
 
 def _choice_by_rules(point: Point) -> str:

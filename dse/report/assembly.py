@@ -71,7 +71,7 @@ def build(
     rule, because = needed(outcome)
     cheap = recommended(outcome.front, "cheapest-within-5%")
     fast = recommended(outcome.front, "fastest")
-    named = {"fastest": fast, "cheapest within 5 %": cheap}
+    named = {"fastest": fast, "cheapest within 5 %": cheap, "cheapest": 0}
     draws, likely = drawn_answer(outcome, rule, named)
     front = describe_front(problem, outcome.front, draws.drawn_front)
     chosen = confidence.chosen(draws, outcome, rule, likely)

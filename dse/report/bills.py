@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
 from dse.catalog.price_spread import DAYS_PER_YEAR
+from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
@@ -127,7 +127,7 @@ def bills_csv(document: RunDocument) -> str:
         for item in items:
             writer.writerow([
                 name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
-                item.price_class, item.price_date, _cell(item.age_years),
+                item.price_class, item.price_date, _cell(rounded_age(item)),
                 "true" if item.checked else "false", item.source, *_offered(item),
             ])  # fmt: skip
     return out.getvalue()
@@ -246,6 +246,11 @@ def _price(item: Item) -> str:
         parts += [until] * bool(terms.valid_until)
     parts += [item.remark] if item.remark else []
     return ", ".join(parts)
+
+
+def rounded_age(item: Item) -> float | None:
+    """Years of a price's age as tables have them, to some days; None where it has no date."""
+    return None if item.age_years is None else round(item.age_years, 2)
 
 
 def _age(years: float) -> str:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from dse.catalog import Citation
 from dse.pricing.bill_of_materials import Item
+from dse.pricing.validity import part
 from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
+from dse.report.provenance import OWN
 from dse.study.axes import AUTO_FORMAT
 from dse.study.quantities import QUANTITIES
 
@@ -37,8 +39,8 @@ class Measure:
 
 @dataclass(frozen=True, kw_only=True)
 class PriceChange:
-    """A unit price that differs: USD, date and class in each run; None where it is in one bill
-    alone."""
+    """A unit price that differs: USD, date, class and terms in each run; None where it is in one
+    bill alone. Terms: quotation, discount and currency, as far as there are any."""
 
     item: str
     a_usd: float | None
@@ -47,6 +49,21 @@ class PriceChange:
     b_date: str
     a_class: str
     b_class: str
+    a_terms: str = ""
+    b_terms: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtraChange:
+    """What is paid beside the hardware, where its rate differs. a, b: the rate, empty where a run
+    has no such extra: ``3 % of the hardware``, ``USD 16,200.00``. a_usd, b_usd: what it comes to in
+    the recommended point's bill."""
+
+    name: str
+    a: str
+    b: str
+    a_usd: float | None
+    b_usd: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +112,7 @@ class RunComparison:
     inputs: tuple[str, ...]
     questions: Mapping[str, tuple[str, str]]
     prices: tuple[PriceChange, ...]
+    extras: tuple[ExtraChange, ...]
     facts: tuple[FactChange, ...]
     profiles: tuple[str, ...]
     study: tuple[str, ...]
@@ -126,6 +144,7 @@ def compared(a: RunDocument, b: RunDocument, names: tuple[str, str]) -> RunCompa
         inputs=inputs,
         questions=_choices(a.questions or {}, b.questions or {}),
         prices=tuple(_prices(a, b)),
+        extras=tuple(_extras(a, b)),
         facts=tuple(_facts(a.sources, b.sources)),
         profiles=tuple(_profiles(a, b)),
         study=tuple(_study(a, b)),
@@ -157,7 +176,7 @@ def _baselines_apart(a: RunDocument, b: RunDocument) -> Iterator[str]:
             f"Their baselines differ ({changed}): speedups are against different machines; compare "
             "samples per second."
         )
-    elif _differs(a.baseline.throughput_samples_per_s, b.baseline.throughput_samples_per_s):
+    elif differs(a.baseline.throughput_samples_per_s, b.baseline.throughput_samples_per_s):
         rates = (a.baseline.throughput_samples_per_s, b.baseline.throughput_samples_per_s)
         first, second = (words.shown(rate, "samples/s") for rate in rates)
         yield (
@@ -166,7 +185,7 @@ def _baselines_apart(a: RunDocument, b: RunDocument) -> Iterator[str]:
         )
 
 
-def _differs(a: float | None, b: float | None) -> bool:
+def differs(a: float | None, b: float | None) -> bool:
     if a is None or b is None:
         return a is not b
     return abs(a - b) > _SAME * max(abs(a), abs(b))
@@ -218,41 +237,93 @@ def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:
 
 
 def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
-    """Unit prices in the bills that differ, or that one bill alone has."""
-    mine, theirs = _unit_prices(a), _unit_prices(b)
-    for item in dict.fromkeys((*mine, *theirs)):
-        one, other = mine.get(item), theirs.get(item)
+    """Unit prices of hardware that differ, or that one bill alone has, of what is recommended."""
+    mine, theirs = _hardware(a), _hardware(b)
+    ordered = {item.item for run in (a, b) for item in run.bills.get("recommended", ())}
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name), theirs.get(name)
         if one and other and (one.unit_usd, one.price_date) == (other.unit_usd, other.price_date):
             continue
+        if not (one and other) and name not in ordered:
+            continue
         yield PriceChange(
-            item=item,
+            item=name,
             a_usd=one.unit_usd if one else None,
             b_usd=other.unit_usd if other else None,
             a_date=one.price_date if one else "",
             b_date=other.price_date if other else "",
             a_class=one.price_class if one else "",
             b_class=other.price_class if other else "",
+            a_terms=_terms(one),
+            b_terms=_terms(other),
         )
 
 
-def _unit_prices(document: RunDocument) -> dict[str, Item]:
-    return {item.item: item for items in document.bills.values() for item in items}
+def _hardware(document: RunDocument) -> dict[str, Item]:
+    """What is ordered, extras apart, which are no unit prices."""
+    bills = document.bills.values()
+    return {item.item: item for items in bills for item in items if not item.extra}
+
+
+def _terms(item: Item | None) -> str:
+    terms = item.terms if item else None
+    if terms is None:
+        return ""
+    said = [f"quotation {terms.quote}"] * bool(terms.quote)
+    said += [f"{words.percent(terms.discount)} off"] * bool(terms.discount)
+    return ", ".join([*said, *([terms.converted] * bool(terms.converted))])
+
+
+def _extras(a: RunDocument, b: RunDocument) -> Iterator[ExtraChange]:
+    """Extras whose rates differ; sums that differ as the hardware does are no change."""
+    mine, theirs = _rates(a), _rates(b)
+    for name in dict.fromkeys((*mine, *theirs)):
+        one, other = mine.get(name, ("", None)), theirs.get(name, ("", None))
+        if one[0] != other[0]:
+            yield ExtraChange(name=name, a=one[0], b=other[0], a_usd=one[1], b_usd=other[1])
+
+
+def _rates(document: RunDocument) -> dict[str, tuple[str, float | None]]:
+    """Extra -> its rate, and what it comes to in the recommended point's bill."""
+    found = {}
+    for item in document.bills.get("recommended", ()):
+        if item.extra:
+            name, _, rate = item.item.partition(", ")
+            price = words.UNKNOWN if item.unit_usd is None else f"USD {item.unit_usd:,.2f}"
+            found[name] = rate or price, item.usd
+    return found
 
 
 def _facts(a: Sequence[Citation], b: Sequence[Citation]) -> Iterator[FactChange]:
-    mine, theirs = ({(row.item, row.fact): row for row in rows} for rows in (a, b))
-    both = {key[0] for key in mine} & {key[0] for key in theirs}
+    """Facts that differ of what both runs have, and of the user's prices; extras are told by their
+    rates."""
+    mine, theirs = ({_key(row): row for row in rows if not _is_extra(row)} for rows in (a, b))
+    both = {row.item for row in a} & {row.item for row in b}
     for key in dict.fromkeys((*mine, *theirs)):
         one, other = mine.get(key), theirs.get(key)
-        if key[0] not in both:
+        if not any(row and row.item in {*both, OWN} for row in (one, other)):
             continue
         if one and other and (one.value, one.date) == (other.value, other.date):
             continue
+        item, fact = key
         yield FactChange(
-            item=key[0], fact=key[1],
+            item=item, fact=part(fact) if item == _PRICES else fact,
             a=one.value if one else "", b=other.value if other else "",
             a_date=one.date if one else "", b_date=other.date if other else "",
         )  # fmt: skip
+
+
+_PRICES = "prices"
+
+
+def _key(row: Citation) -> tuple[str, str]:
+    """Item and fact; a price of the user and the catalogue's for the same part have one key."""
+    priced = row.item == OWN or row.fact.startswith("accelerators.")
+    return _PRICES if priced else row.item, row.fact
+
+
+def _is_extra(row: Citation) -> bool:
+    return row.item == OWN and row.fact.startswith("extras.")
 
 
 def _profiles(a: RunDocument, b: RunDocument) -> Iterator[str]:
@@ -323,123 +394,3 @@ def _offers(document: RunDocument, axis: str, label: str) -> bool:
     if not rows or any(row.range is not None for row in rows):
         return True
     return any(label in row.values or AUTO_FORMAT in row.values for row in rows)
-
-
-def lines(found: RunComparison) -> list[str]:
-    """The comparison as text: the answers, why they differ, and each in the other run."""
-    out = [
-        f"A: {found.a}, study {found.studies[0]}, of {_day_and_time(found.created[0])}",
-        f"B: {found.b}, study {found.studies[1]}, of {_day_and_time(found.created[1])}",
-        *found.apart,
-        "",
-    ]
-    if found.same_point:
-        out.append(f"Both recommend {found.recommended[0]}.")
-    else:
-        out += [f"A recommends {found.recommended[0]} ({found.rules[0]}).",
-                f"B recommends {found.recommended[1]} ({found.rules[1]})."]  # fmt: skip
-    out += ["", *_measure_lines(found.measures), ""]
-    if found.identical:
-        return [*out, "Nothing that they follow from differs."]
-    out += _listed("What differs in what they follow from", found.inputs)
-    out += _listed("Questions", [f"{name}: {_or_none(was)} in A, {_or_none(now)} in B"
-                                 for name, (was, now) in found.questions.items()])  # fmt: skip
-    out += _listed("Unit prices in their bills", [*map(_price_line, found.prices)])
-    out += _listed("Facts of the catalogue", [*map(_fact_line, found.facts)])
-    out += _listed("Calibration profiles", found.profiles)
-    out += _listed("Lines of the study, - in A alone, + in B alone", found.study)
-    for standing, whose, where in ((found.of_a, "A", "B"), (found.of_b, "B", "A")):
-        if standing is not None and not found.same_point:
-            out.append(f"{whose}'s recommended point in {where}: {_standing_words(standing)}.")
-    while out and not out[-1]:
-        out.pop()
-    return out
-
-
-def _day_and_time(created: str) -> str:
-    """``2026-11-25 04:39``."""
-    return created[:16].replace("T", " ")
-
-
-_MOST = 25  # lines of a list
-
-
-def _listed(title: str, rows: Sequence[str]) -> list[str]:
-    if not rows:
-        return []
-    shown = [f"  {row}" for row in rows[:_MOST]]
-    if len(rows) > _MOST:
-        shown.append(f"  and {len(rows) - _MOST} more; --json has all")
-    return [f"{title}:", *shown, ""]
-
-
-def _or_none(text: str) -> str:
-    return text or "not asked"
-
-
-def _measure_lines(measures: Sequence[Measure]) -> list[str]:
-    rows = [
-        (_title(m.name), _shown(m.a, m.unit), _shown(m.b, m.unit), _change(m))
-        for m in measures
-        if (m.a, m.b) != (None, None)
-    ]
-    table = [("Recommended point", "A", "B", "change"), *rows]
-    widths = [max(len(row[at]) for row in table) for at in range(4)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(row[at].rjust(widths[at]) for at in (1, 2, 3))])
-        for row in table
-    ]
-
-
-def _title(name: str) -> str:
-    """A quantity as a person calls it."""
-    row = QUANTITIES.get(name)
-    title = row.phrase.title if row and row.phrase else name.replace("_", " ")
-    return title[:1].upper() + title[1:]
-
-
-def _shown(value: float | None, unit: str) -> str:
-    return words.count(value) if value is not None and not unit else words.shown(value, unit)
-
-
-def _change(measure: Measure) -> str:
-    if measure.a is None or measure.b is None:
-        return "unknown in one"
-    if not measure.comparable:
-        return "not comparable"
-    if not _differs(measure.a, measure.b):
-        return "same"
-    if not measure.a:
-        return "-"
-    share = measure.b / measure.a - 1
-    if abs(share) >= 1:
-        return f"{words.significant(measure.b / measure.a)} times"
-    return f"{'+' if share > 0 else '-'}{words.percent(abs(share))}"
-
-
-def _price_line(change: PriceChange) -> str:
-    sides = []
-    for usd, date, kind in ((change.a_usd, change.a_date, change.a_class),
-                            (change.b_usd, change.b_date, change.b_class)):  # fmt: skip
-        if not kind:
-            sides.append("not in its bills")
-            continue
-        price = words.UNKNOWN if usd is None else f"USD {usd:,.2f}"
-        sides.append(f"{price} ({', '.join(filter(None, [kind, date or 'no date']))})")
-    share = ""
-    if change.a_usd and change.b_usd:
-        share = f", {_change(Measure(name='', unit='', a=change.a_usd, b=change.b_usd))}"
-    return f"{change.item}: {sides[0]} in A, {sides[1]} in B{share}"
-
-
-def _fact_line(change: FactChange) -> str:
-    sides = [f"{value} ({date})" if value and date else value or "absent"
-             for value, date in ((change.a, change.a_date), (change.b, change.b_date))]  # fmt: skip
-    return f"{change.item}, {change.fact}: {sides[0]} in A, {sides[1]} in B"
-
-
-def _standing_words(standing: Standing) -> str:
-    if standing.where == ABSENT:
-        return f"not on its front; {standing.instead}"
-    row = f", row {standing.row}" if standing.row else ""
-    return f"{standing.where}{row}"

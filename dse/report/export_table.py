@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dse.errors import ArgumentError
 from dse.report import every_point, origin
-from dse.report.bills import total
+from dse.report.bills import rounded_age, total
 from dse.report.document import RunDocument
 from dse.report.front_columns import front_columns
 from dse.report.table_files import WRITERS, Block, Sheet, check_rows, first_of
@@ -67,7 +67,7 @@ def _bills(document: RunDocument) -> Iterable[Sequence[object]]:
     for name, items in document.bills.items():
         for item in items:
             yield (_POINTS.get(name, name), item.item, item.quantity, item.unit_usd, item.usd,
-                   item.price_class, item.price_date, item.age_years, item.checked,
+                   item.price_class, item.price_date, rounded_age(item), item.checked,
                    item.source)  # fmt: skip
         yield (_POINTS.get(name, name), "Sum", None, None, total(items))
 

@@ -121,7 +121,7 @@ def _objective(document: RunDocument, sense: Sense) -> tuple[str, str, str]:
     row = QUANTITIES.get(name)
     if row is None:
         return name, name, document.units.get(name, "")
-    return name, quantity_title(row), quantity_unit(row)
+    return row.column, quantity_title(row), quantity_unit(row)
 
 
 def _axes(document: RunDocument) -> Iterator[Column]:

@@ -98,11 +98,15 @@ def facts(document: RunDocument, point: Point) -> tuple[Fact, ...]:
     took = [] if lasts is None else [
         Fact("Time of the run", training_runs.amount(time, lasts), _of_run(document, point))
     ]  # fmt: skip
+    share = certainty_words.chances(document, point.config)
+    chance = words.UNKNOWN if share is None else f"in {certainty_words.chance(share)} of draws"
+    meets = [Fact("Meets every limit", chance)] if certainty_words.unsure(document) else []
     return (
         *costs,
         Fact("Speed", f"{words.shown(point.speedup, 'x')} the baseline",
              f"{rate}{'; ' * bool(bounds)}{_range(bounds)}"),
         *took,
+        *meets,
         Fact("Confidence", capital(word), f"{capital(why)}.{chances}"),
     )  # fmt: skip
 

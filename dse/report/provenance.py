@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from dse import catalog
 from dse.calibration import Profile
 from dse.catalog import Citation, Fact
 from dse.catalog.prices import GENERAL
 from dse.model.aggregation.library_rules import AUTO
-from dse.pricing import caveats, target
+from dse.pricing import caveats, target, validity
 from dse.pricing.aggregations import PricedAggregation, serving
 from dse.pricing.devices import USUAL_STACK
 from dse.pricing.problem import Problem
 from dse.report import approaches
-from dse.report.document import TransportRow
+from dse.report.document import RunDocument, TransportRow
 from dse.report.profile_notes import server_note
 from dse.study import Wire
 
@@ -107,9 +108,53 @@ def devices(problem: Problem) -> list[str]:
     return list(dict.fromkeys([*mentioned(problem, "accelerator"), *nodes]))
 
 
+def rests_on(document: RunDocument) -> Callable[[str], bool]:
+    """Whether an item of the sources is of what the answer names: the baseline, the recommended
+    point and the other offers, or of what all points share."""
+    points = (document.baseline, document.recommended, document.fastest,
+              document.cheapest_within_5_percent, *document.front[:1])  # fmt: skip
+    named = {label for point in points for label in point.config.values()}
+    machines = named & {*catalog.names("nodes")}
+    named |= {catalog.node(name).accelerator for name in machines}
+    offered = {label for axis in document.axes for label in axis.values}
+
+    def is_named(item: str) -> bool:
+        kind, _, name = item.partition(" ")
+        if kind in ("accelerator", "node"):
+            return name in named
+        return kind != "fabric" or name in named or name not in offered
+
+    return is_named
+
+
+OWN = "your prices"  # the item of what the user's price lists have
+
+
+def own_prices(problem: Problem) -> list[Citation]:
+    """The user's prices of what the study may choose, as they are written, with their terms."""
+    facts = dict.fromkeys(
+        fact for fact in validity.prices_of(problem)
+        if fact.offer and fact.offer.file
+    )  # fmt: skip
+    return [_own_price(fact) for fact in facts]
+
+
+def _own_price(fact: Fact) -> Citation:
+    terms = fact.offer
+    assert terms is not None
+    said = [terms.file]
+    said += [f"quotation {terms.quote}"] * bool(terms.quote)
+    said += [f"valid until {terms.valid_until}"] * (terms.valid_until is not None)
+    value = fact.text
+    value += f", {100 * terms.discount:g} % off" * bool(terms.discount)
+    value += f" ({terms.converted})" * bool(terms.converted)
+    named = replace(fact, source=", ".join(said), text=value)
+    return catalog.cite(OWN, named)
+
+
 def sources(problem: Problem) -> list[Citation]:
     """Every catalogue fact behind the study, with where it is from and when it was read."""
-    rows: list[Citation] = []
+    rows = own_prices(problem)
 
     def add(item: str, facts: Iterable[Fact]) -> None:
         rows.extend(catalog.cite(item, fact) for fact in facts)
@@ -140,7 +185,8 @@ def sources(problem: Problem) -> list[Citation]:
     if problem.study.target is not None and not problem.study.failures.ideal:
         add("failures", catalog.failure_terms().facts)
     add("power of links", link_watts(problem))
-    add("prices", (getattr(problem.prices, field) for field, _ in GENERAL.values()))
+    general = (getattr(problem.prices, field) for field, _ in GENERAL.values())
+    add("prices", (fact for fact in general if not (fact.offer and fact.offer.file)))
     return rows
 
 
@@ -160,4 +206,4 @@ def _prices_of(problem: Problem, name: str) -> list[Fact]:
         problem.prices.accelerator_usd.get(name),
         problem.prices.accelerator_hourly_usd.get(name),
     )
-    return [fact for fact in found if fact is not None]
+    return [fact for fact in found if fact is not None and not (fact.offer and fact.offer.file)]

@@ -17,6 +17,7 @@ from dse.calibration.profile import NO_TRANSPORT
 from dse.catalog import Citation
 from dse.catalog.facts import PRICE_RULE, UNCHECKED, UNVERIFIED
 from dse.pricing.constraints import counted_once, unmet
+from dse.pricing.validity import part
 from dse.report import (
     alternatives,
     bills,
@@ -26,6 +27,8 @@ from dse.report import (
     glossary,
     offers,
     ownership,
+    provenance,
+    signature,
     tables,
     terms,
     waterfall,
@@ -33,10 +36,10 @@ from dse.report import (
     words,
 )
 from dse.report.answer import answer
-from dse.report.certainty import words as certainty_words
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
+from dse.report.provenance import OWN
 from dse.report.repricing.section import facts as repricing_facts
 from dse.report.waterfall_figure import waterfall_figure
 from dse.study.quantities import QUANTITIES
@@ -78,15 +81,16 @@ def _begun(sentence: str) -> str:
 
 def _buy(document: RunDocument) -> dict[str, Any]:
     offered, sentences = offers.offers(document), answer(document)
+    notes = signature.by_weight([
+        _begun(line.removeprefix(NOTE).removeprefix(":").strip())
+        for line in sentences
+        if line.startswith(NOTE)
+    ])  # fmt: skip
     return {
         "answer": sentences,
         "said": [line for line in sentences if not line.startswith(NOTE)],
-        "notes": [
-            _begun(line.removeprefix(NOTE).removeprefix(":").strip())
-            for line in sentences
-            if line.startswith(NOTE)
-        ],
-        "limits": certainty_words.limits(document),
+        "notes": notes,
+        "sign": signature.signature(document, notes),
         "offers": offered,
         "offer": next(one for one in offered if one.recommended),
         "comparison": tables.comparison(document),
@@ -181,7 +185,14 @@ def _calibration(document: RunDocument) -> dict[str, Any]:
 def _inputs(document: RunDocument) -> dict[str, Any]:
     unchecked = {status: sum(row.status == status for row in document.sources)
                  for status in UNCHECKED}  # fmt: skip
-    return {"groups": groups(document), "unchecked": unchecked, "price_rule": PRICE_RULE}
+    found = groups(document)
+    rests_on = provenance.rests_on(document)
+    return {
+        "groups": found,
+        "unchecked": unchecked,
+        "price_rule": PRICE_RULE,
+        "named": {item: rests_on(item) for item, *_ in found},
+    }
 
 
 def _reproduce(document: RunDocument) -> dict[str, Any]:
@@ -383,15 +394,16 @@ def _judged(algorithm: str, held_out: str | None) -> str:
 
 
 def groups(document: RunDocument) -> list[tuple[str, list[Citation], int]]:
-    """(item, its facts, how many of them are unverified or unknown): items with such facts, and
-    these among their own, come first, else all is in the document's order."""
+    """(item, its facts, how many of them are unverified or unknown): the user's own prices, then
+    items with such facts, and these among their own; else all is in the document's order."""
     found: dict[str, list[Citation]] = {}
     for row in document.sources:
         safe = row.url if row.url.startswith(("https://", "http://")) else ""
-        found.setdefault(row.item, []).append(replace(row, url=safe))
+        name = part(row.fact) if row.item == OWN else row.fact
+        found.setdefault(row.item, []).append(replace(row, url=safe, fact=name))
     counted = [
         (item, sorted(rows, key=lambda row: row.status not in UNCHECKED),
          sum(row.status in UNCHECKED for row in rows))
         for item, rows in found.items()
     ]  # fmt: skip
-    return sorted(counted, key=lambda group: not group[2])
+    return sorted(counted, key=lambda group: (group[0] != OWN, not group[2]))

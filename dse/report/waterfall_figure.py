@@ -62,10 +62,12 @@ def waterfall_figure(document: RunDocument) -> str:
 
 
 def _range(speeds: Sequence[float]) -> list[float]:
-    """The ends of the logarithmic scale, with room for a factor beside the longest bar."""
+    """The ends of the logarithmic scale, with room for a factor beside the longest bar, and on the
+    left where a step down ends there."""
     low, high = log10(min(speeds)), log10(max(speeds))
     room = max(high - low, 0.1)
-    return [low - 0.03 * room, high + 0.18 * room]
+    falls = any(after == min(speeds) < before for before, after in pairwise(speeds))
+    return [low - (0.25 if falls else 0.03) * room, high + 0.18 * room]
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -269,6 +269,16 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
     return parts if alone else [*parts, *_said(point, _BOUGHT)]
 
 
+def phrase(axis: str, value: str) -> str:
+    """A value of an axis as people say it: ``on InfiniBand EDR``, ``with nics per node 2``."""
+    said = title(axis, value) if axis in _TITLED else value
+    if (axis, value) == ("nics_per_node", "1"):
+        return "with one network card per node"
+    if axis in _PHRASES:
+        return _PHRASES[axis].format(said)
+    return f"with {axis.replace('_', ' ')} {said}"
+
+
 def settings(point: Described, beside: Described | None = None) -> list[str]:
     """How it trains, in phrases: aggregation, batch, precision, software. beside: as of
     :func:`describe`."""

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-import numpy as np
-
-from dse.errors import NoFeasiblePoint
-from dse.pricing import constraints, memory_remedies
-from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
 from dse.search import exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guide, Guided, Points, record
+from dse.search.infeasibility import nothing_feasible
 from dse.search.runlog import RunLog
 from dse.search.tally import Tally, total
-from dse.study import Study, Value
+from dse.study import Value
 from dse.study.axes import GRADIENT
 from dse.study.definition import written
-from dse.study.quantities import QUANTITIES
-from dse.units import DIMENSIONS
 
 
 class Progress(Protocol):
@@ -147,7 +140,7 @@ def _exhaustive(
     if not tally.feasible:
         boxes = problem.space.boxes(exhaustive.BOX_POINTS)
         values = problem.space.point(exhaustive.least_violating(problem, boxes))
-        raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
+        raise nothing_feasible(problem, tally, labels_of(problem, values), values)
     return tally, repeated
 
 
@@ -183,7 +176,7 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     tally = Tally(len(archive), archive.feasible, archive.rejected, front, len(archive))
     if not archive.feasible:
         values = archive.space.values(archive.points[archive.best()[0]])
-        raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
+        raise nothing_feasible(problem, tally, labels_of(problem, values), values)
     found = []
     for at in range(len(front)):
         positions = [archive.position[int(index)] for index in front.indices[at]]
@@ -238,60 +231,3 @@ def _conditional_label(problem: Problem, name: str, value: Value) -> str:
         if condition.axis == name and value in condition.values:
             return condition.labels[condition.values.index(value)]
     return written(name, value)
-
-
-def _nothing_feasible(
-    problem: Problem,
-    tally: Tally,
-    labels: Mapping[str, str],
-    values: Mapping[str, Value | None],
-) -> NoFeasiblePoint:
-    rejected = constraints.counted_once(tally.rejected)
-    worst = max(rejected, key=lambda name: rejected[name])
-    evaluation = problem.point(values)
-    failed = Counter(
-        name for name, mask in constraints.demands(evaluation, problem.study) if not mask.all()
-    )
-    short = memory_remedies.shortage(problem, values)
-    missed = [
-        _missed(evaluation, problem.study, name, short) for name in constraints.counted_once(failed)
-    ]
-    shown = ", ".join(f"{name}={label}" for name, label in labels.items() if label)
-    most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
-    if rejected.get(constraints.FITS) == tally.points:
-        most = f"{problem.workload.name} fits on no accelerator of the space"
-    return NoFeasiblePoint(
-        f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
-        f"nearest is {shown}, which {' and '.join(missed)}"
-    )
-
-
-def _missed(evaluation: Evaluation, study: Study, demand: str, short: str) -> str:
-    """What a point does that misses a demand: what it reaches instead, and what may help.
-
-    short: how much memory it lacks.
-    """
-    if demand == constraints.FITS:
-        return f"does not fit into memory: {short}"
-    constraint = next((c for c in study.constraints if c.text == demand), None)
-    if constraint is None or constraint.expression is None:
-        return f"is rejected because {constraints.unmet(demand)}"
-    names = sorted(constraint.expression.names)
-    reached = [_quantity(name, _value(evaluation, name)) for name in names]
-    said = [f"{name} is {text}" for name, text in zip(names, reached, strict=True)]
-    it_is = f"it is {reached[0]}" if len(names) == 1 else " and ".join(said)
-    return f"misses '{demand}': {it_is}; loosen that constraint"
-
-
-def _value(evaluation: Evaluation, name: str) -> float:
-    return float(np.ravel(evaluation[name])[0])
-
-
-def _quantity(name: str, value: float) -> str:
-    """A value of a quantity with its unit, to four digits: ``30,660 USD``, ``4,408 GB``."""
-    if not np.isfinite(value):
-        return "unknown"
-    unit, _ = DIMENSIONS[QUANTITIES[name].dimension]
-    if unit == "B":
-        value, unit = value / 1e9, "GB"
-    return f"{float(f'{value:.4g}'):,.12g} {unit}".rstrip()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from dse.calibration import Profile
-from dse.calibration.plot import MOST_CURVES, curves, print_plot, write_plot
-from dse.errors import StudyError
+from dse.calibration.plot import MOST_CURVES, curves, print_plot
 from tests.calibration import library_profiles, synthetic
 from tests.calibration.test_profile_tables import text_of
 
@@ -40,18 +37,3 @@ def test_curves_pass_through_what_was_planted() -> None:
         assert all(
             a <= t <= b for a, t, b in zip(curve.low, curve.seconds, curve.high, strict=True)
         )
-
-
-def test_the_page_is_written_whole_and_needs_no_network(profile: Profile, tmp_path: Path) -> None:
-    page = write_plot(profile, tmp_path / "plots" / "p.html").read_text(encoding="utf-8")
-    assert "relative error of the fit" in page
-    assert "recursive-doubling" in page
-    assert 'src="http' not in page
-    assert [path.name for path in (tmp_path / "plots").iterdir()] == ["p.html"]
-
-
-@pytest.mark.parametrize("name", ["p.svg", "p.png", "p"])
-def test_other_kinds_of_plot_are_refused(profile: Profile, tmp_path: Path, name: str) -> None:
-    with pytest.raises(StudyError, match=r"as HTML.*p\.html"):
-        write_plot(profile, tmp_path / name)
-    assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dse.catalog import default_prices, read_prices
-from dse.catalog.offers import CLOUD, QUOTE, USED
+from dse.catalog.price_terms import CLOUD, QUOTE, USED
 from dse.errors import StudyError
 
 HEADER = "item,price,currency,date,valid_until,quote,discount,class,rate\n"
@@ -138,7 +138,7 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
          "'currencies: {CHF: 1.08 USD}'"),
         ("t4,1,UDS\n", "no rate of the currency UDS is given; did you mean USD?"),
         ("t4,,USD\n", ":2:1: t4 has no price; write one, or unknown"),
-        ("t4,1e12,USD\n", ":2:4: 1e12 is absurd for one; write the price of one item"),
+        ("t4,1e12,USD\n", ":2:4: 1e12 USD is absurd for one; write the price of one item"),
         ("t4,10,\n", ":2:4: 10 has no unit; write for example 2 MUSD or 35000 USD"),
         ("pue,0.9,\n", ":2:5: pue 0.9 is absurd; PUE is the power of the site"),
         ("pue,1.2,USD\n", ":2:5: unknown key 'currency' in pue"),

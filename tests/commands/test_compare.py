@@ -18,6 +18,10 @@ OTHERS = {
     "quote": SMALL + QUOTE,
     "other": SMALL.replace("workload: resnet50", "workload: vgg16"),
     "rent": SMALL.replace("minimize: capital", "minimize: hourly"),
+    "spares": SMALL + "prices: {host: 9000 USD, extras: {spares: 3 %}}\n",
+    "more-spares": SMALL
+    + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000, currency: EUR, discount: 10 %, "
+    "quote: Q-1}, extras: {spares: 5 %, installation: 1000 EUR}}\n",
     "few": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
 }
 
@@ -57,6 +61,33 @@ def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path)
     assert any(QUOTE.strip() in line for line in found["study"])
     assert f"  +{QUOTE.strip()}" in text
     assert "the prices, or the workload's layers" in found["inputs"]
+    (fact,) = (one for one in found["facts"] if "p100" in one["fact"])
+    assert (fact["item"], fact["fact"]) == ("prices", "p100-sxm2-16gb")
+    assert (fact["a"], fact["b"]) == ("7400 USD", "20000 USD")
+
+
+def test_extras_are_compared_by_their_rates_and_prices_with_their_currency(runs: Path) -> None:
+    found, text = compared(runs, "spares", "more-spares")
+    assert found["extras"] == [
+        {"name": "Spares", "a": "3 % of the hardware", "b": "5 % of the hardware",
+         "a_usd": extra(runs / "spares", "Spares"), "b_usd": extra(runs / "more-spares", "Spares")},
+        {"name": "Installation", "a": "", "b": "USD 1,080.00", "a_usd": None, "b_usd": 1080.0},
+    ]  # fmt: skip
+    assert "  Spares: 3 % of the hardware (USD " in text
+    assert "  Installation: none in A, USD 1,080.00 in B" in text
+    assert not any("Spares" in one["item"] for one in found["prices"])
+    (host,) = (one for one in found["prices"] if one["item"].startswith("Host"))
+    assert (host["a_terms"], host["b_terms"]) == ("", "quotation Q-1, 10 % off, EUR at USD 1.08")
+    assert (host["a_usd"], host["b_usd"]) == (9000.0, 8748.0)
+    (fact,) = (one for one in found["facts"] if one["fact"] == "host")
+    assert (fact["a"], fact["b"]) == ("9000 USD", "9000 EUR, 10 % off (EUR at USD 1.08)")
+
+
+def extra(run: Path, name: str) -> float:
+    """What an extra comes to in the recommended point's bill."""
+    bill = document(run)["bills"]["recommended"]
+    (usd,) = (float(item["usd"]) for item in bill if item["item"].startswith(name))
+    return usd
 
 
 def test_the_point_of_one_run_is_looked_up_in_the_other(runs: Path) -> None:
@@ -94,6 +125,10 @@ def test_a_run_is_the_same_as_itself(runs: Path) -> None:
     assert found["inputs"] == found["prices"] == found["facts"] == found["study"] == []
     assert "Nothing that they follow from differs." in text
     assert "Both recommend" in text
+    # What is the same in both is no row of a table.
+    (same,) = (line for line in text.splitlines() if line.startswith("The same in both: "))
+    assert f"feasible points {document(runs / 'plain')['counts']['feasible']:,}" in same
+    assert "Recommended point  " not in text
 
 
 def test_other_workloads_are_said_to_be_so_and_prices_still_compared(runs: Path) -> None:
@@ -127,7 +162,8 @@ def test_another_catalogue_is_told_fact_by_fact(runs: Path, tmp_path: Path) -> N
     found, text = compared(tmp_path, "old", "plain")
     (fact,) = found["facts"]
     assert (fact["a"], fact["a_date"], fact["b"]) == ("1 USD", "2001-02-03", value)
-    assert f"{row['item']}, {row['fact']}: 1 USD (2001-02-03) in A, {value}" in text
+    part = row["fact"].split(".")[1]
+    assert f"prices, {part}: 1 USD (2001-02-03) in A, {value}" in text
     assert "the catalogue" in found["inputs"]
     assert any(line.startswith("dse: 0.0.9 and ") for line in found["inputs"])
     assert "The same baseline trains" in text

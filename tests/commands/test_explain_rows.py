@@ -25,7 +25,7 @@ def test_a_row_is_the_point_of_the_run(ran: tuple[Path, str]) -> None:
         point = json.loads(explained(folder, "--row", str(number), "--json"))
         assert int(row["row"]) == number
         assert point["step_s"] == float(row["step_s"])
-        assert point["costs"]["capital"] == float(row["capital"])
+        assert point["costs"]["capital"] == float(row["capital_usd"])
         bill = sum(item["usd"] for item in point["bill"])
         assert bill == pytest.approx(point["costs"]["capital"])
         assert point["config"] == document(folder)["front"][number - 1]["config"]

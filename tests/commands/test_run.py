@@ -15,9 +15,9 @@ from tests.commands.command import dse, dse_process, files, refused
 from tests.commands.reports import AXES, REPORT, SHIPPED, document, rows
 from tests.pricing.studies import IMPOSSIBLE, SMALL, written
 
-MEASURES = ["speedup", "capital", "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
-            "speedup_low", "speedup_high", "step_s_low", "step_s_high",
-            "capital_low", "capital_high"]  # fmt: skip
+MEASURES = ["speedup", "capital_usd", "step_s", "throughput_samples_per_s", "extrapolated",
+            "evidence", "speedup_low", "speedup_high", "step_s_low", "step_s_high",
+            "capital_usd_low", "capital_usd_high"]  # fmt: skip
 
 
 def test_a_run_writes_its_report_and_nothing_else(ran: tuple[Path, str]) -> None:
@@ -67,9 +67,9 @@ def test_the_table_has_a_column_per_axis_and_then_the_measures(ran: tuple[Path, 
     for row, point in zip(table, found["front"], strict=True):
         assert {name: row[name] for name in AXES} == {name: point["config"][name] for name in AXES}
         assert float(row["speedup"]) == point["speedup"]
-        assert float(row["capital"]) == point["capital"]
+        assert float(row["capital_usd"]) == point["capital"]
         assert row["extrapolated"] in ("true", "false")
-    speedups, costs = ([float(row[name]) for row in table] for name in ("speedup", "capital"))
+    speedups, costs = ([float(row[name]) for row in table] for name in ("speedup", "capital_usd"))
     assert speedups == sorted(set(speedups))
     assert costs == sorted(set(costs))
 
@@ -140,7 +140,7 @@ def test_a_second_run_replaces_the_first(tmp_path: Path) -> None:
     assert dse("run", "study.yaml", cwd=tmp_path).returncode == 0
     folder = tmp_path / "reports" / "small"
     assert set(files(folder)) == REPORT
-    assert max(float(row["capital"]) for row in rows(folder)) <= 50_000
+    assert max(float(row["capital_usd"]) for row in rows(folder)) <= 50_000
 
 
 def test_the_report_of_another_study_is_kept_under_another_name(tmp_path: Path) -> None:
@@ -191,6 +191,8 @@ def test_nothing_feasible_says_what_rejects_and_what_is_nearest(
     assert "none of" in line
     assert "are rejected because capital <= 1 USD is not met; nearest" in line
     assert "nearest is" in line
+    assert "optimizer=" not in line  # what all points have is not told
+    assert line.endswith("USD; loosen that limit")
     # One to four accelerators cost the same: they are sold in fours.
     assert re.search(r"gpus=[1-4],", f"{line},")
     assert "p100-sxm2-16gb" in line

@@ -40,7 +40,7 @@ def test_the_front_has_a_column_for_each_objective(ran: Path) -> None:
         "maximize": "speedup", "minimize": "capital", "minimize_also": "power"
     }  # fmt: skip
     assert len(rows) == len(document["front"]) == document["counts"]["front"] > 5
-    losses = [(-float(r["speedup"]), float(r["capital"]), float(r["power"])) for r in rows]
+    losses = [(-float(r["speedup"]), float(r["capital_usd"]), float(r["power_w"])) for r in rows]
     assert [row[1:] for row in losses] == sorted(row[1:] for row in losses)
     for mine in losses:
         better = [its for its in losses if all(a <= b for a, b in zip(its, mine, strict=True))]
@@ -52,12 +52,12 @@ def test_the_front_has_a_column_for_each_objective(ran: Path) -> None:
 def test_two_of_its_objectives_have_no_better_front(ran: Path, tmp_path: Path) -> None:
     """Whatever is on the front of speedup and one cost is as good on that of all three."""
     three = table(ran / "out" / "front.csv")
-    for least in ("capital", "power"):
+    for least, column in (("capital", "capital_usd"), ("power", "power_w")):
         written(tmp_path, SMALL.replace("minimize: capital", f"minimize: {least}"))
         assert dse("run", "study.yaml", "--out", least, cwd=tmp_path).returncode == 0
-        known = {(row["speedup"], row[least]) for row in three}
+        known = {(row["speedup"], row[column]) for row in three}
         rows = table(tmp_path / least / "front.csv")
-        assert {(row["speedup"], row[least]) for row in rows} <= known
+        assert {(row["speedup"], row[column]) for row in rows} <= known
 
 
 def test_runners_up_fall_short_by_little_in_all_three(ran: Path) -> None:
@@ -67,7 +67,8 @@ def test_runners_up_fall_short_by_little_in_all_three(ran: Path) -> None:
         best, behind = front[int(row["front_row"]) - 1], float(row["behind"])
         assert 0 < behind <= 0.05
         short = [1 - float(row["speedup"]) / float(best["speedup"])]
-        short += [float(row[name]) / float(best[name]) - 1 for name in ("capital", "power")]
+        for name, column in (("capital", "capital_usd"), ("power", "power_w")):
+            short.append(float(row[name]) / float(best[column]) - 1)
         assert max(short) == pytest.approx(behind, abs=1e-12)
 
 

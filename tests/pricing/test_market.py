@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.catalog.offers import USED
+from dse.catalog.price_terms import USED
 from dse.pricing import constraints, rents
 from dse.pricing.bill_of_materials import bill_of_materials
 from dse.pricing.caveats import caveats

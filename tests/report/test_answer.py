@@ -156,7 +156,9 @@ def test_answer_with_one_point_on_the_front() -> None:
     only = run["front"][-1]
     run.update(front=[only], fastest=only, cheapest_within_5_percent=only)
     run["recommended"] = {**only, "rule": "knee", "why": ""}
-    assert "also the fastest" in answer(read(run))[2]
+    assert "also the fastest point within the limits; nothing" in answer(read(run))[2]
+    run["constraints"] = ["fits_memory"]
+    assert "also the fastest point; nothing" in answer(read(run))[2]
 
 
 def test_answer_where_something_cheaper_is_nearly_as_fast() -> None:

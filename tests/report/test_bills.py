@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import replace
 
-from dse.catalog.offers import LIST, QUOTE, USED
+from dse.catalog.price_terms import LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item, Terms
 from dse.report import bills
 from dse.report.document import RunDocument
@@ -77,6 +77,9 @@ def test_the_table_of_all_bills_has_numbers_that_add_up() -> None:
     assert sum(float(row["usd"]) for row in rows if row["point"] == "recommended") == 70_000
     assert rows[0]["age_years"] == ""
     assert rows[0]["checked"] == "false"
+    dated = replace(GPU, age_years=7.846680355920602)
+    (row,) = csv.DictReader(io.StringIO(bills.bills_csv(document(recommended=(dated,)))))
+    assert row["age_years"] == "7.85"
 
 
 def test_what_is_bought_and_stays_idle_is_told() -> None:

@@ -4,12 +4,14 @@ who hear it or use the keyboard only can read it."""
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from dse.report import front_filters, page
+from dse.report.document import Choice, Choices
 from dse.report.style import NIGHT, PAPER
 from tests.report import browser
 from tests.report.documents import read, written
@@ -44,7 +46,7 @@ def test_filters_leave_what_fits_in_table_and_chart(tmp_path: Path) -> None:
     run = read(written())
     by_title = {one.title: one for one in front_filters.filters(run)}
     gpus = by_title["GPUs"]
-    fitting = [f"point-{at + 1}" for at, place in enumerate(gpus.of_points) if place == 1]
+    fitting = [f"point-{at + 1}" for at, places in enumerate(gpus.of_rows) if 1 in places]
     with browser.opened(page.render_page(run), tmp_path) as seen:
         choose = seen.page.get_by_label("GPUs", exact=True)
         choose.select_option(label=gpus.values[1])
@@ -52,11 +54,25 @@ def test_filters_leave_what_fits_in_table_and_chart(tmp_path: Path) -> None:
         assert rows == fitting
         assert sorted(points) == sorted(fitting)
         assert seen.page.get_by_role("status").inner_text() == (
-            f"{len(fitting)} of {len(run.front)} points"
+            f"{len(fitting)} of {len(run.front)} rows"
         )
         seen.page.get_by_role("button", name="Show all").click()
         rows, points = shown(seen)
         assert len(rows) == len(points) == len(run.front)
+    assert seen.console == []
+
+
+def test_a_row_is_shown_where_one_of_its_alternatives_fits(tmp_path: Path) -> None:
+    run = read(written())
+    rest = [Choice(front=(at,)) for at in range(2, len(run.front))]
+    both = Choice(front=(0, 1), varies={"aggregation": ("ring-nccl", "tree-nccl")})
+    run = replace(run, choices=Choices(resolution=0.01, rows=(both, *rest)))
+    with browser.opened(page.render_page(run), tmp_path) as seen:
+        for algorithm in ("tree-nccl", "ring-nccl"):
+            seen.page.get_by_label("Algorithm", exact=True).select_option(label=algorithm)
+            rows, points = shown(seen)
+            assert "point-1" in rows
+            assert {"point-1", "point-2"} <= set(points)
     assert seen.console == []
 
 
@@ -70,7 +86,7 @@ def test_the_table_is_downloaded_as_it_is_shown(tmp_path: Path) -> None:
         waited.value.save_as(tmp_path / "front.csv")
         assert waited.value.suggested_filename == f"{run.study.name}-front.csv"
     rows = list(csv.DictReader((tmp_path / "front.csv").read_text().splitlines()))
-    kept = [p for p, place in zip(run.front, gpus.of_points, strict=True) if place == 0]
+    kept = [p for p, place in zip(run.front, gpus.of_rows, strict=True) if 0 in place]
     assert [float(row["Purchase price (USD)"]) for row in rows] == [
         point.quantity("capital") for point in kept
     ]

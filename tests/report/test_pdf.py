@@ -70,8 +70,8 @@ def test_every_section_is_on_paper(printed: PdfReader) -> None:
 @browser.needs_chromium
 def test_a_summary_of_one_page_comes_first_and_can_be_signed(printed: PdfReader) -> None:
     first, second = map(said, printed.pages[:2])
-    for word in ("Whattobuy", "Recommended", "Fastest", "Confidence", "Name", "Date",
-                 "Signature"):  # fmt: skip
+    for word in ("Whattobuy", "Recommended", "Fastest", "Confidence", "Prices", "ofthesum",
+                 "Name", "Date", "Signature"):  # fmt: skip
         assert word in first
     assert "Signature" not in second
     assert "Theanswerinwords" in second

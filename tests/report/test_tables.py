@@ -6,6 +6,7 @@ import pytest
 
 from dse.report import tables, words
 from dse.report.document import ALSO
+from dse.study.quantities import QUANTITIES
 from tests.report.documents import AXES, COSTS, THREE, document, read, read_point, written
 
 
@@ -13,8 +14,12 @@ from tests.report.documents import AXES, COSTS, THREE, document, read, read_poin
 def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
     run = document("speedup", cost)
     header, rows = tables.front_rows(run)
-    results = ["speedup", cost, "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
+    column = QUANTITIES[cost].column
+    results = ["speedup", column, "step_s", "throughput_samples_per_s", "extrapolated", "evidence",
                "speedup_low", "speedup_high", "step_s_low", "step_s_high"]  # fmt: skip
+    results = [*dict.fromkeys(results)]
+    assert len({*header}) == len(header)
+    assert cost == column or cost not in header  # one column for each cost, with its unit
     assert header[: len(AXES) + len(results)] == [*AXES, *results]
     assert len(rows) == len(run.front)
     for row, item in zip(rows, run.front, strict=True):
@@ -32,7 +37,8 @@ def test_csv_has_a_column_per_axis_then_the_results(cost: str) -> None:
 def test_csv_has_a_column_for_each_cost(cost: str, also: str) -> None:
     run = document("speedup", cost, also)
     header, rows = tables.front_rows(run)
-    assert header[len(AXES) : len(AXES) + 3] == ["speedup", cost, also]
+    columns = [QUANTITIES[name].column for name in (cost, also)]
+    assert header[len(AXES) : len(AXES) + 3] == ["speedup", *columns]
     found = [row[len(AXES) + 1 : len(AXES) + 3] for row in rows]
     assert found == [[p.quantity(cost), p.quantity(also)] for p in run.front]
 
@@ -53,7 +59,7 @@ def test_csv_leaves_an_unknown_cost_empty() -> None:
     first = run["front"][0]
     first["capital"] = first["costs"]["capital"] = None
     header, rows = tables.front_rows(read(run))
-    assert rows[0][header.index("capital")] == ""
+    assert rows[0][header.index("capital_usd")] == ""
 
 
 def test_comparison_marks_what_differs_from_the_baseline() -> None:

@@ -26,12 +26,14 @@ def show(
 ) -> None:
     """Print a profile: parameters with intervals, range of validity, held-out errors."""
     from dse.calibration import profile_data, show_profile
-    from dse.calibration.plot import print_plot, write_plot
+    from dse.calibration.plot import print_plot
 
     if file is not None and not plot:
         raise StudyError(str(file), 0, 0, "only --plot writes a file", "add --plot")
     found = named_profile(profile)
     if file is not None:
+        from dse.report.profile_page import write_plot
+
         print(f"wrote {write_plot(found, file)}")
     elif json:
         print_json(profile_data(found))

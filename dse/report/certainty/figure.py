@@ -38,7 +38,7 @@ def certainty_figure(document: RunDocument) -> str:
         )  # fmt: skip
     figure.add_vline(x=1.0, line={"color": INK, "width": 1})
     figure.update_xaxes(
-        title="Share of the best estimate (5 % to 95 %)",
+        title="Share of the best estimate",
         tickformat=".0%", fixedrange=True, gridcolor=GRID,
     )  # fmt: skip
     figure.update_yaxes(automargin=True, fixedrange=True, ticksuffix="  ")

@@ -34,6 +34,12 @@ _TITLES: Mapping[str, str] = {
     "links: network": "the speed of the network",
     "links: inside a node": "the speed of the links inside a node",
     "links: host": "the speed of the link to the host",
+    "failures per_accelerator_month": "how often accelerators fail",
+    "failures per_job_day": "how often whole jobs fail",
+    "failures recover": "the time to go on after a failure",
+    "failures checkpoint": "the time to write a checkpoint",
+    "least samples": "the samples that the quality needs at small batches",
+    "critical batch": "the batch from which on a quality needs many more samples",
 }
 
 
@@ -98,4 +104,8 @@ def how(name: str, transport: str, machine: str) -> str:
         return "a study with the calibrated model, and measurements for it"
     if kind == "scale":
         return "a short training run on as many nodes as recommended"
+    if name.startswith("failures "):
+        return "a count of failures and checkpoints in your own cluster ('failures' in the study)"
+    if name in ("least samples", "critical batch"):
+        return "runs to that quality at two batch sizes"
     return f"a measurement of {title(name)}"

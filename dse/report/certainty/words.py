@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.report import words
@@ -39,17 +39,19 @@ def sentences(document: RunDocument) -> list[str]:
     found = document.certainty
     if found is None:
         return []
-    own, *others = found.choices
-    rivals = [choice for choice in others if choice.beaten is not None]
+    own = found.choices[0]
+    alike, rivals = _alike_and_rivals(document)
     asked = document.confidence
     if asked is not None and asked.reached:
         said = _among_the_sure(document, [one for one in rivals if one.meets_all >= asked.asked])
     else:
+        or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
-            f"in {chance(own.best)} of {words.count(found.draws)} draws of what is uncertain this "
-            f"purchase is the best by the rule{_against(document, rivals)}.{_limits(own)}"
+            f"in {chance(_best(own, alike))} of {words.count(found.draws)} draws of what is "
+            f"uncertain this purchase{or_alike} is the best by the rule"
+            f"{_against(document, rivals)}.{_limits(own)}"
         )
-    return [f"{_WORDS[found.word]}: {said}{_flip(document)} {found.raised_by}"]
+    return [f"{_WORDS[found.word]}: {said}{flip(document)} {found.raised_by}"]
 
 
 def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
@@ -84,25 +86,101 @@ def _nearest(rivals: list[Choice]) -> Choice:
     return max(rivals, key=lambda choice: (choice.best, -(choice.beaten or 0.0)))
 
 
+def _alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
+    """The other purchases of the certainty: those that are the same choice as the recommended one,
+    since no objective differs by more than the resolution, and the rest, its rivals."""
+    found = document.certainty
+    assert found is not None
+    others = [choice for choice in found.choices[1:] if choice.beaten is not None]
+    same = [choice for choice in others if _as_good(document, choice.config)]
+    return same, [choice for choice in others if choice not in same]
+
+
+def _as_good(document: RunDocument, config: Mapping[str, str]) -> bool:
+    """Whether a point is the same choice as the recommended one; not said of what is unknown."""
+    if document.choices is None:
+        return False
+    mine, theirs = (_objectives_of(document, one) for one in (document.recommended.config, config))
+    return len(mine) == len(theirs) and all(
+        a is not None and b is not None
+        and abs(a - b) <= document.choices.resolution * max(abs(a), abs(b))
+        for a, b in zip(mine, theirs, strict=True)
+    )  # fmt: skip
+
+
+def _objectives_of(document: RunDocument, config: Mapping[str, str]) -> tuple[float | None, ...]:
+    """The objectives of a point of the front, or, where there are but two, of a purchase."""
+    for point in (document.recommended, *document.front):
+        if point.config == config:
+            costs = (words.cost(document, point, one) for one in document.objectives.minimized)
+            return words.gain(document, point), *costs
+    known = document.certainty.choices if document.certainty else ()
+    found = next((choice for choice in known if choice.config == config), None)
+    return (found.gain, found.cost) if found else ()
+
+
+def _best(own: Choice, alike: Sequence[Choice]) -> float:
+    """In which share of the draws the recommended choice is the best, as one of its purchases."""
+    return min(own.best + sum(choice.best for choice in alike), 1.0)
+
+
+def _named_alike(document: RunDocument, alike: Sequence[Choice]) -> str:
+    """``64 x NVIDIA Tesla P100 on InfiniBand EDR, which is as good to 1 %``."""
+    first = max(alike, key=lambda choice: choice.best)
+    assert document.choices is not None
+    to = words.percent(document.choices.resolution)
+    if len(alike) == 1:
+        return f"{named(document, first.config)}, which is as good to {to}"
+    return f"one of {words.count(len(alike))} others that are as good to {to}"
+
+
 def odds(document: RunDocument) -> str:
     """How likely the recommended purchase is the best, and what would change the answer, in short;
     empty where the document does not say."""
     found = document.certainty
     if found is None:
         return ""
-    return f" Best by the rule in {chance(found.choices[0].best)} of draws.{_flip(document)}"
+    alike, _ = _alike_and_rivals(document)
+    best = f"best by the rule in {chance(_best(found.choices[0], alike))} of draws."
+    if alike and document.choices:
+        to = words.percent(document.choices.resolution)
+        return f" It, or what is as good to {to}, is {best}{flip(document)}"
+    return f" {best[0].upper()}{best[1:]}{flip(document)}"
 
 
-def _flip(document: RunDocument) -> str:
-    """Up to which price it stays recommended."""
+def flip(document: RunDocument) -> str:
+    """Up to which price it stays recommended, with a blank before it; empty where none is known.
+
+    A price that only turns to a purchase of the same choice does not count.
+    """
     found = document.certainty
-    rising = [flip for flip in found.flips if flip.rise] if found else []
+    rising = [
+        (one.rise.factor, one.title)
+        for one in (found.flips if found else ())
+        if one.rise and not _as_good(document, one.rise.config)
+    ]
     if not rising:
         return ""
-    first = min(rising, key=lambda flip: flip.rise.factor if flip.rise else FARTHEST)
-    assert first.rise is not None
-    rises = _more(first.rise.factor)
-    return f" It stays recommended until {first.title} rises {rises}."
+    factor, part = min(rising)
+    return f" It stays recommended until {part} rises {_more(factor)}."
+
+
+def unsure(document: RunDocument) -> bool:
+    """Whether some purchase may miss a limit."""
+    return document.certainty is not None and bool(unsure_limits(document.certainty))
+
+
+def chances(document: RunDocument, config: Mapping[str, str]) -> float | None:
+    """The probability that a named point meets every limit; None where nobody knows."""
+    found = document.certainty
+    if found is None:
+        return None
+    known = next((choice for choice in found.choices if choice.config == config), None)
+    if known is not None:
+        return known.meets_all
+    asked = document.confidence.front if document.confidence else ()
+    return next((share for point, share in zip(document.front, asked, strict=False)
+                 if point.config == config), None)  # fmt: skip
 
 
 def _limits(own: Choice) -> str:
@@ -139,8 +217,7 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
     rest = [axis for axis in others if config.get(axis) and config[axis] != own.get(axis)]
     if not alike:
         return phrase
-    differs = ", ".join(f"{axis.replace('_', ' ')} {config[axis]}" for axis in rest)
-    return f"{phrase}{f' with {differs}' * bool(differs)}"
+    return " ".join([phrase, ", ".join(words.phrase(axis, config[axis]) for axis in rest)]).strip()
 
 
 def title(found: Certainty) -> str:
@@ -222,14 +299,25 @@ def _share(index: float) -> str:
 def flip_lines(document: RunDocument) -> list[str]:
     """What each price decides, a sentence a part."""
     found = document.certainty
-    return [_flip_line(document, flip) for flip in found.flips] if found else []
+    return [_flip_line(document, one) for one in found.flips] if found else []
 
 
-def _flip_line(document: RunDocument, flip: PriceFlip) -> str:
-    of = f"{flip.title[:1].upper()}{flip.title[1:]} ({words.percent(flip.share)} of the cost)"
+def turn_lines(document: RunDocument) -> list[str]:
+    """The prices that change the answer, a sentence a part; where none does, that in a sentence."""
+    found = document.certainty
+    if found is None:
+        return []
+    turning = [one for one in found.flips if one.rise or one.fall]
+    if not turning:
+        return [f"No price alone, up to {FARTHEST:g} times or down to a tenth of what it is."]
+    return [_flip_line(document, one) for one in turning]
+
+
+def _flip_line(document: RunDocument, one: PriceFlip) -> str:
+    of = f"{one.title[:1].upper()}{one.title[1:]} ({words.percent(one.share)} of the cost)"
     ends = [
         f"{_until(turn.factor)}, then {_other(document, turn)}"
-        for turn in (flip.rise, flip.fall)
+        for turn in (one.rise, one.fall)
         if turn is not None
     ]
     if not ends:
@@ -249,7 +337,12 @@ def _signed(factor: float) -> str:
 
 
 def _other(document: RunDocument, turn: Turn) -> str:
-    return named(document, turn.config) if turn.config else "nothing meets the constraints"
+    if not turn.config:
+        return "nothing meets the constraints"
+    name = named(document, turn.config)
+    if document.choices and _as_good(document, turn.config):
+        return f"{name}, as good to {words.percent(document.choices.resolution)}"
+    return name
 
 
 def knowledge_lines(found: Certainty) -> list[str]:

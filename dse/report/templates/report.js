@@ -56,13 +56,14 @@
   const filter = () => {
     const fits = (body) => {
       const own = body.dataset.filters.split(" ");
-      return filters.every((select, at) => select.value === "" || select.value === own[at]);
+      return filters.every((select, at) => select.value === "" || own[at].split(",").includes(select.value));
     };
     for (const body of bodies()) body.hidden = !fits(body);
     const left = bodies().filter((body) => !body.hidden);
-    shown = left.length === table.tBodies.length ? null : new Set(left.map((body) => body.id));
+    const points = (body) => [body.id, ...[...body.querySelectorAll("span[id]")].map((one) => one.id)];
+    shown = left.length === table.tBodies.length ? null : new Set(left.flatMap(points));
     byId("front-count").textContent = shown
-      ? `${left.length} of ${table.tBodies.length} points` : `All ${left.length} points`;
+      ? `${left.length} of ${table.tBodies.length} rows` : `All ${left.length} rows`;
     draw(byId("front-chart"));
   };
   filters.forEach((select) => select.addEventListener("change", filter));
@@ -94,7 +95,7 @@
   });
 
   // Charts: drawn from the JSON in the page, anew where filters, colours or the width change.
-  const PAPER_WIDTH = 680;
+  const PAPER_WIDTH = 670;
   const NARROW = 560;
   const NIGHT = JSON.parse(byId("night").textContent);
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -102,14 +103,82 @@
   let printing = false;
   let Plotly = null;
 
-  // On a telephone: no words beside markers (the legend has them), and shorter names of bars.
+  // On a telephone: no words beside markers (the legend has them), shorter names of bars on several
+  // lines, fewer ticks, and panels below one another.
+  const LINE = 21; // letters
+  const lines = (name) => {
+    const found = [""];
+    for (const word of name.split(" · ").slice(0, 2).join(" · ").split(" ")) {
+      const last = found[found.length - 1];
+      if (last && last.length + word.length >= LINE) found.push(word);
+      else found[found.length - 1] = last ? `${last} ${word}` : word;
+    }
+    return found.length > 3 ? [...found.slice(0, 2), `${found[2]} …`] : found;
+  };
   const shorten = (figure) => {
+    let height = 0;
     for (const trace of figure.data) {
       if (trace.mode === "markers+text") trace.mode = "markers";
       if (trace.type !== "bar" || trace.orientation !== "h") continue;
       figure.layout.yaxis.tickvals = trace.y;
-      figure.layout.yaxis.ticktext = trace.y.map((name) => name.split(" · ").slice(0, 2).join(" · "));
+      figure.layout.yaxis.ticktext = trace.y.map((name) => lines(name).join("<br>"));
+      figure.layout.yaxis.tickfont = { size: 11 };
+      figure.layout.margin = { ...figure.layout.margin, l: 8, r: 12 };
+      if (trace.y.some((name) => lines(name).length > 2)) height = figure.layout.height * 1.3;
     }
+    if (height) figure.layout.height = height;
+    const { xaxis } = figure.layout;
+    if (xaxis.type === "category" || panels(figure).length > 1) return height;
+    Object.assign(xaxis, { tickangle: 0, nticks: 4 });
+    if (xaxis.tickvals?.length > 5) {
+      const every = (list) => list?.filter((_, at) => at % 2 === 0);
+      [xaxis.tickvals, xaxis.ticktext] = [every(xaxis.tickvals), every(xaxis.ticktext)];
+      if (!xaxis.ticktext) delete xaxis.ticktext;
+    }
+    return height;
+  };
+  // The panels of a figure, row by row: their axes, and where they are.
+  const panels = ({ layout }) => Object.keys(layout).filter((key) => /^xaxis\d*$/.test(key))
+    .map((key) => ({ x: layout[key], y: layout[(layout[key].anchor || "y").replace("y", "yaxis")] }))
+    .filter(({ x, y }) => x.domain && y.domain)
+    .map(({ x, y }) => ({ x, y, left: x.domain[0], middle: (x.domain[0] + x.domain[1]) / 2, top: y.domain[1] }))
+    .sort((one, other) => other.top - one.top || one.left - other.left);
+  const PANEL = 165; // pixels of its height, and around it
+  const GAP = 62;
+  const HEAD = 104;
+  const stack = (figure) => {
+    const all = panels(figure);
+    const across = new Set(all.map(({ left }) => left)).size;
+    if (across < 2) return;
+    const columns = across > 2 ? 2 : 1;
+    const rows = Math.ceil(all.length / columns);
+    const inside = rows * PANEL + (rows - 1) * GAP;
+    const titles = figure.layout.annotations || [];
+    const titled = all.map(({ middle, top }) => titles
+      .filter(({ x, y }) => Math.abs(x - middle) < 0.02 && y > top - 0.02)
+      .sort((one, other) => one.y - other.y)[0]);
+    const sideTitle = all.map(({ top }) => all.find((one) => one.top === top).y.title);
+    figure.layout.annotations = [];
+    all.forEach(({ x, y }, at) => {
+      const [row, column] = [Math.floor(at / columns), at % columns];
+      const top = 1 - (row * (PANEL + GAP)) / inside;
+      x.domain = columns === 1 ? [0, 1] : [column * 0.54, column * 0.54 + 0.46];
+      y.domain = [Math.max(0, top - PANEL / inside), top];
+      x.showticklabels = true;
+      y.showticklabels = column === 0;
+      if (x.type !== "category") x.tickangle = 0;
+      if (row < rows - 1) delete x.title;
+      y.title = column === 0 ? sideTitle[at] : undefined;
+      if (titled[at]) {
+        const [left, right] = x.domain;
+        figure.layout.annotations.push({ ...titled[at], x: (left + right) / 2, y: top, font: { ...titled[at].font, size: 12 } });
+      }
+    });
+    const { margin } = figure.layout;
+    figure.layout.margin = { ...margin, l: 56, r: 28, t: HEAD };
+    figure.layout.legend = { ...figure.layout.legend, y: 1 + 26 / inside };
+    figure.layout.height = inside + HEAD + margin.b;
+    return figure.layout.height;
   };
   // Of a trace of front points, those whose rows are shown.
   const thin = (trace) => {
@@ -131,14 +200,18 @@
     }
     const figure = JSON.parse(text);
     const narrow = !printing && chart.clientWidth < NARROW;
-    if (narrow) shorten(figure);
+    const taller = narrow && shorten(figure);
+    const tall = (narrow && stack(figure)) || taller;
+    for (const [name, axis] of Object.entries(figure.layout)) {
+      if (/^[xy]axis/.test(name) && axis.title) axis.title.font = { ...axis.title.font, size: narrow ? 12 : 13 };
+    }
     figure.data.forEach(thin);
     if (printing) {
       figure.layout.width = PAPER_WIDTH;
       figure.layout.height = Number(chart.dataset.paper) || figure.layout.height;
       chart.style.height = `${figure.layout.height}px`;
     } else {
-      chart.style.height = chart.dataset.height;
+      chart.style.height = tall ? `${tall}px` : chart.dataset.height;
     }
     return Plotly.react(chart, figure.data, figure.layout, {
       responsive: true,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dse.pricing.load import load
-from dse.report import assembly, json_form
+from dse.report import assembly, json_form, offers
+from dse.report import words as report_words
 from dse.report.answer import answer
 from dse.report.certainty import words
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
@@ -17,6 +18,7 @@ from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.titles import how, title
 from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Interval
+from dse.report.document import Choices as RowsOfChoices
 from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
@@ -170,6 +172,47 @@ def test_the_sentence_names_rival_price_and_limit() -> None:
     assert line.endswith("A quote would settle most.")
 
 
+def test_a_purchase_within_the_resolution_is_no_rival() -> None:
+    """Half as likely each, and as good: together they are the answer, and no price between them
+    changes it."""
+    found = sure()
+    own, rival = of(found).choices
+    twin = replace(rival, config={**own.config, "inter_node": "ib-edr"}, best=0.06, beaten=0.4)
+    gain = report_words.gain(found, found.recommended)
+    cost = report_words.cost(found, found.recommended)
+    twin = replace(twin, gain=gain and gain * 1.004, cost=cost)
+    turn = PriceFlip(part="network", title="the price of the network", share=0.1,
+                     rise=Turn(factor=1.01, config=twin.config))  # fmt: skip
+    flips = (turn, *of(found).flips)
+    alike = sure(choices=(own, twin, rival), flips=flips)
+    alike = replace(alike, choices=RowsOfChoices(resolution=0.01, rows=()))
+    (line,) = words.sentences(alike)
+    assert "in 99 % of 1,000 draws of what is uncertain this purchase, or" in line
+    assert "on InfiniBand EDR, which is as good to 1 %, is the best by the rule" in line
+    assert "it beats its nearest rival, 64 x NVIDIA" in line
+    assert "until the price of the hosts rises by 18 %." in line
+    assert "It, or what is as good to 1 %, is best by the rule in 99 % of draws." in words.odds(
+        alike
+    )
+    assert "then" in words.flip_lines(alike)[0]
+    assert words.flip_lines(alike)[0].count("as good to 1 %") == 1
+    exact = replace(alike, choices=None)  # without a resolution every point is its own choice
+    assert "more often, in 60 %" in words.sentences(exact)[0]
+
+
+def test_the_chance_to_meet_the_limits_is_known_of_purchases() -> None:
+    found = sure()
+    rival = of(found).choices[1].config
+    assert words.chances(found, found.recommended.config) == 0.88
+    assert words.chances(found, rival) == 1.0
+    assert words.chances(found, {**rival, "gpus": "3"}) is None
+    told = {fact.label: fact.value for fact in offers.facts(found, found.recommended)}
+    assert told["Meets every limit"] == "in 88 % of draws"
+    others = {fact.label: fact.value for fact in offers.facts(found, found.front[0])}
+    assert others["Meets every limit"] == "unknown"
+    assert others.keys() == told.keys()  # a column for each in the text
+
+
 def test_what_each_price_decides() -> None:
     first, second = words.flip_lines(sure())
     assert first.startswith("The price of the hosts (25 % of the cost): the answer holds up to +18")
@@ -226,6 +269,10 @@ def test_one_word_by_evidence_and_width(evidence: str, spans: float, word: str) 
          "one training rate measured on it ('dse calibrate import-throughput')"),
         ("scale: sharing", "networks shared by many nodes",
          "a short training run on as many nodes as recommended"),
+        ("failures per_accelerator_month", "how often accelerators fail",
+         "a count of failures and checkpoints in your own cluster ('failures' in the study)"),
+        ("critical batch", "the batch from which on a quality needs many more samples",
+         "runs to that quality at two batch sizes"),
         ("time to recover", "time to recover", "a measurement of time to recover"),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ CLASSES = (LIST, QUOTE, USED, CLOUD)
 
 
 @dataclass(frozen=True)
-class Offer:
+class PriceTerms:
     """The terms of a price.
 
     price_class: one of :data:`CLASSES`: what a seller or maker publishes, what was offered to the
