@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from dse import catalog
-from dse.model.arrays import Array
+from dse.model.arrays import Array, ArrayLike
 from dse.model.convergence import Convergence
 
 OBSERVED = Path(__file__).parent / "data" / "batch_convergence.csv"
@@ -123,6 +123,13 @@ def _through(batches: Array, samples: Array) -> tuple[Convergence, Array]:
     least, critical = (float(number) for number in np.exp(found.x))
     ends = float(batches.min()), float(batches.max())
     return Convergence(least, critical, ends), np.linalg.inv(found.jac.T @ found.jac)
+
+
+def log_spread(fit: Fit, batch: ArrayLike) -> Array:
+    """Standard deviation of log E at batches, of their shape."""
+    share = np.asarray(batch / (np.asarray(fit.curve.critical_batch) + batch))
+    least, critical = fit.least_spread, fit.critical_spread * share
+    return np.asarray(np.sqrt(least**2 + critical**2 - 2 * fit.correlation * least * critical))
 
 
 def _slopes(curve: Convergence, batch: float) -> Array:

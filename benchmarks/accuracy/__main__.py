@@ -1,8 +1,8 @@
 """How accurate: `make accuracy` predicts what others, or this machine, have measured.
 
-Prints a table, writes reports/accuracy/accuracy.json, and puts the whole table into
-docs/accuracy.md and its best and worst rows into README.md, between their markers. Held out means:
-the predictor saw nothing of the group it is judged on.
+Prints tables, writes reports/accuracy/accuracy.json, and puts the whole of them into
+docs/accuracy.md, the best and worst rows of the first and all of that of money into README.md,
+between their markers. Held out means: the predictor saw nothing of the group it is judged on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchmarks.accuracy import (
     choice,
     computing,
     lab,
+    money,
     public_logs,
     scale,
     scaling,
@@ -86,9 +87,11 @@ def main() -> None:
     )  # fmt: skip
     tables = "\n\n".join(parts)
     text = f"{table(lines)}\n\n{overall(lines)} here = {note}\n\n{tables}"
-    print(text)
+    beside_speed = money.lines()
+    print(text, money.text(beside_speed), sep="\n\n")
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    record = {"lines": [line.record() for line in lines], "here": note, "facts": facts,
+    record = {"lines": [line.record() for line in lines],
+              "money": [line.record() for line in beside_speed], "here": note, "facts": facts,
               "without_a_profile": [row.record() for row in (*nccl, *mpi)]}  # fmt: skip
     OUT.write_text(json.dumps(record, indent=1), encoding="utf-8")
     chosen = extremes(lines)
@@ -99,6 +102,7 @@ def main() -> None:
     for path, content in ((PAGE, text), (README, short)):
         if put(path, "accuracy", content):
             print(f"updated {path.name}")
+    money.write(beside_speed)
 
 
 if __name__ == "__main__":

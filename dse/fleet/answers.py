@@ -15,6 +15,7 @@ from dse import catalog
 from dse.catalog import Fact
 from dse.fleet.assumptions import assumptions
 from dse.fleet.breakdown import Priced, breakdown, priced
+from dse.fleet.certainty import intervals
 from dse.fleet.document import (
     ALL,
     FORMAT,
@@ -96,6 +97,7 @@ def answer(
     gains = sensitivity(found, hardware, study.overlapped)
     whole = ALL if len(found) > 1 else found[0].group.architecture
     worth, behind = money(study, upgraded, moved, whole)
+    sure = intervals(study, population, hardware)
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(found, hardware, known)
     sources = tuple(catalog.cite(item, fact) for item, fact in _facts(population, behind))
@@ -140,6 +142,7 @@ def answer(
             model_s=model_s,
             total_s=time.perf_counter() - (begun if started is None else started),
         ),
+        intervals=sure,
         facts=published,
         assumptions=under,
         models=models,

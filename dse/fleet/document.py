@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from dse.catalog import Citation
 
@@ -245,6 +245,60 @@ class Worth:
     ports: tuple[PortWorth, ...]
 
 
+Ends: TypeAlias = tuple[float, float]  # of a 90 % interval
+
+
+@dataclass(frozen=True)
+class Band:
+    """A number of all jobs together with its 90 % interval, and with that by the jobs alone.
+
+    kind, of, way: which, see :class:`dse.fleet.intervals.Number`.
+    """
+
+    kind: str
+    of: str
+    way: str
+    best: float
+    low: float
+    high: float
+    jobs_low: float
+    jobs_high: float
+
+
+@dataclass(frozen=True)
+class MoneyBand:
+    """90 % intervals of what an upgrade or a port is worth; None where a price is not known.
+
+    payback_years: the upper end None where it may never be paid back. pays: with what probability
+    it saves more than it costs; leads: that it leaves most of all whose price is known.
+    """
+
+    kind: str
+    name: str
+    saved_usd_per_year: Ends
+    worth_usd_per_gpu: Ends
+    capital_usd: Ends | None = None
+    net_usd_per_year: Ends | None = None
+    payback_years: tuple[float, float | None] | None = None
+    pays: float | None = None
+    leads: float | None = None
+
+
+@dataclass(frozen=True)
+class FleetIntervals:
+    """How sure the numbers of all jobs are (:mod:`dse.fleet.intervals`).
+
+    spreads: resource -> standard deviation of the logarithm of what it reaches. few_jobs: whether
+    there are too few to tell how much jobs differ.
+    """
+
+    draws: int
+    spreads: Mapping[str, float]
+    few_jobs: bool
+    numbers: tuple[Band, ...]
+    money: tuple[MoneyBand, ...]
+
+
 @dataclass(frozen=True)
 class Timings:
     """Seconds to have the jobs, to price them, and in all."""
@@ -310,7 +364,8 @@ class FleetDocument:
 
     hashes: sha256 of the study, population, price list and profiles. whole: the class under which
     all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
-    facts, assumptions, models: what the paper published, beside this; None where nobody asked.
+    intervals: None in documents of before there were any. facts, assumptions, models: what the
+    paper published, beside this; None where nobody asked.
     """
 
     format: str
@@ -334,6 +389,7 @@ class FleetDocument:
     money: Worth | None
     sources: tuple[Citation, ...]
     timings: Timings
+    intervals: FleetIntervals | None = None
     facts: tuple[PaperFact, ...] | None = None
     assumptions: tuple[Assumption, ...] | None = None
     models: tuple[ModelRow, ...] | None = None

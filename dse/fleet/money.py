@@ -23,6 +23,9 @@ from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
 from dse.model.bill import fat_tree
 from dse.model.ownership import HOURS_PER_YEAR
+from dse.pricing.unit_price import UnitPrice, unit_price
+
+RENT = "rental of"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Terms:
     gpus_per_nic: int
     list: catalog.PriceList
     facts: tuple[tuple[str, Fact], ...]
+    gpu_hour: UnitPrice
 
 
 def terms(study: FleetStudy, money: Money) -> Terms:
@@ -46,6 +50,7 @@ def terms(study: FleetStudy, money: Money) -> Terms:
         listed = catalog.read_prices(money.prices)
     facts: list[tuple[str, Fact]] = []
     hour, years = money.gpu_hour_usd, money.years
+    price = UnitPrice(RENT, hour or 0.0)  # what a study gives is certain
     if hour is None:
         found = listed.accelerator_hourly_usd.get(money.accelerator)
         if found is None or found.value is None:
@@ -53,6 +58,7 @@ def terms(study: FleetStudy, money: Money) -> Terms:
             problem = f"the rental of {money.accelerator} is not known"
             raise StudyError(study.path, *place, problem, "write gpu_hour: 2 USD/hour")
         hour = found.value
+        price = unit_price(f"{RENT} {money.accelerator}", found, listed)
         facts.append((money.accelerator, found))
     if years is None:
         facts.append(("price list", listed.amortisation_years))
@@ -62,7 +68,7 @@ def terms(study: FleetStudy, money: Money) -> Terms:
             problem = "amortisation_years is unknown"
             raise StudyError(study.path, *place, problem, "add amortisation_years: 4")
     hours = money.gpus * HOURS_PER_YEAR * money.busy
-    return Terms(money.gpus, hours, hour, years, money.gpus_per_nic, listed, tuple(facts))
+    return Terms(money.gpus, hours, hour, years, money.gpus_per_nic, listed, tuple(facts), price)
 
 
 @dataclass(frozen=True)
@@ -87,24 +93,44 @@ def fabric_usd(found: Terms, name: str) -> tuple[float | None, str, list[tuple[s
 
     USD are None where the price of a part is not known.
     """
+    priced, facts = _of_fabric(found, name)
+    prices = {part: fact.value for part, fact in priced.items()}
+    counts = fabric_counts(found, name)
+    if counts is None or None in prices.values():
+        return None, f"cards, switches and cables of {name}", facts
+    cards, ports, cables = counts
+    radix = catalog.fabric(name).switch_radix or 1
+    nic, port, cable = (price or 0.0 for price in prices.values())
+    sum_text = (
+        f"{_many(cards, 'card')} of {name} at USD {nic:,.0f}, {_many(ports / radix, 'switch')} of "
+        f"{radix} ports at {port * radix:,.0f}, {_many(cables, 'cable')} at {cable:,.0f}"
+    )
+    return cards * nic + ports / radix * (port * radix) + cables * cable, sum_text, facts
+
+
+def _of_fabric(found: Terms, name: str) -> tuple[dict[str, Fact], list[tuple[str, Fact]]]:
+    """The prices of a fabric's card, port and cable, and all facts behind what it costs."""
     fabric = catalog.fabric(name)
     own = found.list.fabric_usd.get(name, {})
     priced = {part: own.get(part, fact) for part, fact in fabric.prices_usd.items()}
-    prices = {part: fact.value for part, fact in priced.items()}
     radix = [fact for fact in fabric.facts if fact.name == "switch_radix"]
-    facts = [(name, fact) for fact in (*priced.values(), *radix)]
-    if fabric.switch_radix is None or None in prices.values():
-        return None, f"cards, switches and cables of {name}", facts
+    return priced, [(name, fact) for fact in (*priced.values(), *radix)]
+
+
+def fabric_counts(found: Terms, name: str) -> tuple[float, float, float] | None:
+    """Cards, ports of switches and cables of the whole fleet; None where no radix is known."""
+    radix = catalog.fabric(name).switch_radix
+    if radix is None:
+        return None
     cards = -(-found.gpus // found.gpus_per_nic)
-    tree = fat_tree(cards, fabric.switch_radix)
-    switches, cables = float(tree.switches), float(tree.cables)
-    nic, port, cable = (price or 0.0 for price in prices.values())
-    switch = port * fabric.switch_radix
-    sum_text = (
-        f"{_many(cards, 'card')} of {name} at USD {nic:,.0f}, {_many(switches, 'switch')} of "
-        f"{fabric.switch_radix} ports at {switch:,.0f}, {_many(cables, 'cable')} at {cable:,.0f}"
-    )
-    return cards * nic + switches * switch + cables * cable, sum_text, facts
+    tree = fat_tree(cards, radix)
+    return float(cards), float(tree.switches) * radix, float(tree.cables)
+
+
+def fabric_prices(found: Terms, name: str) -> list[UnitPrice]:
+    """Of a card, a port and a cable, with what they may be off by."""
+    priced, _ = _of_fabric(found, name)
+    return [unit_price(f"{name} {part}", fact, found.list) for part, fact in priced.items()]
 
 
 def _many(number: float, what: str) -> str:

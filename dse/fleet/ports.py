@@ -7,7 +7,7 @@ larger job loses cNodes there: it may gain per cNode and yet train fewer samples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,6 +33,51 @@ WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0)  # upper ends of bins of the share of weight
 GAIN = 1 + 1e-9
 
 
+@dataclass(frozen=True)
+class Move:
+    """Jobs as they would run elsewhere, arrays over the jobs: cNodes, seconds of a step, how many
+    times as fast each cNode and the whole job are, and whether the job's state fits."""
+
+    cnodes: Array
+    step_s: Array
+    per_cnode: Array
+    throughput: Array
+    fits: Mask
+
+    @property
+    def gains_per_cnode(self) -> Mask:
+        """Whether a job can move and is faster on each cNode."""
+        return np.asarray((self.per_cnode > GAIN) & self.fits)
+
+    @property
+    def gains_throughput(self) -> Mask:
+        """Whether a job can move and trains more samples per second."""
+        return np.asarray((self.throughput > GAIN) & self.fits)
+
+
+def move(
+    group: Group,
+    step_s: Array,
+    to: str,
+    hardware: Hardware,
+    overlapped: bool,
+    gpu_memory_bytes: float | None,
+) -> Move:
+    """The jobs of a class, which take ``step_s`` as they are, as they run in architecture ``to``.
+
+    Peaks of the hardware may be draws, (draws, 1); seconds and speedups are (draws, jobs) then.
+    """
+    placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
+    after = step_times(to, replace(group.jobs, cnodes=placed), hardware).total_s(overlapped)
+    return Move(
+        cnodes=placed,
+        step_s=after,
+        per_cnode=step_s / after,
+        throughput=throughput_ratio(step_s, after, group.cnodes, placed),
+        fits=_fits(group, to, placed, gpu_memory_bytes),
+    )
+
+
 def port(
     entry: Priced,
     to: str,
@@ -55,12 +100,10 @@ def port(
     that of all jobs, if those of the class move that gain per cNode.
     """
     group = entry.group
-    placed = placed_cnodes(to, group.cnodes, hardware.gpus_per_server)
-    after = step_times(to, replace(group.jobs, cnodes=placed), hardware).total_s(overlapped)
-    per_cnode = entry.total_s / after
-    throughput = throughput_ratio(entry.total_s, after, group.cnodes, placed)
-    fits = _fits(group, to, placed, gpu_memory_bytes)
-    faster, more = (per_cnode > GAIN) & fits, (throughput > GAIN) & fits
+    to_move = move(group, entry.total_s, to, hardware, overlapped, gpu_memory_bytes)
+    after, placed, fits = to_move.step_s, to_move.cnodes, to_move.fits
+    per_cnode, throughput = to_move.per_cnode, to_move.throughput
+    faster, more = to_move.gains_per_cnode, to_move.gains_throughput
     weight_share = np.minimum(shares(entry.times)["weights"], 1.0)  # of rounding
     later = faster & (throughput * GAIN < 1)
     moved = SpeedupSums()

@@ -150,9 +150,9 @@ def _followed(
 class _Times:
     """When each tensor is ready: (tensors, *R), looked up at points of shape (ways, *S).
 
-    To find how many are ready by some time, the times of all cells of R stand in one row, each
-    cell's after those of the cell before: as complex numbers, cell + i time, which are ordered by
-    the cell and then by the time, to the last bit.
+    How many are ready by some time is found by halving, for all points at once, in the row of each
+    point's cell of R. Rows are filled up to one less than a power of two with times that never
+    come.
     """
 
     def __init__(self, ready_s: Array, shape: tuple[int, ...], ways: int) -> None:
@@ -160,10 +160,12 @@ class _Times:
         self._ready_s, self.count = ready_s.reshape(-1), len(ready_s)
         columns = ready_s.reshape(self.count, -1)
         self._sum_s = columns.sum(axis=0)  # NaN or infinite where one of them is
-        row = np.empty((self._cells, self.count), dtype=np.complex128)
-        row.real = np.arange(self._cells)[:, np.newaxis]
-        row.imag = np.where(np.isfinite(self._sum_s), columns, 0.0).T
-        self._row = row.reshape(-1)
+        self._halves = [1 << bit for bit in reversed(range(self.count.bit_length()))]
+        self._width = 2 * self._halves[0] - 1
+        rows = np.full((self._cells, self._width), np.inf)
+        rows[:, : self.count] = np.where(np.isfinite(self._sum_s), columns, 0.0).T
+        self._rows = rows.reshape(-1)
+        self._before = self._cell * self._width - 1  # one before the first of each point's row
 
     def all_s(self) -> Array:
         """The sum over all tensors, at every point."""
@@ -175,10 +177,11 @@ class _Times:
 
     def reached(self, now: Array, at: Indices) -> Indices:
         """How many tensors are ready by ``now``, which is finite."""
-        cell = self._cell[at]
-        wanted = np.empty(cell.size, dtype=np.complex128)
-        wanted.real, wanted.imag = cell, now
-        return np.asarray(np.searchsorted(self._row, wanted, side="right") - self.count * cell)
+        before = self._before[at]
+        found = before.copy()
+        for half in self._halves:
+            found += np.where(self._rows[found + half] <= now, half, 0)
+        return np.asarray(found - before)
 
 
 class _Prices:

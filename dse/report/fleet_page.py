@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.facts import UNVERIFIED
-from dse.report import fleet_facts, fleet_figures, fleet_words, markdown, page
+from dse.report import fleet_facts, fleet_figures, fleet_intervals, fleet_words, markdown, page
+from dse.report.fleet_ranges import band, money_band, shares_text, times_text, usd_text, years_text
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
 from dse.report.words import count, percent, shown, significant
 
@@ -80,6 +81,11 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "ports": port_rows(document),
         "cluster_note": fleet_words.cluster_note(document),
         "money": money_rows(document),
+        "sure": fleet_intervals.rows(document),
+        "sure_heads": fleet_intervals.HEADS,
+        "sure_money": fleet_intervals.money_rows(document),
+        "sure_money_heads": fleet_intervals.MONEY_HEADS,
+        "sure_notes": fleet_intervals.notes(document),
         "facts": fleet_facts.fact_rows(document),
         "fact_notes": fleet_facts.fact_notes(document),
         "assumptions": fleet_facts.assumption_rows(document),
@@ -104,7 +110,8 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
         *_money_tiles(document),
         (f"Largest part of the time: {first}", percent(share),
          "of the job's time" if fleet_words.single(document) else
-         f"by {document.population.counted_by}; {percent(of_job[first])} for the mean job"),
+         f"by {document.population.counted_by}; {percent(of_job[first])} for the mean job"
+         + _within(_time_within(document, first))),
     ]  # fmt: skip
     best = fleet_words.best_upgrade(document)
     if best is not None:
@@ -112,7 +119,8 @@ def tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
         mean = fleet_words.times(gain.mean_of_ratios)
         out.append((f"Best upgrade of one resource: {best.name}", fleet_words.times(gain.gpu_hours),
                     "as fast" if fleet_words.single(document) else
-                    f"by GPU-hours; mean of ratios {mean}"))  # fmt: skip
+                    f"by GPU-hours; mean of ratios {mean}"
+                    + _within(_upgrade_within(document, best.name))))  # fmt: skip
     out += [
         (f"Gain from {CLASSES[row.target]}", fleet_words.some(row.gain_throughput, row.jobs),
          "of " + many(row.jobs, f"{CLASSES[row.source]} job") + ", in samples per second")
@@ -133,13 +141,32 @@ def _money_tiles(document: FleetDocument) -> list[tuple[str, str, str]]:
         return []
     a_gpu = usd(row.capital_usd / money.gpus)
     saved, paid = usd(row.saved_usd_per_year), usd(row.cost_usd_per_year)
+    found = money_band(document, "upgrade", row.name)
     return [
-        ("Net a year", usd(row.net_usd_per_year), f"GPU-hours worth {saved}, less {paid} for it"),
+        ("Net a year", usd(row.net_usd_per_year),
+         f"GPU-hours worth {saved}, less {paid} for it" + _within(
+             usd_text(found.net_usd_per_year) if found else "")),
         ("Costs to buy", usd(row.capital_usd),
          f"{a_gpu} per GPU; it is worth up to {usd(row.worth_usd_per_gpu)}"),
         ("Paid back in", f"{row.payback_years:.1f} years",
-         f"written off in {money.years:g} years"),
+         f"written off in {money.years:g} years" + _within(
+             years_text(found.payback_years) if found else "")),
     ]  # fmt: skip
+
+
+def _time_within(document: FleetDocument, part: str) -> str:
+    found = band(document, "time", fleet_words.BANDS.get(part, part), "cnode")
+    return shares_text(found.low, found.high) if found else ""
+
+
+def _upgrade_within(document: FleetDocument, name: str) -> str:
+    found = band(document, "upgrade", name, "gpu_hours")
+    return times_text(found.low, found.high) if found else ""
+
+
+def _within(text: str) -> str:
+    """An interval at the end of a note; empty where there is none."""
+    return f"; 90 % confidence: {text}" if text else ""
 
 
 def class_rows(document: FleetDocument) -> list[list[str]]:

@@ -6,6 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dse.model.pai import PS_WORKER
+from dse.report.fleet_ranges import (
+    band,
+    money_band,
+    probability,
+    shares_text,
+    times_text,
+    usd_text,
+    years_text,
+)
+from dse.report.fleet_ranges import times as times
 from dse.report.words import count, percent, shown
 
 if TYPE_CHECKING:
@@ -36,6 +46,8 @@ MEANINGS = {
 # What a step is made of, each named once -> the components of it.
 PARTS = {"input": ("data",), "computing": ("memory", "flops"),
          "weights and gradients": ("weights",)}  # fmt: skip
+# Of these parts, how intervals name them.
+BANDS = {"input": "data", "weights and gradients": "weights"}
 BOUND = {"memory": "memory-bound", "flops": "compute-bound"}
 NOTICED = 1.005  # times the work; less shows as 1.00x
 UNUSED = ("the calibration profiles are not used here; they matter only with --facts, and for "
@@ -73,11 +85,6 @@ def speedup_by(speedup: Speedup, way: str) -> float:
             "gpu_hours": speedup.gpu_hours}[way]  # fmt: skip
 
 
-def times(value: float) -> str:
-    """``1.68x``, always with two digits behind the point, so that columns can be compared."""
-    return f"{value:,.2f}x"
-
-
 def parts(means: Mapping[str, float]) -> dict[str, float]:
     """Share of each of PARTS, the largest first: together the whole, and nothing twice."""
     sums = {part: sum(means[name] for name in names) for part, names in PARTS.items()}
@@ -92,7 +99,7 @@ def answer_lines(document: FleetDocument) -> list[str]:
         lines.append(_of_upgrade(document, best))
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
-    return [*lines, *(_of_port(row) for row in document.ports[:1])]
+    return [*lines, *(_of_port(document, row) for row in document.ports[:1])]
 
 
 def decision(document: FleetDocument) -> tuple[str, str]:
@@ -114,6 +121,25 @@ def worthwhile(document: FleetDocument) -> UpgradeWorth | None:
     rows = document.money.upgrades if document.money is not None else ()
     saving = [row for row in rows if (row.net_usd_per_year or 0.0) > 0]
     return max(saving, key=lambda row: row.net_usd_per_year or 0.0, default=None)
+
+
+def _confidence(document: FleetDocument) -> str:
+    """How sure the decision for an upgrade is; empty where there is none with a known price."""
+    row = worthwhile(document)
+    found = None if row is None else money_band(document, "upgrade", row.name)
+    if row is None or found is None:
+        return ""
+    if found.pays is None or found.leads is None:
+        return ""
+    net, pays = usd_text(found.net_usd_per_year), probability(found.pays)
+    text = (
+        f"90 % confidence: {net} net a year, paid back in {years_text(found.payback_years)}. "
+        f"The probability that it saves more than it costs is {pays}"
+    )
+    leads = probability(found.leads)
+    if leads != pays:
+        text += f", that it saves the most of all with a known price {leads}"
+    return f"{text}."
 
 
 def terms(document: FleetDocument) -> str:
@@ -139,7 +165,9 @@ def _of_time(document: FleetDocument) -> str:
     said: list[str] = []
     for part, share in parts(means).items():
         if share > 0:
-            remarks = _bound(part, means)
+            found = band(document, "time", BANDS.get(part, part), "cnode")
+            remarks = [] if found is None else [f"90 %: {shares_text(found.low, found.high)}"]
+            remarks += _bound(part, means)
             if not (said or alone):
                 remarks.append(f"{percent(of_job[part])} of the mean job's")
             goes = "" if said else f" of {whose} time goes"
@@ -171,15 +199,22 @@ def _gained(document: FleetDocument, row: UpgradeSpeedup) -> float:
     return row.speedup[document.whole].gpu_hours
 
 
+def _within(document: FleetDocument, name: str) -> str:
+    """The interval of an upgrade's speedup in brackets; empty where there is none."""
+    found = band(document, "upgrade", name, "gpu_hours")
+    return "" if found is None else f" (90 %: {times_text(found.low, found.high)})"
+
+
 def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
     ways = row.speedup[document.whole]
     text = f"The best upgrade of a single resource is {row.name}: "
     if single(document):
-        text += f"the job runs {times(ways.mean_of_ratios)} as fast."
+        text += f"the job runs {times(ways.mean_of_ratios)} as fast{_within(document, row.name)}."
     else:
         text += (
-            f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours, and the mean "
-            f"job runs {times(ways.mean_of_ratios)} as fast."
+            f"the fleet does {times(ways.gpu_hours)} the work in the same GPU-hours"
+            f"{_within(document, row.name)}, and the mean job runs "
+            f"{times(ways.mean_of_ratios)} as fast."
         )
     most = max(document.upgrades, key=lambda other: _gained(document, other))
     if _gained(document, most) > ways.gpu_hours:
@@ -204,7 +239,7 @@ def some(share: float, number: int) -> str:
     return percent(share) if number >= FEW else count(share * number)
 
 
-def _of_port(row: Port) -> str:
+def _of_port(document: FleetDocument, row: Port) -> str:
     source, target, number = CLASSES[row.source], CLASSES[row.target], row.jobs
     if row.cannot == 1:
         where = f"from {source} to {target}"
@@ -214,10 +249,14 @@ def _of_port(row: Port) -> str:
     more, per_cnode, cannot = (
         some(share, number) for share in (row.gain_throughput, row.gain_per_cnode, row.cannot)
     )
+    found = band(document, "port", row.target, "gain_throughput")
+    within = ""
+    if found is not None and number >= FEW:
+        within = f" (90 %: {shares_text(found.low, found.high)})"
     train, do = (f"train{'s' * (share == '1')}" for share in (more, per_cnode))
     text = (
-        f"After moving from {source} to {target}, {more} of {many(number, 'job')} {train} more "
-        f"samples per second, and {per_cnode} {do} more per cNode"
+        f"After moving from {source} to {target}, {more} of {many(number, 'job')} {train} "
+        f"more samples per second{within}, and {per_cnode} {do} more per cNode"
     )
     if row.cannot:
         text += f"; {cannot} cannot move, because their state does not fit in memory"
@@ -232,6 +271,12 @@ def cluster_note(document: FleetDocument) -> str:
         "AllReduce-Cluster is priced over Ethernet even for a job that fits into one server, and "
         "PEARL is not. This rule alone makes jobs take longer as AllReduce-Cluster than as PEARL."
     )
+
+
+def _saved_within(document: FleetDocument, row: UpgradeWorth) -> str:
+    """The interval of what an upgrade saves in brackets; empty where there is none."""
+    found = money_band(document, "upgrade", row.name)
+    return "" if found is None else f" (90 %: {usd_text(found.saved_usd_per_year)})"
 
 
 def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[str]:
@@ -254,7 +299,8 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
         yield f"{around}no upgrade whose price is known saves more than it costs."
         return
     text = (
-        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year. "
+        f"{around}{row.name} frees GPU-hours worth {shown(row.saved_usd_per_year, 'USD')} a year"
+        f"{_saved_within(document, row)}. "
         f"It pays for itself at a price of up to {shown(row.worth_usd_per_gpu, 'USD')} per GPU"
     )
     if row.capital_usd is not None and row.payback_years is not None:
@@ -272,4 +318,5 @@ def _of_money(document: FleetDocument, best: UpgradeSpeedup | None) -> Iterator[
         text += ". It is the only upgrade with a known price that saves money"
         if len(priced) < len(money.upgrades):
             text += "; give price_per_gpu for the others"
-    yield f"{text}."
+    sure = _confidence(document)
+    yield f"{text}. {sure}" if sure else f"{text}."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import convergence
-from benchmarks.convergence import BENCHMARKS, Benchmark, fitted, observed
+from benchmarks.convergence import BENCHMARKS, Benchmark, fitted, log_spread, observed
 from dse.model.convergence import Convergence
 
 
@@ -33,14 +33,8 @@ def test_a_batch_left_out_lies_in_the_band_of_the_others() -> None:
         for at in range(len(batches)):
             kept = np.arange(len(batches)) != at
             fit = fitted(batches[kept], counts[kept])
-            share = batches[at] / (fit.curve.critical_batch + batches[at])
-            variance = (
-                fit.least_spread**2
-                + (share * fit.critical_spread) ** 2
-                - 2 * fit.correlation * fit.least_spread * fit.critical_spread * share
-            )
             miss = np.log(counts[at] / fit.curve.samples(batches[at]))
-            inside.append(abs(miss) < 1.645 * np.sqrt(variance))
+            inside.append(abs(miss) < 1.645 * log_spread(fit, batches[at]))
     assert len(inside) == 40
     assert 0.8 <= np.mean(inside) <= 0.98
 

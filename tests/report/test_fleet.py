@@ -18,6 +18,13 @@ from dse.fleet.reader import read_fleet
 from dse.report import fleet_figures, fleet_page, fleet_words
 from dse.report import page as run_page
 from dse.report.fleet_facts import fact_lines, fact_notes
+from dse.report.fleet_ranges import (
+    probability,
+    shares_text,
+    times_text,
+    usd_text,
+    years_text,
+)
 from dse.report.fleet_write import write_fleet
 from tests.fleet.small import STUDY, TABLE, written
 from tests.report import browser
@@ -62,12 +69,60 @@ def document(folder: Path, study: str = STUDY, table: str = TABLE, **more: Any) 
 
 def test_sections_follow_what_was_asked(tmp_path: Path) -> None:
     page = Page(fleet_page.render_page(document(tmp_path)))
-    assert page.sections == ["answer", "money", "time", "upgrades", "ports", "inputs", "reproduce",
-                             "glossary"]  # fmt: skip
+    assert page.sections == ["answer", "money", "sure", "time", "upgrades", "ports", "inputs",
+                             "reproduce", "glossary"]  # fmt: skip
     assert page.loads == []
     bare = STUDY[: STUDY.index("upgrades")]
     page = Page(fleet_page.render_page(document(tmp_path, bare)))
-    assert page.sections == ["answer", "time", "upgrades", "inputs", "reproduce", "glossary"]
+    assert page.sections == [
+        "answer",
+        "sure",
+        "time",
+        "upgrades",
+        "inputs",
+        "reproduce",
+        "glossary",
+    ]
+
+
+def test_how_sure_stands_beside_the_dollars_and_in_a_table(tmp_path: Path) -> None:
+    found = document(tmp_path)
+    assert found.intervals is not None
+    worth = next(row for row in found.intervals.money if row.name == "both")
+    assert worth.net_usd_per_year is not None
+    net = usd_text(worth.net_usd_per_year)
+    (dollars,) = (line for line in fleet_words.answer_lines(found) if line.startswith("On 100"))
+    assert f"90 % confidence: {net} net a year, paid back in " in dollars
+    assert "The probability that it saves more than it costs is over 99 %" in dollars
+    page, text = Page(fleet_page.render_page(found)).text, fleet_page.render_markdown(found)
+    for said in (page, text):
+        assert net in said
+        assert "Not in them: whether the model's form holds" in said
+        assert "To AllReduce-Local: jobs that gain per cNode" in said
+        assert "too few jobs to tell how much jobs differ" in said
+    assert "How sure" in page
+    assert "## How sure" in text
+
+
+def test_a_report_of_before_there_were_intervals_reads_as_it_did(tmp_path: Path) -> None:
+    old = replace(document(tmp_path), intervals=None)
+    page = Page(fleet_page.render_page(old))
+    assert "sure" not in page.sections
+    assert "90 %" not in page.text
+    assert "How sure" not in fleet_page.render_markdown(old)
+
+
+def test_intervals_in_words() -> None:
+    assert shares_text(0.561, 0.682) == "56 to 68 %"
+    assert shares_text(0.6001, 0.6002) == "60 %"
+    assert times_text(1.331, 1.709) == "1.33x to 1.71x"
+    assert usd_text((-1.39e6, 85e6)) == "−USD 1.39 M to USD 85 M"
+    assert usd_text(None) == "–"
+    assert years_text((0.3, 4.41)) == "0.3 to 4.4 years"
+    assert years_text((0.3, None)) == "0.3 years to never"
+    assert [probability(share) for share in (0.0, 0.004, 0.934, 0.999)] == [
+        "under 1 %", "under 1 %", "93 %", "over 99 %",
+    ]  # fmt: skip
 
 
 def test_the_terms_of_the_classes_that_occur_are_told(tmp_path: Path) -> None:
@@ -214,7 +269,8 @@ def test_the_answer_names_the_upgrade_that_leaves_most_money(tmp_path: Path) -> 
     dear = tuple(row for row in found.money.upgrades if row.name == "dear")
     best = next(row for row in found.money.upgrades if row.name == first)
     blank = replace(best, name="blank", net_usd_per_year=None)
-    one_saves = replace(found, money=replace(found.money, upgrades=(*dear, best, blank)))
+    one_saves = replace(found, money=replace(found.money, upgrades=(*dear, best, blank)),
+                        intervals=None)  # fmt: skip
     assert fleet_words.answer_lines(one_saves)[0].endswith(
         "It is the only upgrade with a known price that saves money; give price_per_gpu for the "
         "others."

@@ -140,7 +140,7 @@ def test_of_few_jobs_it_is_said_how_many_gain(tmp_path: Path) -> None:
     assert "1 of 1 job trains more samples per second, and 1 trains more per cNode." in one
     found = document(tmp_path, table=FIVE)
     row = replace(found.ports[0], jobs=290_000, gain_throughput=0.63, gain_per_cnode=0.87)
-    many = fleet_words.answer_lines(replace(found, ports=(row,)))[3]
+    many = fleet_words.answer_lines(replace(found, ports=(row,), intervals=None))[3]
     assert (
         "63 % of 290,000 jobs train more samples per second, and 87 % train more per cNode." in many
     )

@@ -1,0 +1,144 @@
+"""Prices of an accelerator, predicted from another price of it, with the widths of the catalogue.
+
+The interval is that which draws of a price have (:mod:`dse.catalog.price_spread`), of one that is
+so many years old. Its parameters are fitted anew without the accelerator that is judged. A price
+that a seller keeps from page to page counts once.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from benchmarks.accuracy.board import Line
+from benchmarks.price_spread import ESTIMATED, KINDS, fitted, pairs_of, priced
+from dse import catalog
+from dse.catalog.facts import day_of
+from dse.catalog.observations import FILE, PURCHASE
+from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
+
+QUANTILE = 1.645  # of a normal distribution: 90 % lie within so many deviations
+# Names that stand for several boards, whose prices are those of the boards again.
+UNCLEAR = ("NVIDIA A100", "NVIDIA V100")
+SAME_TIME_DAYS = 183
+ARCHIVE = "web.archive.org"
+
+
+class Price(NamedTuple):
+    """A price of one accelerator. seller: the vendor, else the site that told it."""
+
+    day: date
+    usd: float
+    seller: str
+
+
+class Predicted(NamedTuple):
+    """A price, what another one said of it, and how many years lie between them."""
+
+    price: Price
+    by: Price
+
+    @property
+    def years(self) -> float:
+        """Between the two, at least 0."""
+        return abs((self.price.day - self.by.day).days) / DAYS_PER_YEAR
+
+
+def prices(kind: str) -> dict[str, list[Price]]:
+    """All prices of a kind by accelerator, also of those that the catalogue lacks, oldest first."""
+    found: defaultdict[str, set[Price]] = defaultdict(set)
+    with (catalog.models_dir() / "prices" / FILE).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name, day = row["accelerator"], day_of(row["date"])
+            if row["kind"] != kind or day is None or _unclear(name):
+                continue
+            found[name].add(Price(day, float(row["usd"]), row["vendor"] or _site(row["source"])))
+    return {name: list(_changes(sorted(rows))) for name, rows in found.items()}
+
+
+def _unclear(name: str) -> bool:
+    return name in UNCLEAR or name.lower().replace("google ", "").startswith(ESTIMATED)
+
+
+def _site(url: str) -> str:
+    """The host of a page, that of the page itself where an archive kept it."""
+    host = urlsplit(url).netloc
+    return urlsplit(url[url.rfind("http") :]).netloc if host == ARCHIVE else host or url
+
+
+def _changes(rows: Iterable[Price]) -> Iterator[Price]:
+    """Prices without those that their seller asked for before."""
+    asked: dict[str, float] = {}
+    for row in rows:
+        if asked.get(row.seller) != row.usd:
+            yield row
+        asked[row.seller] = row.usd
+
+
+def of_years_before(rows: list[Price]) -> list[Predicted]:
+    """Every price from the newest of the years before: its own year is left out."""
+    found = []
+    for price in rows:
+        before = [other for other in rows if other.day.year < price.day.year]
+        if before:
+            found.append(Predicted(price, max(before)))
+    return found
+
+
+def of_other_sellers(rows: list[Price]) -> list[Predicted]:
+    """Every price from that of another seller which is nearest in time, within half a year."""
+    found = []
+    for price in rows:
+        others = [
+            (abs((other.day - price.day).days), other)
+            for other in rows
+            if other.seller != price.seller
+        ]
+        days, nearest = min(others, default=(SAME_TIME_DAYS + 1, price))
+        if days <= SAME_TIME_DAYS:
+            found.append(Predicted(price, nearest))
+    return found
+
+
+def line(name: str, judged: Mapping[str, list[Predicted]], kind: str) -> Line:
+    """A line of what was predicted, by accelerator; the width of each is fitted to the others."""
+    known = priced(kind)
+    ratios, inside = [], []
+    for accelerator, pairs in judged.items():
+        drift = _without(known, accelerator)
+        for pair in pairs:
+            ratio = pair.by.usd / pair.price.usd
+            ratios.append(ratio)
+            inside.append(abs(np.log(ratio)) < QUANTILE * drift.log_spread(pair.years))
+    return Line(name, "dse", np.array(ratios), np.array(inside))
+
+
+def _without(known: Mapping[str, list[tuple[date, float]]], left_out: str) -> Drift:
+    return fitted(pairs_of({name: rows for name, rows in known.items() if name != left_out}))
+
+
+def lines() -> list[Line]:
+    """Of purchase and of rent on demand."""
+    found = []
+    for words, kind in zip(("price to buy", "rent on demand"), KINDS.values(), strict=True):
+        by_name = prices(kind)
+        names = set(priced(kind))
+        for how, pick in (
+            ("the newest price of the years before", of_years_before),
+            ("another seller's of the same half year", of_other_sellers),
+        ):
+            judged = {name: pick(rows) for name, rows in by_name.items() if name in names}
+            about = f"{words}: by {how}, accelerator left out of the width"
+            found.append(line(about, judged, kind))
+        if kind == PURCHASE:
+            others = {name: rows for name, rows in by_name.items() if name not in names}
+            judged = {name: of_years_before(rows) for name, rows in others.items()}
+            about = f"{words}: by the newest price of the years before, boards never fitted on"
+            found.append(line(about, judged, kind))
+    return found
