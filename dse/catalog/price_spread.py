@@ -30,10 +30,14 @@ class Drift:
     undated_years: float = 0.0
 
     def log_spread(self, years: float | None) -> float:
-        """Standard deviation of the logarithm of a price that is so many years old; None: of a day
-        that is not known."""
+        """Standard deviation of the logarithm by which an offer differs from a price that is so many
+        years old; None: of a day that is not known.
+
+        ``sqrt(2 sellers^2 + root_year^2 years)``: both have their seller's error, as both prices of
+        the pairs have that this is fitted to (benchmarks/price_spread.py).
+        """
         years = self.undated_years if years is None else years
-        return math.hypot(self.sellers, self.root_year * math.sqrt(years))
+        return math.hypot(math.sqrt(2) * self.sellers, self.root_year * math.sqrt(years))
 
 
 @dataclass(frozen=True)

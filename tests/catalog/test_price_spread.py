@@ -16,25 +16,29 @@ PRICE = Fact("price", 100.0, "USD", "100 USD", "epoch-prices", "2026-01-01", dat
 
 def test_a_price_of_the_day_differs_by_seller_alone() -> None:
     of_today = replace(PRICE, date="2026-07-01")
-    assert price_spread().log_spread(of_today, TODAY) == price_spread().purchase.sellers
+    sellers = price_spread().purchase.sellers
+    assert price_spread().log_spread(of_today, TODAY) == pytest.approx(sqrt(2) * sellers)
 
 
 def test_the_older_a_price_the_wider() -> None:
     known = price_spread()
-    two_years = hypot(known.purchase.sellers, known.purchase.root_year * sqrt(730 / 365.25))
+    two_years = hypot(
+        sqrt(2) * known.purchase.sellers, known.purchase.root_year * sqrt(730 / 365.25)
+    )
     assert known.log_spread(PRICE, TODAY) == pytest.approx(two_years)
     assert known.log_spread(replace(PRICE, date="2018"), TODAY) > two_years
 
 
 def test_rentals_have_a_spread_of_their_own() -> None:
     known, rented = price_spread(), replace(PRICE, unit="USD/hour", date="2026-07-01")
-    assert known.log_spread(rented, TODAY) == known.hourly.sellers != known.purchase.sellers
+    assert known.log_spread(rented, TODAY) == pytest.approx(sqrt(2) * known.hourly.sellers)
+    assert known.hourly.sellers != known.purchase.sellers
 
 
 def test_what_nobody_checked_is_wider() -> None:
     known = price_spread()
     doubtful = replace(PRICE, date="2026-07-01", status="unverified")
-    wide = hypot(known.purchase.sellers, known.unchecked)
+    wide = hypot(sqrt(2) * known.purchase.sellers, known.unchecked)
     assert known.log_spread(doubtful, TODAY) == pytest.approx(wide)
 
 
@@ -43,7 +47,7 @@ def test_what_has_no_date_is_less_sure_than_a_checked_price_of_two_years() -> No
     undated = known.log_spread(replace(PRICE, date=""), TODAY)
     years = known.purchase.undated_years
     assert undated == pytest.approx(
-        hypot(known.purchase.sellers, known.purchase.root_year * sqrt(years))
+        hypot(sqrt(2) * known.purchase.sellers, known.purchase.root_year * sqrt(years))
     )
     assert undated > known.log_spread(PRICE, TODAY)
     from_memory = known.log_spread(replace(PRICE, date="", status="unverified"), TODAY)
