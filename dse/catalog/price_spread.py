@@ -30,8 +30,8 @@ class Drift:
     undated_years: float = 0.0
 
     def log_spread(self, years: float | None) -> float:
-        """Standard deviation of the logarithm by which an offer differs from a price that is so many
-        years old; None: of a day that is not known.
+        """Standard deviation of the logarithm by which an offer differs from a price of so many
+        years ago; None: of a day that is not known.
 
         ``sqrt(2 sellers^2 + root_year^2 years)``: both have their seller's error, as both prices of
         the pairs have that this is fitted to (benchmarks/price_spread.py).

@@ -20,9 +20,9 @@ class Failures:
     network. per_job_s: for other reasons, of a job on ``whole_job`` accelerators or more; smaller
     jobs have it in proportion. recover_s: from a stop until training goes on. checkpoint_s: for
     which training waits while state is saved. interval_s: between two checkpoints; None for the
-    best. interruptions_per_s: of one accelerator whose machine may be taken away (spot); n together
-    are interrupted n to the power ``interruption_power`` times as often, wait ``wait_s`` until
-    there are machines again, and ``restart_s`` until these have started.
+    best. interruptions_per_s: of one machine that may be taken away (spot); n together are
+    interrupted n to the power ``interruption_power`` times as often, wait ``wait_s`` until there
+    are machines again, and ``restart_s`` until these have started.
     """
 
     per_accelerator_s: ArrayLike = 0.0
@@ -52,37 +52,47 @@ class Goodput:
     held: Array
 
 
-def goodput(accelerators: ArrayLike, failures: Failures) -> Goodput:
-    """The goodput of jobs on so many accelerators.
+def goodput(accelerators: ArrayLike, failures: Failures, machines: ArrayLike = 1.0) -> Goodput:
+    """The goodput of jobs on so many accelerators in so many machines.
 
-    With M seconds between stops, u to recover, w to save, and t of training between checkpoints:
+    With M seconds between stops, u to recover, w to save, and t of training between checkpoints
+    (J. T. Daly, FGCS 22, 2006, section 3, stops at a constant rate, also while a job recovers):
 
-        share = (1 - (u + t/2) / M) / (1 + w / t)
+        share = t / (M exp(u / M) (exp((t + w) / M) - 1))
 
-    (effective training time ratio, Kokolis et al., HPCA 2025: each stop loses the recovery and half
-    an interval), and at least 0: where M is shorter than what a stop costs, nothing is trained. The
-    interval is Daly's, ``t = sqrt(2 w M) - w`` where w < M/2, else M (FGCS 22, 2006); for small w
-    it is Young's. Machines that are taken away i times a second stop a run in addition, each time
-    for their start, too, and are held 1 / (1 + i wait) of the time.
+    For rare stops this is ``(1 - (u + t/2) / M) / (1 + w / t)``, the effective training time ratio
+    of Kokolis et al., HPCA 2025. The interval is Daly's (his equation 37), with r = w / 2M:
+    ``t = sqrt(2 w M) (1 + sqrt(r) / 3 + r / 9) - w`` where w < 2M, else M. Spot machines that are
+    taken away i times a second stop a run in addition, each time for their start, too, and are held
+    1 / (1 + i wait) of the time.
     """
     accelerators = np.asarray(accelerators, dtype=np.float64)
     whole = np.minimum(accelerators / failures.whole_job, 1.0)
-    interruptions = accelerators**failures.interruption_power * failures.interruptions_per_s
+    together = np.asarray(machines, dtype=np.float64) ** failures.interruption_power
+    interruptions = together * failures.interruptions_per_s
     stops_per_s = accelerators * failures.per_accelerator_s + whole * failures.per_job_s
     stops_per_s = stops_per_s + interruptions
     saving = np.asarray(failures.checkpoint_s, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         between = 1.0 / np.asarray(stops_per_s)
-        if failures.interval_s is None:
-            daly = np.where(saving > 0, np.sqrt(2 * saving * between) - saving, 0.0)
-            interval = np.where(saving < between / 2, daly, between)
-            interval = np.where(stops_per_s > 0, interval, np.inf)
-        else:
-            interval = np.broadcast_to(failures.interval_s, np.shape(between * saving))
-        # Without stops, or without saving, the product and the quotient are of no meaning.
-        lost = np.where(stops_per_s > 0, stops_per_s * (failures.recover_s + interval / 2), 0.0)
-        waiting = np.where(saving > 0, saving / interval, 0.0)
-    lost = lost + interruptions * failures.restart_s
+        interval = _interval(saving, between, failures.interval_s)
+        # Without stops, or without saving, a product or a quotient is of no meaning.
+        training = np.where(np.isfinite(interval) & (saving > 0), interval / (interval + saving), 1)
+        between_checkpoints = np.where(stops_per_s > 0, stops_per_s * (interval + saving), 0.0)
+        unspoilt = np.where(
+            between_checkpoints > 0, between_checkpoints / np.expm1(between_checkpoints), 1.0
+        )
+    recovered = np.exp(-stops_per_s * failures.recover_s - interruptions * failures.restart_s)
     held = 1.0 / (1.0 + interruptions * failures.wait_s)
-    share = held * np.maximum(1.0 - lost, 0.0) / (1.0 + waiting)
-    return Goodput(between, np.asarray(interval), np.asarray(share), np.asarray(held))
+    share = np.asarray(held * training * unspoilt * recovered)
+    return Goodput(between, np.asarray(interval), share, np.asarray(held))
+
+
+def _interval(saving: Array, between: Array, given: float | None) -> Array:
+    """Seconds of training between two checkpoints, without bound where nothing fails."""
+    if given is not None:
+        return np.broadcast_to(given, np.shape(between * saving))
+    ratio = saving / (2 * between)
+    best = np.sqrt(2 * saving * between) * (1 + np.sqrt(ratio) / 3 + ratio / 9) - saving
+    found = np.where(ratio < 1, np.where(saving > 0, best, 0.0), between)
+    return np.where(np.isfinite(between), found, np.inf)

@@ -311,6 +311,7 @@ class PointArrays(LayoutArrays, ABC):
                 self._drawn(found.restart_s),
                 self._drawn(found.wait_s),
             ),
+            node_count(self.gpus, self.gpus_per_node),
         )
 
     @property

@@ -137,7 +137,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",
                  "electricity of training to the target, cooling included",
-                 lambda p: p["power"] * p["time_to_target"],
+                 lambda p: p["power"] * p["time_to_target"] * p.running.held,
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
                  communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",
