@@ -15,6 +15,7 @@ from dse.report.tables import capital
 # What a buyer asks beside an objective that is no price.
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
           "time_to_target": "capital"}  # fmt: skip
+_BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 
 
@@ -112,7 +113,7 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     bounds = words.cost_interval(document, point, sense)
     known = bounds is not None and bounds[0] < bounds[1]
     notes = [_range(words.interval(bounds, how.unit))] if known else []
-    if document.objectives.named(sense) == "capital":
+    if document.objectives.named(sense) in _BILLED:
         notes += bills.priced_in(document, point)
     return Fact(capital(how.title), words.show_cost(document, point, sense), "; ".join(notes))
 

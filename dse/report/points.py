@@ -14,7 +14,7 @@ from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
 from dse.pricing import constraints, memory_remedies
-from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.gradient_format import usual_format
@@ -126,7 +126,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
-    points = problem.points_at(values)
+    points, billed = problem.points_at(values), bills(problem, values)
     return Explained(
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
@@ -140,7 +140,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=by_name(point.interval),
-        bill=bill_of_materials(points),
+        bill=billed[""],
+        rented=billed.get(RENTED, ()),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=ownership.of_point(problem, values),
