@@ -102,6 +102,19 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Paid:
+    """Accelerators that are paid for, where they are more than train: ``units`` ``boards`` or
+    ``machines``, each of ``size``, since fewer are not sold or rented out. verb: ``bought`` or
+    ``rented``."""
+
+    accelerators: int
+    units: int
+    size: int
+    kind: str
+    verb: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
@@ -122,6 +135,8 @@ class Point:
     step_s: float | None
     extrapolated: bool
     evidence: str = ""
+    computing: str = ""
+    paid: Paid | None = field(default=None, metadata=IF_ANY)
     why_outside: tuple[str, ...] = ()
     interval: Interval | None
     costs: Mapping[str, float | None]

@@ -122,7 +122,9 @@ def _of_run(document: RunDocument, point: Point) -> str:
     """How sure the time of a run is, and what else is known of it."""
     time = training_runs.TIME.name
     also = [
-        training_runs.amount(name, point.quantity(name))
+        training_runs.costs(document, point)
+        if name == training_runs.COST.name
+        else training_runs.amount(name, point.quantity(name))
         for name in training_runs.beside(document)
         if name != time and point.quantity(name) is not None
     ]

@@ -9,11 +9,12 @@ from dataclasses import asdict, fields, replace
 import numpy as np
 
 from dse.calibration.evidence import Grade
+from dse.catalog import NODE_SHARE
 from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
-from dse.pricing import constraints, memory_remedies
+from dse.pricing import constraints, market, memory_remedies
 from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
@@ -40,6 +41,7 @@ from dse.report.design_point import (
     Interval,
     LibraryChoice,
     MessageAlgorithm,
+    Paid,
     PaiStep,
     PaiTerms,
     Point,
@@ -95,6 +97,8 @@ def _described(
         step_s=_scalar(step.step_s),
         extrapolated=bool(outside),
         evidence=_evidence(points, _scalar(step.comm_s)),
+        computing=problem.computing_known(points),
+        paid=_paid(points),
         why_outside=tuple(outside),
         interval=interval,
         costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
@@ -173,6 +177,26 @@ def _evidence(points: Points, comm_s: float | None) -> str:
     if comm_s == 0:
         return SILENT
     return Grade(int(np.max(points.grade()))).name.lower()
+
+
+def _paid(points: Points) -> Paid | None:
+    """The accelerators of a single point that are paid for; None where all of them train, or whole
+    machines are named anyway."""
+    machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
+    problem, bill, name = points.problem, points.bill, machine.accelerator.name
+    renting = market.rents(problem.study)
+    paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
+    size = int(problem.rental.rented_in(name) if renting else machine.sold_in)
+    if machine.node is not None or paid <= int(np.ravel(bill.training)[0]):
+        return None
+    whole = renting or problem.prices.includes.get(name) == NODE_SHARE
+    return Paid(
+        accelerators=paid,
+        units=paid // size,
+        size=size,
+        kind="machines" if whole else "boards",
+        verb="rented" if renting else "bought",
+    )
 
 
 def _library_choice(points: Points) -> LibraryChoice | None:
