@@ -47,10 +47,11 @@ class Rent:
     """For how long an item is rented; its unit price is of an hour. term: ``on-demand``,
     ``1-year``, ``3-year`` or ``spot``. hours: that are billed, which are the sum of the others:
     training; lost to failures and checkpoints; starting; and what the least bill or whole units of
-    it add. These are None where the bill is for an hour, whatever is done in it."""
+    it add. These are None where the bill is for an hour, whatever is done in it. hours: None where
+    the run never ends."""
 
     term: str
-    hours: float
+    hours: float | None
     training_hours: float | None = None
     lost_hours: float | None = None
     start_up_hours: float | None = None

@@ -46,10 +46,11 @@ def _rent(problem: Problem, evaluation: Evaluation) -> Rent:
     aims = [one.name for one in problem.study.objectives if RENT in facts_of([one.name])]
     if aims[:1] != ["per_run"]:
         return Rent(term=term, hours=1.0)
-    billed, held = _hours(evaluation.billed_s), _hours(
-        evaluation["time_to_target"] * evaluation.running.held
-    )  # fmt: skip
     training = _hours(evaluation["samples_to_target"] / evaluation["throughput"])
+    held = _hours(evaluation["time_to_target"] * evaluation.running.held)
+    billed = _hours(evaluation.billed_s)
+    if not np.isfinite(billed):
+        return Rent(term=term, hours=None)
     start_up = problem.rental.billing.start_up_s / SECONDS_PER_HOUR
     return Rent(
         term=term,
@@ -93,9 +94,8 @@ def _for_hours(item: Item, share: float, rent: Rent) -> Item:
     if item.unit_usd is None:
         return replace(item, rent=rent)
     unit_usd = item.unit_usd * share
-    return replace(
-        item, unit_usd=unit_usd, usd=item.quantity * unit_usd * rent.hours, rent=rent
-    )  # fmt: skip
+    usd = None if rent.hours is None else item.quantity * unit_usd * rent.hours
+    return replace(item, unit_usd=unit_usd, usd=usd, rent=rent)
 
 
 def _on_terms(item: Item, share: float) -> Item:

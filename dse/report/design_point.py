@@ -370,7 +370,7 @@ class Explained(Point):
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Flat[Item], ...] = ()
-    rented: tuple[Flat[Item], ...] = ()
+    rented: tuple[Flat[Item], ...] | None = field(default=None, metadata=IF_ANY)
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None

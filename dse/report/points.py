@@ -145,7 +145,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=by_name(point.interval),
         bill=billed[""],
-        rented=billed.get(RENTED, ()),
+        rented=billed.get(RENTED),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=ownership.of_point(problem, values),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dse.pricing.bill_of_materials import Item, Rent
-from dse.report.words import count, duration, significant
+from dse.report.words import UNKNOWN, count, duration, significant
 from dse.study.quantities import SECONDS_PER_HOUR
 
 _TERMS = {
@@ -30,14 +30,16 @@ def term(rent: Rent) -> str:
     return _TERMS.get(rent.term, rent.term)
 
 
-def hours(value: float) -> str:
+def hours(value: float | None) -> str:
     """``2.61194 h``."""
+    if value is None:
+        return UNKNOWN
     return f"{significant(value, _DIGITS)} h"
 
 
 def billed(rent: Rent | None) -> str:
     """Which hours are paid, in a sentence; empty where nothing is rented, or just for an hour."""
-    if rent is None or rent.training_hours is None:
+    if rent is None or rent.training_hours is None or rent.hours is None:
         return ""
     parts = {
         "of training": rent.training_hours,
@@ -62,7 +64,9 @@ def said(items: Iterable[Item]) -> list[str]:
     if not rented:
         return []
     item, rent = rented[0]
-    lasts = "" if rent.training_hours is None else f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
+    lasts = ""
+    if rent.training_hours is not None and rent.hours is not None:
+        lasts = f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
     each = " each" * (item.quantity > 1)
     seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
     return [

@@ -111,6 +111,13 @@ def costs(document: RunDocument, point: Point) -> str:
     return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
 
 
+def _ask(document: RunDocument) -> str:
+    """How a study says how long a run is."""
+    if document.qualities:
+        return f"target: {{quality: {document.qualities[0]}}}"
+    return "target: {samples: 1e8}, or epochs or tokens,"
+
+
 def _told(document: RunDocument, point: Point, name: str) -> str:
     if name == COST.name:
         return costs(document, point)
@@ -120,6 +127,10 @@ def _told(document: RunDocument, point: Point, name: str) -> str:
 def answer_lines(document: RunDocument) -> list[str]:
     """What the run of the recommended point takes, beside the baseline's."""
     best, base = document.recommended, document.baseline
+    if document.target is None:
+        return [
+            f"The study does not say how long a run is: {_ask(document)} adds its time and cost."
+        ]
     names = [name for name in beside(document) if best.quantity(name) is not None]
     if not names or document.target is None or best.run is None:
         return []

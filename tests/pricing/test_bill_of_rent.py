@@ -131,3 +131,12 @@ def test_a_study_of_purchase_and_rent_has_both_bills(tmp_path: Path) -> None:
     assert total(both[RENTED]) == pytest.approx(run, abs=0.005)
     bought = rented(tmp_path, "capital")
     assert list(bills(bought, point(bought))) == [""]
+
+
+def test_a_run_that_never_ends_has_no_sum(tmp_path: Path) -> None:
+    problem = rented(
+        tmp_path, "per_run", "failures: {recover: 20000 h, per_accelerator_month: 100}\n"
+    )
+    (item,) = bill_of_rent(problem, point(problem))
+    assert item.rent is not None
+    assert (item.rent.hours, item.usd) == (None, None)
