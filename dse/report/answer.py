@@ -70,6 +70,7 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
         *training_runs.per_sample(document), *_left_out(best, base),
         *([] if document.waterfall else _of_software(best, base)),
         *bill_notes(document), *document.caveats,
+        *training_runs.no_target(document),
     )  # fmt: skip
 
 

@@ -111,11 +111,16 @@ def costs(document: RunDocument, point: Point) -> str:
     return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
 
 
-def _ask(document: RunDocument) -> str:
-    """How a study says how long a run is."""
-    if document.qualities:
-        return f"target: {{quality: {document.qualities[0]}}}"
-    return "target: {samples: 1e8}, or epochs or tokens,"
+def no_target(document: RunDocument) -> list[str]:
+    """How to get the time of a run, where the study does not say how long one is."""
+    if document.target is not None:
+        return []
+    known = document.qualities
+    how = f"quality: {known[0]}" if known else "samples: 1e8, or epochs and epoch_samples"
+    return [
+        f"The study does not say how long a run is; a target ({how}) adds its time and cost to "
+        "every speed."
+    ]
 
 
 def _told(document: RunDocument, point: Point, name: str) -> str:
@@ -127,10 +132,6 @@ def _told(document: RunDocument, point: Point, name: str) -> str:
 def answer_lines(document: RunDocument) -> list[str]:
     """What the run of the recommended point takes, beside the baseline's."""
     best, base = document.recommended, document.baseline
-    if document.target is None:
-        return [
-            f"The study does not say how long a run is: {_ask(document)} adds its time and cost."
-        ]
     names = [name for name in beside(document) if best.quantity(name) is not None]
     if not names or document.target is None or best.run is None:
         return []

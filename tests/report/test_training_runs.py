@@ -156,3 +156,12 @@ def test_a_study_that_rents_has_no_cost_of_owning() -> None:
     assert an_hour is not None
     assert lasts is not None
     assert training_runs.owned_usd(run, best) == pytest.approx(an_hour * lasts / 3600)
+
+
+def test_without_a_target_the_answer_says_how_to_get_the_time_of_a_run() -> None:
+    assert training_runs.no_target(timed(512, 128)) == []
+    (said,) = training_runs.no_target(document())
+    assert "a target (samples: 1e8, or epochs" in said
+    known = replace(document(), qualities=("mlperf-resnet50",))
+    assert "a target (quality: mlperf-resnet50) adds" in training_runs.no_target(known)[0]
+    assert any("does not say how long a run is" in line for line in answer(known))
