@@ -48,7 +48,7 @@ class Rent:
     ``1-year``, ``3-year`` or ``spot``. hours: that are billed, which are the sum of the others:
     training; lost to failures and checkpoints; starting; and what the least bill or whole units of
     it add. These are None where the bill is for an hour, whatever is done in it. hours: None where
-    the run never ends."""
+    the length of the run is not known."""
 
     term: str
     hours: float | None
