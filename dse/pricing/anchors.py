@@ -90,6 +90,22 @@ def log_factor(anchors: Anchors, of: Mapping[str, str]) -> float:
     ))  # fmt: skip
 
 
+# Who timed the computing of a kind of training, from the surest.
+OWN, PUBLISHED, ALIKE, NOBODY = "own", "published", "alike", "nobody"
+
+
+def known(anchors: Anchors, of: Mapping[str, str]) -> str:
+    """Who timed such training: ``own``, the user this very configuration; ``published``, others
+    its workload and its accelerator; ``alike``, others its network or accelerator, or such networks
+    in its format on that generation; else ``nobody``."""
+    rows = {component for component, level in of.items() if (component, level) in anchors.effects}
+    if CONFIGURATION in rows:
+        return OWN
+    if {WORKLOAD, "accelerator"} <= rows:
+        return PUBLISHED
+    return ALIKE if rows & {"network", "accelerator", "family format generation"} else NOBODY
+
+
 def conditioned(
     anchors: Anchors, kinds: Sequence[Mapping[str, str]], y: Array, noise: Array
 ) -> Anchors:

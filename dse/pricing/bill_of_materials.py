@@ -40,12 +40,31 @@ class Terms:
 
 
 _NO_TERMS = Terms()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rent:
+    """For how long an item is rented; its unit price is of an hour. term: ``on-demand``,
+    ``1-year``, ``3-year`` or ``spot``. hours: that are billed, which are the sum of the others:
+    training; lost to failures and checkpoints; starting; and what the least bill or whole units of
+    it add. These are None where the bill is for an hour, whatever is done in it. hours: None where
+    the length of the run is not known."""
+
+    term: str
+    hours: float | None
+    training_hours: float | None = None
+    lost_hours: float | None = None
+    start_up_hours: float | None = None
+    rounding_hours: float | None = None
+
+
 OF_SITE = "of the site"  # the class of what is counted and not bought
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A line of a bill. usd: ``quantity unit_usd``; None where the price is not known.
+    """A line of a bill. usd: ``quantity unit_usd``, of what is rented times its hours; None where
+    the price is not known.
 
     price_class: ``list``, what is published, ``quote``, offered to the user, ``used``, ``cloud``,
     or ``of the site``, which has it already. price_date: when it was asked; empty where that is
@@ -53,7 +72,8 @@ class Item:
     False where the price is from memory. source: a key of the catalogue's sources, or the name of a
     file; empty where there is no price. idle: how many are bought beyond those that train, since
     fewer are not sold. terms: of an offer, None where there are none. remark: what else to know of
-    it. extra: it is no part of the hardware.
+    it. extra: it is no part of the hardware. rent: for how long it is rented, None where it is
+    bought.
     """
 
     item: str
@@ -69,6 +89,12 @@ class Item:
     terms: Terms | None = field(default=None, metadata=_IF_ANY)
     remark: str | None = field(default=None, metadata=_IF_ANY)
     extra: bool | None = field(default=None, metadata=_IF_ANY)
+    rent: Rent | None = field(default=None, metadata=_IF_ANY)
+
+    @property
+    def unit(self) -> str:
+        """What the unit price is in."""
+        return "USD" if self.rent is None else "USD/hour"
 
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
@@ -157,10 +183,11 @@ def _item(points: Points, name: str, count: Array, price: UnitPrice) -> Iterator
     quantity = int(np.ravel(count)[0])
     if not quantity or price.usd == 0:
         return
-    yield _line(points, name, quantity, price)
+    yield line_of(points, name, quantity, price)
 
 
-def _line(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
+def line_of(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
+    """The line of so many parts at a price, with its date, class and source."""
     fact, known = price.fact, np.isfinite(price.usd)
     offer = None if fact is None else fact.offer
     own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
@@ -207,7 +234,7 @@ def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
             price = replace(price, usd=price.usd * hardware_usd)
         if price.usd:
             count = hosts if basis == PER_NODE else 1
-            yield replace(_line(points, line.title, count, price), extra=True)
+            yield replace(line_of(points, line.title, count, price), extra=True)
 
 
 def _source(points: Points, fact: catalog.Fact | None) -> str:

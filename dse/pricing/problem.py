@@ -39,6 +39,8 @@ from dse.study.aggregation_name import AggregationName
 from dse.study.definition import REAL
 from dse.study.space import STRUCTURAL, Box, Space
 
+GIVEN = "given"  # a share of peak in place of laws and corrections
+
 STEP_MODELS: Mapping[str, StepModel] = {"calibrated": OverlappedStep(), PAI: PaiStep()}
 _REMEMBERED = 1024  # partial results kept, at most
 _REMEMBERED_BYTES = 256e6  # of them, besides the last
@@ -175,6 +177,15 @@ class Problem:
             throughput.kind_of(self.workload, machine.accelerator, precision, stack.name)
             for machine in machines
         ]
+
+    def computing_known(self, points: Points) -> str:
+        """What stands behind the computing of a single point: :func:`.anchors.known` of it, or
+        ``given`` where a share of peak stands in its place."""
+        if self.study.efficiency.compute is not None or not self.step_model.measurable:
+            return GIVEN
+        machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
+        (kind,) = self._kinds([machine], points.precision.name, points.stack)
+        return anchors.known(self.anchors, kind)
 
     @cached_property
     def anchors(self) -> catalog.Anchors:

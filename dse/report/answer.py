@@ -5,7 +5,7 @@ from __future__ import annotations
 from dse.pricing.constraints import FITS
 from dse.pricing.uncertainty import OF_COST
 from dse.report import confidence, training_runs, waterfall, what_if, without_buying
-from dse.report.bills import bill_notes, buys
+from dse.report.bills import bill_notes
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -70,7 +70,8 @@ def _notes(document: RunDocument) -> tuple[str, ...]:
     return (
         *training_runs.per_sample(document), *_left_out(best, base),
         *([] if document.waterfall else _of_software(best, base)),
-        *(bill_notes(document) if buys(document) else ()), *document.caveats,
+        *bill_notes(document), *document.caveats,
+        *training_runs.no_target(document),
     )  # fmt: skip
 
 

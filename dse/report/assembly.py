@@ -16,7 +16,7 @@ from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints, rents
 from dse.pricing.aggregations import FORMULA
-from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.bill_of_rent import bills
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -135,13 +135,14 @@ def build(
             study.resolution,
         ),
         bills={
-            name: bill_of_materials(problem.points_at(values))
+            f"{name}{kind}": items
             for name, values in (
                 ("baseline", study.baseline.values),
                 ("recommended", values),
                 ("cheapest_within_5_percent", outcome.front[cheap].values),
                 ("fastest", outcome.front[fast].values),
             )
+            for kind, items in bills(problem, values).items()
         },
         other_aggregations=alternatives(problem, outcome.front, values),
         certainty=certainty(draws, chosen.position, named, best),

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import Item
+from dse.pricing.bill_of_materials import Item, Rent
+from dse.pricing.bill_of_rent import RENTED
+from dse.report import rents
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
@@ -20,7 +22,7 @@ _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
            "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
-           "valid_until", "remark")  # fmt: skip
+           "valid_until", "remark", "hours", "term")  # fmt: skip
 # What is said of prices of a class, the commonest last.
 _CLASSES = {
     QUOTE: "your own prices",
@@ -28,6 +30,9 @@ _CLASSES = {
     CLOUD: "a cloud's prices",
     LIST: "list prices",
 }
+# Why more accelerators are paid than train, and what to do about it.
+_SOLD = ("sold (sold_in)", "a price list that sells them one by one")
+_RENTED_OUT = ("rented out (rented_in)", "rental: {rented_in: 1} where single ones can be rented")
 _COMPARED = (("recommended", "the recommended point's"), ("baseline", "the baseline's"))
 _TITLES = {
     "recommended": "Recommended",
@@ -38,7 +43,7 @@ _TITLES = {
 
 
 class Line(NamedTuple):
-    """A line of a bill as it is shown."""
+    """A line of a bill as it is shown. hours: that are paid, empty of what is bought."""
 
     item: str
     quantity: str
@@ -46,32 +51,44 @@ class Line(NamedTuple):
     total: str
     price: str
     source: str
+    hours: str = ""
 
 
 class Table(NamedTuple):
-    """A bill as it is shown: whose, its lines, their sum, and what to know of its prices."""
+    """A bill as it is shown: whose, its lines, their sum and what that is, what to know of its
+    prices, and whether it is of a rent."""
 
     title: str
     lines: tuple[Line, ...]
     total: str
     note: str
+    sum_of: str = "Purchase price"
+    rented: bool = False
 
 
 def tables(document: RunDocument) -> tuple[Table, ...]:
     """The bills, each once; points that order the same share one."""
     found: dict[tuple[Item, ...], list[str]] = {}
-    for name, title in _TITLES.items():
-        if items := document.bills.get(name):
-            found.setdefault(items, []).append(title)
+    for kind in ("", RENTED):
+        for name, title in _TITLES.items():
+            if items := document.bills.get(f"{name}{kind}"):
+                found.setdefault(items, []).append(title)
     return tuple(
         Table(
-            _title(titles),
+            f"{_title(titles)}{', rented' * (bool(rent_of(items)) and buys(document))}",
             tuple(map(_line, items)),
             _usd(total(items)),
-            _note(items),
+            " ".join(filter(None, [rents.billed(rent_of(items)), _note(items)])),
+            rents.sum_of(rent_of(items)),
+            rent_of(items) is not None,
         )
         for items, titles in found.items()
     )
+
+
+def rent_of(items: Sequence[Item]) -> Rent | None:
+    """For how long the items of a bill are rented; None where they are bought."""
+    return items[0].rent if items else None
 
 
 def _title(titles: Sequence[str]) -> str:
@@ -82,6 +99,8 @@ def _title(titles: Sequence[str]) -> str:
 
 def left_out(document: RunDocument) -> str:
     """What the bills do not have."""
+    if not buys(document):
+        return "Not included: storage, data that leaves the cloud, and support."
     named = {item.item.lower() for items in document.bills.values() for item in items if item.extra}
     beside = [
         what for what in ("storage", "management network", "spares", "support", "installation")
@@ -93,7 +112,8 @@ def left_out(document: RunDocument) -> str:
 
 
 def priced_in(document: RunDocument, point: Point) -> list[str]:
-    """``prices of 2018-07 to 2025-03``, of a named point whose bill the document has."""
+    """Of what dates the prices of a named point are, ``prices of 2018-07 to 2025-03``, and of what
+    is rented, for how long at what price an hour; nothing of a point without a bill."""
     named = {"recommended": document.recommended, "fastest": document.fastest,
              "cheapest_within_5_percent": document.cheapest_within_5_percent}  # fmt: skip
     bill = next((document.bills.get(name, ()) for name, one in named.items()
@@ -102,20 +122,34 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     dates = sorted({item.price_date[:7] for item in bought if item.price_date})
     if not bought:
         return []
+    rented = rents.said(bought)
     if not dates:
-        return ["prices without a date"]
+        return [*rented, "prices without a date" if len(bought) > 1 else "price without a date"]
     some = " and without a date" * any(not item.price_date for item in bought)
-    return [f"prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
+    of = "prices" if len(bought) > 1 else "price"
+    return [*rented, f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
 
 
 def lines(items: Sequence[Item]) -> list[str]:
     """A bill as plain text."""
     widths = max((len(item.item) for item in items), default=0)
     return [
-        f"{item.quantity:>8,} x {item.item:<{widths}}  at {_usd(item.unit_usd):>14}"
+        f"{item.quantity:>8,} x {item.item:<{widths}}  {_at(item):>17}"
         f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
         for item in items
     ]
+
+
+def heading(items: Sequence[Item]) -> str:
+    """What a bill is, above its lines."""
+    rent = rent_of(items)
+    return f"bill of the rent: {rents.billed(rent)}" if rent else "bill of materials"
+
+
+def _at(item: Item) -> str:
+    """Unit price, and of what is rented the hours."""
+    for_hours = f" for {rents.hours(item.rent.hours)}" if item.rent else ""
+    return f"at {_unit(item):>14}{for_hours}"
 
 
 def bills_csv(document: RunDocument) -> str:
@@ -129,6 +163,7 @@ def bills_csv(document: RunDocument) -> str:
                 name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
                 item.price_class, item.price_date, _cell(rounded_age(item)),
                 "true" if item.checked else "false", item.source, *_offered(item),
+                *(("", "") if item.rent is None else (item.rent.hours, item.rent.term)),
             ])  # fmt: skip
     return out.getvalue()
 
@@ -156,7 +191,10 @@ def buys(document: RunDocument) -> bool:
 
 
 def bill_notes(document: RunDocument) -> Iterator[str]:
-    """What the bills must be read with: idle parts, remarks, and prices that differ in kind."""
+    """What the bills must be read with: idle parts, remarks, and prices that differ in kind;
+    nothing of the purchase that an older version wrote down where a study rents."""
+    if not buys(document) and not rent_of(document.bills.get("recommended", ())):
+        return
     yield from idle_notes(document)
     yield from remark_notes(document)
     yield from price_notes(document)
@@ -175,6 +213,8 @@ def price_notes(document: RunDocument) -> Iterator[str]:
         yield f"{old} are prices more than {OLD_YEARS:g} years old{others}. Ask for them again."
     if unchecked := _shares(bills, lambda item: not item.checked):
         yield f"{unchecked} are prices from memory, which nobody checked."
+    if undated := _shares(bills, lambda item: item.rent is not None and item.age_years is None):
+        yield f"{undated} are rents of which no date is known. Ask for them again."
     found = {item.price_class for items in bills.values() for item in items}
     if len(known_classes := [name for name in _CLASSES if name in found]) > 1:
         *some, rest = known_classes
@@ -204,10 +244,10 @@ def idle_notes(document: RunDocument) -> Iterator[str]:
     for name, whose in _COMPARED[: 1 if same else 2]:
         for item in document.bills.get(name, ()):
             if item.idle:
+                why, how = _SOLD if item.rent is None else _RENTED_OUT
                 yield (
                     f"{item.idle:,} of the {item.quantity:,} accelerators in {whose} bill stay "
-                    "idle: fewer are not sold (sold_in). Fill the nodes, or give a price list "
-                    "that sells them one by one."
+                    f"idle: fewer are not {why}. Fill the nodes, or give {how}."
                 )
 
 
@@ -224,16 +264,27 @@ def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool])
 
 def _line(item: Item) -> Line:
     return Line(
-        item.item, f"{item.quantity:,}", _usd(item.unit_usd), _usd(item.usd), _price(item),
-        item.source,
+        item.item, f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
+        item.source, rents.hours(item.rent.hours) if item.rent else "",
     )  # fmt: skip
 
 
+def _unit(item: Item) -> str:
+    """The unit price; of what is rented, of an hour."""
+    return f"{_usd(item.unit_usd)}{'/h' * (item.rent is not None)}"
+
+
 def _price(item: Item) -> str:
-    """Class, date and age of a price: ``list, 2022-07-01, 4.4 years old``."""
+    """Class, seller, date and age of a price: ``list, 2022-07-01, 4.4 years old``."""
     parts = [item.price_class]
+    if item.terms and item.terms.vendor:
+        parts.append(item.terms.vendor)
+    if item.rent:
+        parts.append(rents.term(item.rent))
     if item.price_date:
         parts.append(item.price_date)
+    elif item.rent:
+        parts.append("no date")
     if item.age_years is not None:
         parts.append(_age(item.age_years))
     if not item.checked:

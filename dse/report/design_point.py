@@ -102,6 +102,19 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Paid:
+    """Accelerators that are paid for, where they are more than train: ``units`` ``boards`` or
+    ``machines``, each of ``size``, since fewer are not sold or rented out. verb: ``bought`` or
+    ``rented``."""
+
+    accelerators: int
+    units: int
+    size: int
+    kind: str
+    verb: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """A design point: what was chosen on every axis, and what it comes to.
 
@@ -122,6 +135,8 @@ class Point:
     step_s: float | None
     extrapolated: bool
     evidence: str = ""
+    computing: str = ""
+    paid: Paid | None = field(default=None, metadata=IF_ANY)
     why_outside: tuple[str, ...] = ()
     interval: Interval | None
     costs: Mapping[str, float | None]
@@ -338,7 +353,8 @@ class Explained(Point):
     folded_ranks: those beyond a power of two; memory_short: how much memory is lacking and what
     would fit; own_rates: what the user's own training rates do to it and say of it, None where
     there are none; constraints: text -> whether it is met; intervals: the ends of 90 % intervals by
-    quantity, None where there is none; bill: what is ordered for it; goodput: the share of a
+    quantity, None where there is none; bill: what is ordered for it, or rented where the study's
+    money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside
     renting; rental: the terms, in words; power: what draws its watts."""
 
@@ -354,6 +370,7 @@ class Explained(Point):
     constraints: Mapping[str, bool] = field(default_factory=dict)
     intervals: Mapping[str, Bounds | None] = field(default_factory=dict)
     bill: tuple[Flat[Item], ...] = ()
+    rented: tuple[Flat[Item], ...] | None = field(default=None, metadata=IF_ANY)
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None

@@ -82,7 +82,9 @@ def lines(point: Explained) -> list[str]:
     if point.ownership:
         out += ownership.lines(point.ownership)
     if point.bill:
-        out += ["", "bill of materials", *bills.lines(point.bill), ""]
+        out += ["", bills.heading(point.bill), *bills.lines(point.bill), ""]
+    if point.rented:
+        out += [bills.heading(point.rented), *bills.lines(point.rented), ""]
     slack = point.memory_slack_bytes
     out.append(f"{words.FREE_MEMORY:<26} {words.size(slack)}")
     if point.memory_short:

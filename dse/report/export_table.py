@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dse.errors import ArgumentError
+from dse.pricing.bill_of_rent import RENTED
 from dse.report import every_point, origin
 from dse.report.bills import rounded_age, total
 from dse.report.document import RunDocument
@@ -19,6 +20,7 @@ _POINTS = {
     "cheapest_within_5_percent": "Within 5 % of the fastest",
     "fastest": "Fastest",
 }
+_POINTS |= {f"{name}{RENTED}": f"{title}, rented" for name, title in _POINTS.items()}
 
 
 def export_table(document: RunDocument, path: Path, every: bool = False) -> str:
@@ -63,12 +65,13 @@ def _sheets(document: RunDocument) -> Sequence[Sheet]:
 
 def _bills(document: RunDocument) -> Iterable[Sequence[object]]:
     yield ("Point", "Item", "Quantity", "Unit price (USD)", "Sum (USD)", "Class of price",
-           "Date of price", "Age (years)", "Checked", "Source")  # fmt: skip
+           "Date of price", "Age (years)", "Checked", "Source", "Hours", "Term")  # fmt: skip
     for name, items in document.bills.items():
         for item in items:
+            rent = (item.rent.hours, item.rent.term) if item.rent else ()
             yield (_POINTS.get(name, name), item.item, item.quantity, item.unit_usd, item.usd,
                    item.price_class, item.price_date, rounded_age(item), item.checked,
-                   item.source)  # fmt: skip
+                   item.source, *rent)  # fmt: skip
         yield (_POINTS.get(name, name), "Sum", None, None, total(items))
 
 

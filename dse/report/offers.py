@@ -15,6 +15,7 @@ from dse.report.tables import capital
 # What a buyer asks beside an objective that is no price.
 _MONEY = {"per_run": "hourly", "power": "capital", "energy": "capital", "step": "capital",
           "time_to_target": "capital"}  # fmt: skip
+_BILLED = ("capital", "per_run", "hourly")  # what a bill is the sum of
 _SAME = 0.005  # shares of a speed or price that no one would tell apart
 
 
@@ -116,7 +117,7 @@ def _cost(document: RunDocument, point: Point, sense: Sense) -> Fact:
     bounds = words.cost_interval(document, point, sense)
     known = bounds is not None and bounds[0] < bounds[1]
     notes = [_range(words.interval(bounds, how.unit))] if known else []
-    if document.objectives.named(sense) == "capital":
+    if document.objectives.named(sense) in _BILLED:
         notes += bills.priced_in(document, point)
     return Fact(capital(how.title), words.show_cost(document, point, sense), "; ".join(notes))
 
@@ -125,7 +126,9 @@ def _of_run(document: RunDocument, point: Point) -> str:
     """How sure the time of a run is, and what else is known of it."""
     time = training_runs.TIME.name
     also = [
-        training_runs.amount(name, point.quantity(name))
+        training_runs.costs(document, point)
+        if name == training_runs.COST.name
+        else training_runs.amount(name, point.quantity(name))
         for name in training_runs.beside(document)
         if name != time and point.quantity(name) is not None
     ]

@@ -9,12 +9,13 @@ from dataclasses import asdict, fields, replace
 import numpy as np
 
 from dse.calibration.evidence import Grade
+from dse.catalog import NODE_SHARE
 from dse.model import pai
 from dse.model.aggregation.tensorwise import Tensorwise
 from dse.model.arrays import Array
 from dse.model.device_buffers import PointerQueries
-from dse.pricing import constraints, memory_remedies
-from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing import constraints, market, memory_remedies
+from dse.pricing.bill_of_rent import RENTED, bills
 from dse.pricing.caveats import folded_ranks
 from dse.pricing.coordinates import columns_of
 from dse.pricing.gradient_format import usual_format
@@ -40,6 +41,7 @@ from dse.report.design_point import (
     Interval,
     LibraryChoice,
     MessageAlgorithm,
+    Paid,
     PaiStep,
     PaiTerms,
     Point,
@@ -95,6 +97,8 @@ def _described(
         step_s=_scalar(step.step_s),
         extrapolated=bool(outside),
         evidence=_evidence(points, _scalar(step.comm_s)),
+        computing=problem.computing_known(points),
+        paid=_paid(points),
         why_outside=tuple(outside),
         interval=interval,
         costs={row.name: _scalar(evaluation[row.name]) for row in COSTS},
@@ -126,7 +130,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
     """What `dse explain` says of one point: all of :func:`describe`, and why."""
     point = describe(problem, values)
     checks = constraints.demands(problem.point(values), problem.study)
-    points = problem.points_at(values)
+    points, billed = problem.points_at(values), bills(problem, values)
     return Explained(
         **vars(point),
         workload=problem.workload.title or problem.workload.name,
@@ -140,7 +144,8 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         not_searched=tuple(name for name in values if not _searched(problem, name, values)),
         constraints={name: bool(mask.all()) for name, mask in checks},
         intervals=by_name(point.interval),
-        bill=bill_of_materials(points),
+        bill=billed[""],
+        rented=billed.get(RENTED),
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=ownership.of_point(problem, values),
@@ -172,6 +177,26 @@ def _evidence(points: Points, comm_s: float | None) -> str:
     if comm_s == 0:
         return SILENT
     return Grade(int(np.max(points.grade()))).name.lower()
+
+
+def _paid(points: Points) -> Paid | None:
+    """The accelerators of a single point that are paid for; None where all of them train, or whole
+    machines are named anyway."""
+    machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
+    problem, bill, name = points.problem, points.bill, machine.accelerator.name
+    renting = market.rents(problem.study)
+    paid = int(np.ravel(bill.rented if renting else bill.accelerators)[0])
+    size = int(problem.rental.rented_in(name) if renting else machine.sold_in)
+    if machine.node is not None or paid <= int(np.ravel(bill.training)[0]):
+        return None
+    whole = renting or problem.prices.includes.get(name) == NODE_SHARE
+    return Paid(
+        accelerators=paid,
+        units=paid // size,
+        size=size,
+        kind="machines" if whole else "boards",
+        verb="rented" if renting else "bought",
+    )
 
 
 def _library_choice(points: Points) -> LibraryChoice | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,15 +13,15 @@ from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
+from dse.report.bills import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
-from dse.study.quantities import QUANTITIES, Phrase
+from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
 TIME, COST, ENERGY = QUANTITIES["time_to_target"], QUANTITIES["per_run"], QUANTITIES["energy"]
 BESIDE = {row.name: row.phrase for row in (TIME, COST, ENERGY) if row.phrase}
 _VERBS = {TIME.name: "takes", COST.name: "costs", ENERGY.name: "uses"}
-_RENTED = {COST.name: " to rent"}
 MARK = "†"  # of a batch that the length of a run is extrapolated to
 
 
@@ -83,12 +84,49 @@ def beside(document: RunDocument) -> dict[str, Phrase]:
     if document.target is None:
         return {}
     aims = {document.objectives.named(sense) for sense in document.objectives.senses}
-    return {name: phrase for name, phrase in BESIDE.items() if name not in aims}
+    rent = {COST.name: replace(BESIDE[COST.name], title="rent per run")} if buys(document) else {}
+    return {name: phrase for name, phrase in (BESIDE | rent).items() if name not in aims}
 
 
 def bounds_of(point: Point, name: str) -> Bounds | None:
     """The interval of a quantity of a run."""
     return point.interval.costs.get(name) if point.interval else None
+
+
+def owned_usd(document: RunDocument, point: Point) -> float | None:
+    """What a run costs on machines that are bought: their ownership for as long as it takes; None
+    where the study rents, or nobody knows."""
+    own, lasts = point.costs.get("tco"), point.quantity(TIME.name)
+    if not buys(document) or own is None or lasts is None:
+        return None
+    return own * lasts / SECONDS_PER_HOUR
+
+
+def costs(document: RunDocument, point: Point) -> str:
+    """``USD 12 to own (USD 20 to rent)``, or the rent alone where the study rents."""
+    rent, own = amount(COST.name, point.quantity(COST.name)), owned_usd(document, point)
+    if own is None:
+        return f"{rent} to rent"
+    beside = f" ({rent} to rent)" * (point.quantity(COST.name) is not None)
+    return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
+
+
+def no_target(document: RunDocument) -> list[str]:
+    """How to get the time of a run, where the study does not say how long one is."""
+    if document.target is not None:
+        return []
+    known = document.qualities
+    how = f"quality: {known[0]}" if known else "samples: 1e8, or epochs and epoch_samples"
+    return [
+        f"The study does not say how long a run is; a target ({how}) adds its time and cost to "
+        "every speed."
+    ]
+
+
+def _told(document: RunDocument, point: Point, name: str) -> str:
+    if name == COST.name:
+        return costs(document, point)
+    return amount(name, point.quantity(name))
 
 
 def answer_lines(document: RunDocument) -> list[str]:
@@ -97,9 +135,8 @@ def answer_lines(document: RunDocument) -> list[str]:
     names = [name for name in beside(document) if best.quantity(name) is not None]
     if not names or document.target is None or best.run is None:
         return []
-    mine = [f"{_VERBS[name]} {amount(name, best.quantity(name))}{_RENTED.get(name, '')}"
-            for name in names]  # fmt: skip
-    theirs = [amount(name, base.quantity(name)) for name in names]
+    mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]
+    theirs = [_told(document, base, name) for name in names]
     how = "to" if best.run.fitted_batches else "on"
     line = f"Training {how} {document.target} {_listed(mine)}"
     if best.config != base.config:

@@ -260,6 +260,12 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
     gpus, alone = count(point.gpus), point.nodes == 1
     if accelerator := config.get("accelerator"):
         parts = [f"{gpus} x {title('accelerator', accelerator, identified)}"]
+        if isinstance(point, Point) and (paid := point.paid):
+            named = title("accelerator", accelerator, identified)
+            parts = [
+                f"{count(paid.units)} {paid.kind if paid.units > 1 else paid.kind[:-1]} of "
+                f"{paid.size} x {named} ({count(paid.accelerators)} {paid.verb}, {gpus} used)"
+            ]
     else:
         node = config.get("node")
         machines = title("node", node, identified) if node else "nodes"

@@ -6,8 +6,8 @@ import csv
 import io
 from dataclasses import replace
 
-from dse.catalog.price_terms import LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import Item, Terms
+from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
+from dse.pricing.bill_of_materials import Item, Rent, Terms
 from dse.report import bills
 from dse.report.document import RunDocument
 from tests.report import documents
@@ -126,3 +126,68 @@ def test_a_remark_of_a_line_is_in_the_answer() -> None:
     old = replace(GPU, remark="no longer sold new (until 2022)")
     found = [*bills.remark_notes(document(recommended=(GPU,), baseline=(old,)))]
     assert found == ["NVIDIA A100 in the baseline's bill: no longer sold new (until 2022)."]
+
+
+RENT = Rent(
+    term="on-demand", hours=2.5, training_hours=2.0, lost_hours=0.25, start_up_hours=0.25,
+    rounding_hours=0.0,
+)  # fmt: skip
+MACHINES = Item(
+    item="NVIDIA DGX B200", quantity=8, unit_usd=44.0, usd=880.0, price_class=CLOUD,
+    price_date="", age_years=None, checked=True, source="skypilot-nebius",
+    terms=Terms(vendor="Nebius"), rent=RENT,
+)  # fmt: skip
+
+
+def rented(*items: Item) -> RunDocument:
+    named = document(recommended=items, baseline=items)
+    return replace(named, objectives=replace(named.objectives, minimize="per_run"))
+
+
+def test_a_bill_of_rent_says_which_hours_it_pays() -> None:
+    table = bills.tables(rented(MACHINES))[0]
+    assert (table.rented, table.sum_of, table.total) == (True, "Cost of a run", "USD 880.00")
+    assert table.note == (
+        "2.5 h are paid: 2 h of training, 15 min lost to failures and checkpoints and 15 min of "
+        "start-up."
+    )
+    (line,) = table.lines
+    assert (line.unit, line.hours) == ("USD 44.00/h", "2.5 h")
+    assert line.price == "cloud, Nebius, on demand, no date"
+    (found,) = csv.DictReader(io.StringIO(bills.bills_csv(document(fastest=(MACHINES,)))))
+    assert (found["hours"], found["term"], found["usd"]) == ("2.5", "on-demand", "880.0")
+    by_hand = int(found["quantity"]) * float(found["unit_usd"]) * float(found["hours"])
+    assert float(found["usd"]) == by_hand
+
+
+def test_an_hour_of_rent_is_one() -> None:
+    hour = replace(MACHINES, rent=Rent(term="spot", hours=1.0), usd=352.0)
+    table = bills.tables(rented(hour))[0]
+    assert (table.sum_of, table.note) == ("Rent of an hour", "")
+
+
+def test_rents_without_a_date_or_of_old_ones_are_told_in_the_answer_and_on_the_card() -> None:
+    run = rented(MACHINES)
+    assert list(bills.bill_notes(run)) == [
+        "100 % of the recommended point's sum and 100 % of the baseline's are rents of which no "
+        "date is known. Ask for them again."
+    ]
+    assert bills.priced_in(run, run.recommended) == [
+        "8 for 2.5 h at USD 44.00 an hour each, on demand, Nebius", "price without a date",
+    ]  # fmt: skip
+    old = rented(replace(MACHINES, price_date="2018-09", age_years=8.2))
+    (note,) = bills.bill_notes(old)
+    assert note.endswith("are prices more than 2 years old. Ask for them again.")
+    assert bills.priced_in(old, old.recommended)[1] == "price of 2018-09"
+
+
+def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
+    assert bills.left_out(rented(MACHINES)) == (
+        "Not included: storage, data that leaves the cloud, and support."
+    )
+    idle = replace(MACHINES, item="NVIDIA H100", quantity=16, idle=8)
+    assert "fewer are not rented out (rented_in)" in next(bills.idle_notes(rented(idle)))
+
+
+def test_the_purchase_that_an_older_version_noted_of_a_rent_is_not_compared() -> None:
+    assert not list(bills.bill_notes(rented(GPU, HOST)))

@@ -43,8 +43,9 @@ def timed(batch: int, base_batch: int, *, fitted: bool = True) -> RunDocument:
 def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     said = answer(timed(512, 128))
     assert (
-        "Training to accuracy 0.9 takes 3.2 days, costs USD 1.23 k to rent and uses 2 MWh (the "
-        "baseline's: 33 days, USD 1.23 k and 2 MWh)." in said
+        "Training to accuracy 0.9 takes 3.2 days, costs USD 691 to own (USD 1.23 k to rent) and "
+        "uses 2 MWh (the baseline's: 33 days, USD 1.58 k to own (USD 1.23 k to rent) and 2 MWh)."
+        in said
     )
     assert any(
         s.startswith("Training on 2 M samples takes") for s in answer(timed(1, 1, fitted=False))
@@ -58,10 +59,13 @@ def test_time_cost_and_energy_stand_beside_every_speed() -> None:
     run = timed(512, 128)
     heads = [head for head, _ in tables.comparison(run).rows]
     at = heads.index("Speedup")
-    assert heads[at + 1 : at + 4] == ["Time to target", "Cost per run", "Energy per run"]
+    assert heads[at + 1 : at + 4] == ["Time to target", "Rent per run", "Energy per run"]
     facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
     took = facts["Time of the run"]
-    assert (took.value, took.note) == ("3.2 days", "USD 1.23 k and 2 MWh")
+    assert (took.value, took.note) == (
+        "3.2 days", "USD 691 to own (USD 1.23 k to rent) and 2 MWh",
+    )  # fmt: skip
+
     header, rows = tables.front_rows(run)
     for name in ("time_to_target_s", "run_usd", "run_energy_j", "samples_to_target",
                  "batch_extrapolated"):  # fmt: skip
@@ -140,3 +144,24 @@ def test_electricity_is_told_in_kilowatt_hours() -> None:
     assert training_runs.amount("energy", None) == "unknown"
     assert training_runs.interval("energy", (3.6e6, 7.2e6)) == "1 kWh to 2 kWh"
     assert training_runs.interval("time_to_target", None) == ""
+
+
+def test_a_study_that_rents_has_no_cost_of_owning() -> None:
+    run = timed(512, 128)
+    rents = replace(run, objectives=replace(run.objectives, minimize="hourly"))
+    assert training_runs.owned_usd(rents, run.recommended) is None
+    assert training_runs.costs(rents, run.recommended) == "USD 1.23 k to rent"
+    best = run.recommended
+    an_hour, lasts = best.costs["tco"], best.quantity("time_to_target")
+    assert an_hour is not None
+    assert lasts is not None
+    assert training_runs.owned_usd(run, best) == pytest.approx(an_hour * lasts / 3600)
+
+
+def test_without_a_target_the_answer_says_how_to_get_the_time_of_a_run() -> None:
+    assert training_runs.no_target(timed(512, 128)) == []
+    (said,) = training_runs.no_target(document())
+    assert "a target (samples: 1e8, or epochs" in said
+    known = replace(document(), qualities=("mlperf-resnet50",))
+    assert "a target (quality: mlperf-resnet50) adds" in training_runs.no_target(known)[0]
+    assert any("does not say how long a run is" in line for line in answer(known))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dse.report import words
-from dse.report.design_point import Point
+from dse.report.design_point import Paid, Point
 from tests.report.documents import document, point, read_point
 
 
@@ -127,3 +127,19 @@ def test_what_would_measure_the_front_is_said(aggregation: str, said: str) -> No
     counts = replace(run.counts, front=1)
     _, *hints = words.evidence_lines(replace(run, front=(point,), counts=counts))
     assert hints == [said] * bool(said)
+
+
+def test_what_is_bought_beyond_what_trains_is_in_the_headline() -> None:
+    paid = Paid(accelerators=512, units=128, size=4, kind="boards", verb="bought")
+    bought = replace(
+        document().recommended, paid=paid, gpus=128, nodes=128, immaterial=(),
+        config={"accelerator": "a100-sxm4-80gb", "gpus": "128", "gpus_per_node": "1"},
+    )  # fmt: skip
+    assert words.hardware(bought) == [
+        "128 boards of 4 x NVIDIA A100 SXM4 80 GB (512 bought, 128 used)", "1 per node",
+    ]  # fmt: skip
+    one = replace(
+        bought, gpus=1, nodes=1,
+        paid=Paid(accelerators=8, units=1, size=8, kind="machines", verb="rented"),
+    )  # fmt: skip
+    assert words.hardware(one)[0] == "1 machine of 8 x NVIDIA A100 SXM4 80 GB (8 rented, 1 used)"

@@ -16,7 +16,7 @@ from dse.report.certainty import words
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
 from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.titles import how, title
-from dse.report.certainty.verdict import verdict
+from dse.report.certainty.verdict import COMPUTING, verdict
 from dse.report.design_point import Interval
 from dse.report.document import Choices as RowsOfChoices
 from dse.report.document import RunDocument
@@ -248,6 +248,22 @@ def test_one_word_by_evidence_and_width(evidence: str, spans: float, word: str) 
     point = replace(read_point(written()["recommended"]), evidence=evidence, interval=interval)
     assert verdict(point)[0] == word
     assert verdict(replace(point, interval=None))[0] == "estimated"
+
+
+@pytest.mark.parametrize(
+    ("computing", "word"),
+    [("own", "measured"), ("published", "measured"), ("", "measured"), ("alike", "near"),
+     ("nobody", "estimated"), ("given", "estimated")],
+)  # fmt: skip
+def test_what_nobody_timed_is_not_measured(computing: str, word: str) -> None:
+    interval = Interval(speedup=None, step_s=None, throughput_samples_per_s=(10.0, 12.0))
+    point = replace(
+        read_point(written()["recommended"]), evidence="inside", interval=interval,
+        computing=computing,
+    )  # fmt: skip
+    found, why = verdict(point)
+    assert found == word
+    assert COMPUTING[computing] in why
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,110 @@
+"""The bill of a rented point: what is rented, for how many hours, at what price an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dse.model.arrays import Array
+from dse.model.ownership import HOURS_PER_YEAR
+from dse.pricing import hardware
+from dse.pricing.bill_of_materials import Item, Rent, Terms, bill_of_materials, line_of
+from dse.pricing.evaluation import Evaluation
+from dse.pricing.market import rents
+from dse.pricing.point_arrays import Points
+from dse.pricing.problem import Problem
+from dse.study import Value
+from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
+
+RENTED = "_rented"  # what follows the name of a bill of rent, where there is one of purchase, too
+
+
+def bills(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, tuple[Item, ...]]:
+    """What a study pays for a point: the bill of its rent where its money is rent, else that of its
+    purchase, which has an empty name; where it counts both, that of the rent is named RENTED."""
+    study = problem.study
+    if rents(study):
+        return {"": bill_of_rent(problem, values)}
+    found = {"": bill_of_materials(problem.points_at(values))}
+    if RENT in facts_of(objective.name for objective in study.objectives):
+        found[RENTED] = bill_of_rent(problem, values)
+    return found
+
+
+def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[Item, ...]:
+    """Of a single point, whole machines; its sum is the cost of a run where the study minimizes
+    that, else the rent of an hour."""
+    points, evaluation = problem.points_at(values), problem.point(values)
+    return tuple(_items(points, _rent(problem, evaluation)))
+
+
+def _rent(problem: Problem, evaluation: Evaluation) -> Rent:
+    """For how long it is rented."""
+    term = problem.study.rental.term
+    aims = [one.name for one in problem.study.objectives if RENT in facts_of([one.name])]
+    if aims[:1] != ["per_run"]:
+        return Rent(term=term, hours=1.0)
+    training = _hours(evaluation["samples_to_target"] / evaluation["throughput"])
+    held = _hours(evaluation["time_to_target"] * evaluation.running.held)
+    billed = _hours(evaluation.billed_s)
+    if not np.isfinite(billed):
+        return Rent(term=term, hours=None)
+    start_up = problem.rental.billing.start_up_s / SECONDS_PER_HOUR
+    return Rent(
+        term=term,
+        hours=billed,
+        training_hours=training,
+        lost_hours=held - training,
+        start_up_hours=start_up,
+        rounding_hours=billed - held - start_up,
+    )
+
+
+def _hours(seconds: Array) -> float:
+    return float(np.ravel(seconds)[0]) / SECONDS_PER_HOUR
+
+
+def _items(points: Points, rent: Rent) -> Iterator[Item]:
+    bill, prices = points.bill, points.problem.prices
+    machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
+    share = float(np.ravel(points.problem.rental.billing.price_share)[0])
+    if machine.node is None:
+        several = points.problem.rental.rented_in(machine.accelerator.name)
+        whole = f", rented in machines of {several:.0f}" if several > 1 else ", rented one by one"
+        count, price, name = bill.rented, machine.usd_per_hour, machine.accelerator.title + whole
+    else:
+        count, price, name = bill.nodes, machine.host_usd_per_hour, machine.node.title
+    quantity = int(np.ravel(count)[0])
+    item = _for_hours(_on_terms(line_of(points, name, quantity, price), share), share, rent)
+    idle = quantity - int(np.ravel(bill.training)[0]) if machine.node is None else 0
+    yield replace(item, idle=idle)
+    servers = int(np.ravel(bill.servers)[0])
+    host = hardware.host_price(prices)
+    if servers and host.usd:
+        years = hardware.number(prices.amortisation_years.value)
+        name = f"Host for a parameter server, its price spread over {years:g} years"
+        spread = 1 / (years * HOURS_PER_YEAR)
+        yield _for_hours(line_of(points, name, servers, host), spread, rent)
+
+
+def _for_hours(item: Item, share: float, rent: Rent) -> Item:
+    """A line at a price, for the hours of a rent and at a share of that price."""
+    if item.unit_usd is None:
+        return replace(item, rent=rent)
+    unit_usd = item.unit_usd * share
+    usd = None if rent.hours is None else item.quantity * unit_usd * rent.hours
+    return replace(item, unit_usd=unit_usd, usd=usd, rent=rent)
+
+
+def _on_terms(item: Item, share: float) -> Item:
+    """The line with the discount that its term is off the price on demand."""
+    listed = item.unit_usd
+    if share == 1 or not listed:
+        return item
+    terms = item.terms or Terms()
+    listed = terms.list_usd or listed
+    assert item.unit_usd is not None
+    off = 1 - item.unit_usd * share / listed
+    return replace(item, terms=replace(terms, list_usd=listed, discount=off))

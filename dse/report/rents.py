@@ -1,0 +1,75 @@
+"""The bill of a rent in words: what its sum is, which hours it pays, on what terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dse.pricing.bill_of_materials import Item, Rent
+from dse.report.words import UNKNOWN, count, duration, significant
+from dse.study.quantities import SECONDS_PER_HOUR
+
+_TERMS = {
+    "on-demand": "on demand",
+    "1-year": "for one year",
+    "3-year": "for three years",
+    "spot": "spot",
+}
+_LEAST_S = 0.5  # a shorter part of the time is not worth a word
+_DIGITS = 6  # of hours, so that the sum can be checked
+
+
+def sum_of(rent: Rent | None) -> str:
+    """What the sum of a bill is."""
+    if rent is None:
+        return "Purchase price"
+    return "Rent of an hour" if rent.training_hours is None else "Cost of a run"
+
+
+def term(rent: Rent) -> str:
+    """``on demand``, ``for one year``."""
+    return _TERMS.get(rent.term, rent.term)
+
+
+def hours(value: float | None) -> str:
+    """``2.61194 h``."""
+    if value is None:
+        return UNKNOWN
+    return f"{significant(value, _DIGITS)} h"
+
+
+def billed(rent: Rent | None) -> str:
+    """Which hours are paid, in a sentence; empty where nothing is rented, or just for an hour."""
+    if rent is None or rent.training_hours is None or rent.hours is None:
+        return ""
+    parts = {
+        "of training": rent.training_hours,
+        "lost to failures and checkpoints": rent.lost_hours,
+        "of start-up": rent.start_up_hours,
+        "to the least or next whole amount that is billed": rent.rounding_hours,
+    }
+    told = [
+        f"{duration(value * SECONDS_PER_HOUR)} {what}"
+        for what, value in parts.items()
+        if value is not None and value * SECONDS_PER_HOUR >= _LEAST_S
+    ]
+    *some, last = told or ["nothing"]
+    listed = f"{', '.join(some)} and {last}" if some else last
+    return f"{duration(rent.hours * SECONDS_PER_HOUR)} are paid: {listed}."
+
+
+def said(items: Iterable[Item]) -> list[str]:
+    """``8 for 23.9 min at USD 44.00 an hour each, on demand``, of the machines of a bill of rent;
+    nothing where all is bought."""
+    rented = [(item, item.rent) for item in items if item.rent and item.unit_usd is not None]
+    if not rented:
+        return []
+    item, rent = rented[0]
+    lasts = ""
+    if rent.training_hours is not None and rent.hours is not None:
+        lasts = f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
+    each = " each" * (item.quantity > 1)
+    seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
+    return [
+        f"{count(item.quantity)}{lasts} at USD {item.unit_usd:,.2f} an hour{each}, {term(rent)}"
+        f"{seller}"
+    ]

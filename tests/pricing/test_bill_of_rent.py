@@ -1,0 +1,141 @@
+"""dse.pricing.bill_of_rent: what is rented, for how long, at what price; sums by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.pricing.bill_of_materials import Item
+from dse.pricing.bill_of_rent import RENTED, bill_of_rent, bills
+from dse.pricing.load import load, shipped_studies
+from dse.pricing.problem import Problem
+from tests.pricing import studies
+from tests.pricing.priced import point
+
+ACCELERATORS = (
+    studies.SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, h100-sxm]")
+    + "target: {samples: 1e8}\n"
+)
+
+
+def rented(folder: Path, least: str, more: str = "") -> Problem:
+    text = ACCELERATORS.replace("minimize: capital", f"minimize: {least}")
+    return load(studies.written(folder, text + more))
+
+
+def total(items: tuple[Item, ...]) -> float:
+    return sum(np.nan if item.usd is None else item.usd for item in items)
+
+
+@pytest.mark.parametrize(
+    ("node", "gpus", "machines", "an_hour"),
+    [
+        ("aws-p3.16xlarge", 8, 1, 24.48),
+        ("dgx-b200", 64, 8, 44.0),
+        ("aws-p4d.24xlarge", 128, 16, 21.957642),
+        ("aws-p5.48xlarge", 256, 32, 55.04),
+    ],
+)
+def test_the_sum_of_a_bill_of_rent_is_the_cost_of_the_run_to_the_cent(
+    node: str, gpus: int, machines: int, an_hour: float
+) -> None:
+    problem = load(shipped_studies() / "gpu-generations.yaml")
+    values = point(problem, node=node, gpus=gpus)
+    (item,) = bill_of_rent(problem, values)
+    priced = problem.point(values)
+    hours = float(np.ravel(priced.billed_s)[0]) / 3600
+    assert (item.quantity, item.unit_usd, item.unit) == (machines, an_hour, "USD/hour")
+    assert item.rent is not None
+    assert item.rent.hours == pytest.approx(hours)
+    assert item.usd == pytest.approx(machines * an_hour * hours, abs=0.005)
+    assert item.usd == pytest.approx(float(np.ravel(priced["per_run"])[0]), abs=0.005)
+    assert bills(problem, values) == {"": (item,)}
+
+
+def test_the_hours_that_are_paid_are_training_failures_start_and_rounding(tmp_path: Path) -> None:
+    terms = "rental: {minimum: 2 h, billing_unit: 1 h, start_up: 30 min}\n"
+    problem = rented(tmp_path, "per_run", terms)
+    values = point(problem)
+    (item,) = bill_of_rent(problem, values)
+    rent, priced = item.rent, problem.point(values)
+    assert rent is not None
+    parts = (rent.training_hours, rent.lost_hours, rent.start_up_hours, rent.rounding_hours)
+    assert sum(part or 0.0 for part in parts) == pytest.approx(rent.hours)
+    assert rent.hours % 1 == 0
+    assert rent.start_up_hours == 0.5
+    trains = float(np.ravel(priced["samples_to_target"] / priced["throughput"])[0])
+    assert rent.training_hours == pytest.approx(trains / 3600)
+    lost = float(np.ravel(priced["time_to_target"])[0]) - trains
+    assert rent.lost_hours == pytest.approx(lost / 3600)
+    assert 0 <= (rent.rounding_hours or 0.0) < 1
+
+
+def test_accelerators_are_rented_in_whole_machines(tmp_path: Path) -> None:
+    problem = rented(tmp_path, "hourly")
+    values = point(problem, accelerator="h100-sxm", gpus=8, gpus_per_node=4,
+                   aggregation="ring-mpi")  # fmt: skip
+    (item,) = bill_of_rent(problem, values)
+    assert (item.item, item.quantity, item.idle) == (
+        "NVIDIA H100 SXM5 80 GB, rented in machines of 8", 16, 8,
+    )  # fmt: skip
+    assert item.rent is not None
+    assert item.rent.hours == 1.0
+    assert item.usd == pytest.approx(16 * (item.unit_usd or 0.0))
+    assert item.terms is not None
+    assert item.terms.vendor == "AWS"
+    assert item.usd == pytest.approx(float(np.ravel(problem.point(values)["hourly"])[0]))
+
+
+def test_servers_are_bought_and_their_price_is_spread_over_their_years(tmp_path: Path) -> None:
+    problem = rented(tmp_path, "hourly")
+    values = point(problem, gpus=8, gpus_per_node=1, aggregation="ps-grpc", ps_servers=2)
+    machine, server = bill_of_rent(problem, values)
+    assert server.item == "Host for a parameter server, its price spread over 4 years"
+    assert (server.quantity, server.unit_usd) == (2, pytest.approx(20_000 / (4 * 8760)))
+    exact = float(np.ravel(problem.point(values)["hourly"])[0])
+    assert total((machine, server)) == pytest.approx(exact)
+
+
+@pytest.mark.parametrize("term", ["1-year", "3-year", "spot"])
+def test_a_term_is_a_discount_off_the_price_on_demand(tmp_path: Path, term: str) -> None:
+    problem = rented(tmp_path, "per_run", f"rental: {term}\n")
+    values = point(problem)
+    (item,) = bill_of_rent(problem, values)
+    (listed,) = bill_of_rent(rented(tmp_path, "per_run"), values)
+    assert item.rent is not None
+    assert item.rent.term == term
+    assert item.terms is not None
+    assert item.terms.list_usd == listed.unit_usd
+    assert item.unit_usd == pytest.approx((listed.unit_usd or 0.0) * (1 - item.terms.discount))
+    exact = float(np.ravel(problem.point(values)["per_run"])[0])
+    assert item.usd == pytest.approx(exact, abs=0.005)
+
+
+def test_a_price_that_nobody_knows_leaves_the_sum_open(tmp_path: Path) -> None:
+    text = ACCELERATORS.replace("h100-sxm", "gb200").replace("minimize: capital", "minimize: power")
+    text = text.replace("capital <= 200 kUSD", "gpus <= 64")
+    problem = load(studies.written(tmp_path, text))
+    (item,) = bill_of_rent(problem, point(problem, accelerator="gb200", gpus=1, gpus_per_node=1))
+    assert (item.unit_usd, item.usd) == (None, None)
+
+
+def test_a_study_of_purchase_and_rent_has_both_bills(tmp_path: Path) -> None:
+    both = bills(problem := rented(tmp_path, "[capital, per_run]"), point(problem))
+    assert sorted(both) == ["", RENTED]
+    assert total(both[""]) == pytest.approx(
+        float(np.ravel(problem.point(point(problem))["capital"])[0])
+    )
+    run = float(np.ravel(problem.point(point(problem))["per_run"])[0])
+    assert total(both[RENTED]) == pytest.approx(run, abs=0.005)
+    bought = rented(tmp_path, "capital")
+    assert list(bills(bought, point(bought))) == [""]
+
+
+def test_a_run_of_unknown_length_has_no_sum() -> None:
+    """A V100 does not compute in bf16."""
+    problem = load(shipped_studies() / "gpu-generations.yaml")
+    (item,) = bill_of_rent(problem, point(problem, node="aws-p3.16xlarge", precision="bf16"))
+    assert item.rent is not None
+    assert (item.rent.hours, item.unit_usd, item.usd) == (None, 24.48, None)
