@@ -239,16 +239,16 @@ class PointArrays(LayoutArrays, ABC):
     @property
     def bill(self) -> Bill:
         """How many of every part they are made of."""
-        dedicated = bool(self.aggregation.axes & SERVER_AXES)
         return bill(
             self.gpus,
             self.gpus_per_node,
             self.rails,
-            np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
+            self.dedicated,
             self.wire(lambda w: w.switch_radix),
             self._cards_included,
             self.machine(lambda m: m.sold_in),
             self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            self.oversubscription,
         )
 
     @property
@@ -344,6 +344,8 @@ class PointArrays(LayoutArrays, ABC):
             found.add("aggregation")
         if nodes <= 1:
             found |= {"inter_node", "nics_per_node", *SERVER_AXES}
+        if not np.any(self.bill.tree.spines):  # one switch joins all
+            found.add("oversubscription")
         if gpus <= nodes:
             found.add("intra_node")
         if gpus <= 1 and not self.precision.master_bytes:
