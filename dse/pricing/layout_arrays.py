@@ -80,6 +80,10 @@ class LayoutArrays:
         """An attribute of the rows of axis ``name``."""
         return hardware.column(rows, read).take(self.coordinates[name].at)
 
+    def drawn(self, term: ArrayLike) -> ArrayLike:
+        """A number, or draws of it as a first axis before those of the points."""
+        return np.reshape(term, (-1,) + (1,) * self.rank) if np.ndim(term) else term
+
     def key(self, names: frozenset[str]) -> tuple[Any, ...] | None:
         """The coordinates of these axes as a key, if they are slices of the study's own axes."""
         parts = [(n, c.values, c.key) for n, c in self.coordinates.items() if n in names]

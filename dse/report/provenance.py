@@ -140,6 +140,7 @@ def sources(problem: Problem) -> list[Citation]:
     if problem.study.target is not None and not problem.study.failures.ideal:
         add("failures", catalog.failure_terms().facts)
     add("power of links", link_watts(problem))
+    add("spread of electricity, PUE and watts", catalog.power_spread().facts)
     add("prices", (getattr(problem.prices, field) for field, _ in GENERAL.values()))
     return rows
 
