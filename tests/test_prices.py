@@ -363,7 +363,8 @@ def test_intervals_are_those_of_the_report(nccl: dse.Study) -> None:
     plain, found = nccl.price(points), nccl.price(points, intervals=True)
     for name, column in plain.items():
         np.testing.assert_array_equal(found[name], column, name)
-    sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour")
+    sure = ("speedup", "step_s", "capital_usd", "rent_usd_per_hour", "ownership_usd_per_hour",
+            "power_w")  # fmt: skip
     ends = {f"{column}_{end}" for column in sure for end in ("low", "high")}
     assert set(found) - set(plain) == ends
     for at, point in enumerate(points):

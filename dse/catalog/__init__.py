@@ -15,6 +15,7 @@ from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.market import no_longer_sold, own, with_used_prices
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
+from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, price_spread
 from dse.catalog.prices import NODE_SHARE, PriceList, default_prices, read_prices
 from dse.catalog.reader import Entry
@@ -63,6 +64,7 @@ __all__ = [
     "LinkWatts",
     "Node",
     "Population",
+    "PowerSpread",
     "PriceList",
     "PriceSpread",
     "QualityTarget",
@@ -98,6 +100,7 @@ __all__ = [
     "node",
     "own",
     "population",
+    "power_spread",
     "price_spread",
     "quality_target",
     "quality_targets",

@@ -9,6 +9,7 @@ import numpy as np
 
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike
+from dse.model.leaves import leaf_ports
 
 
 class FatTree(NamedTuple):
@@ -25,35 +26,38 @@ class FatTree(NamedTuple):
         return self.leaves + self.spines + self.cores
 
 
-def most_endpoints(radix: ArrayLike) -> Array:
-    """How many endpoints three tiers of such switches join: r^3/4."""
+def most_endpoints(radix: ArrayLike, oversubscription: ArrayLike = 1.0) -> Array:
+    """How many endpoints three tiers of such switches join: r (r/2) d, d those of a leaf."""
     half = np.maximum(np.floor(np.asarray(radix, dtype=np.float64) / 2), 1.0)
-    return np.asarray(np.asarray(radix) * half * half)
+    return np.asarray(np.asarray(radix) * half * leaf_ports(radix, oversubscription).down)
 
 
-def fat_tree(endpoints: ArrayLike, radix: ArrayLike) -> FatTree:
-    """The least full-bisection fat tree of switches with ``radix`` ports; arguments broadcast.
+def fat_tree(endpoints: ArrayLike, radix: ArrayLike, oversubscription: ArrayLike = 1.0) -> FatTree:
+    """The least fat tree of switches with ``radix`` ports; arguments broadcast.
 
     Al-Fares, Loukissas & Vahdat, SIGCOMM 2008, built only as far as it is used. Up to r endpoints
-    share one switch. Up to r^2/2, L = ``ceil(P / (r/2))`` leaves have half their ports down and
-    half up, as many to each spine as to any other: ``floor(r / L)``, so ``ceil((r/2) / floor(r /
-    L))`` spines. Above, r/2 leaves and r/2 spines are a pod, whose spines have half their ports up;
-    each of N pods has ``floor(r / N)`` links to each of ``ceil((r/2)^2 / floor(r / N))`` cores.
-    Three tiers hold r^3/4 (:func:`most_endpoints`); larger networks are counted as if they did.
-    Every endpoint, and every port that leads up, has a cable. No endpoints need nothing.
+    share one switch. Above, a leaf has d ports down and u up (:func:`.leaves.leaf_ports`: r/2 each
+    with ``oversubscription`` 1, full bisection; fewer up with more). Up to r d endpoints, L =
+    ``ceil(P / d)`` leaves have as many links to each spine as to any other: ``floor(r / L)``, so
+    ``ceil(u / floor(r / L))`` spines. Above, r/2 leaves and u spines are a pod, whose spines have
+    half their ports up: above the leaves nothing is oversubscribed. Each of N pods has ``floor(r /
+    N)`` links to each of ``ceil(u (r/2) / floor(r / N))`` cores. Three tiers hold r (r/2) d
+    (:func:`most_endpoints`); larger networks are counted as if they did. Every endpoint, and every
+    port that leads up, has a cable. No endpoints need nothing.
     """
     ports = np.asarray(endpoints, dtype=np.float64)
     radix = np.asarray(radix, dtype=np.float64)
     half = np.maximum(np.floor(radix / 2), 1.0)
-    several, many = ports > radix, ports > radix * half
-    leaves = np.ceil(ports / np.where(several, half, radix))
-    up = np.where(several, leaves * half, 0.0)  # ports of leaves that lead up
+    down, upward = leaf_ports(radix, oversubscription)
+    several, many = ports > radix, ports > radix * down
+    leaves = np.ceil(ports / np.where(several, down, radix))
+    up = np.where(several, leaves * upward, 0.0)  # ports of leaves that lead up
     pods = np.ceil(leaves / half)
     links = np.maximum(np.floor(radix / np.maximum(leaves, 1.0)), 1.0)  # of a leaf to each spine
-    flat = np.where(several, np.ceil(half / links), 0.0)
-    spines = np.where(many, pods * half, flat)
+    flat = np.where(several, np.ceil(upward / links), 0.0)
+    spines = np.where(many, pods * upward, flat)
     links = np.maximum(np.floor(radix / np.maximum(pods, 1.0)), 1.0)  # of a pod to each core
-    cores = np.where(many, np.ceil(half * half / links), 0.0)
+    cores = np.where(many, np.ceil(upward * half / links), 0.0)
     return FatTree(leaves, spines, cores, ports + up + np.where(many, spines * half, 0.0))
 
 
@@ -86,29 +90,36 @@ def bill(
     nics_included: ArrayLike,
     sold_in: ArrayLike = 1.0,
     rented_in: ArrayLike = 1.0,
+    oversubscription: ArrayLike = 1.0,
 ) -> Bill:
     """Parts of ``gpus`` accelerators in nodes; one node needs no network and no servers.
 
     servers: dedicated ones. nics_included: whether a node comes with its cards. sold_in: how many
     accelerators are bought at once, rented_in: rented; those of a node fill whole boards, or whole
-    machines. All broadcast.
+    machines. oversubscription: of the leaf switches, see :func:`fat_tree`. All broadcast.
     """
     nodes = node_count(gpus, gpus_per_node)
     gpus = np.asarray(gpus)
-    several = nodes > 1
-    extra = np.asarray(np.where(several, servers, 0.0))
-    endpoints = np.where(several, nodes * nics_per_node, 0.0) + extra
+    extra = np.asarray(np.where(nodes > 1, servers, 0.0))
+    endpoints = network_cards(nodes, nics_per_node, servers)
     nics = np.asarray(np.where(nics_included, extra, endpoints))
     return Bill(
         in_whole(gpus, gpus_per_node, sold_in),
         gpus,
         nodes,
         nics,
-        fat_tree(endpoints, switch_radix),
+        fat_tree(endpoints, switch_radix, oversubscription),
         extra,
         in_whole(gpus, gpus_per_node, rented_in),
         endpoints,
     )
+
+
+def network_cards(nodes: ArrayLike, nics_per_node: ArrayLike, servers: ArrayLike) -> Array:
+    """That the network joins: of nodes, and one of each dedicated server; one node has none."""
+    several = np.asarray(nodes) > 1
+    cards = np.where(several, np.asarray(nodes) * nics_per_node, 0.0)
+    return np.asarray(cards + np.where(several, servers, 0.0))
 
 
 def in_whole(gpus: ArrayLike, gpus_per_node: ArrayLike, size: ArrayLike) -> Array:

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
+from dse.model.leaves import Leaf
 
 Exchange: TypeAlias = Callable[[ArrayLike], Array]
 
@@ -99,6 +100,7 @@ class Network:
     crossing: the bytes whose time on the wire an exchange takes (both ranks send at once), where
     that is more than one message: a protocol that waits for an answer behind its own data uses one
     direction after the other. None: the message's own, as on a full-duplex link.
+    leaf: switches whose links up all nodes of a leaf share; None where nothing blocks.
     """
 
     intra_software: Exchange
@@ -109,30 +111,47 @@ class Network:
     multirail: bool = False
     gamma_s_per_byte: ArrayLike = 0.0
     crossing: Exchange | None = None
+    leaf: Leaf | None = None
 
     def within(self, message_bytes: ArrayLike) -> Array:
         """Seconds of one exchange between two ranks of a node."""
         wire = np.asarray(message_bytes) / self.intra.bytes_per_s
         return np.asarray(self.intra_software(message_bytes) + self.intra.latency_s + wire)
 
-    def across(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
-        """Seconds of one exchange between nodes while ``flows`` such flows leave every node."""
+    def across(
+        self, message_bytes: ArrayLike, flows: ArrayLike = 1.0, leaving: ArrayLike | None = None
+    ) -> Array:
+        """Seconds of one exchange between nodes while ``flows`` such flows leave every node.
+
+        leaving: flows that leave every leaf, see :meth:`wire_s_per_byte`.
+        """
         if self.crossing is None:
-            return self.one_way(message_bytes, flows)
-        wire = self.crossing(message_bytes) * self.wire_s_per_byte(flows)
+            return self.one_way(message_bytes, flows, leaving)
+        wire = self.crossing(message_bytes) * self.wire_s_per_byte(flows, leaving)
         return np.asarray(self.inter_software(message_bytes) + self.inter.latency_s + wire)
 
-    def one_way(self, message_bytes: ArrayLike, flows: ArrayLike = 1.0) -> Array:
+    def one_way(
+        self, message_bytes: ArrayLike, flows: ArrayLike = 1.0, leaving: ArrayLike | None = None
+    ) -> Array:
         """Seconds of one message between nodes that nothing answers meanwhile."""
-        wire = np.asarray(message_bytes) * self.wire_s_per_byte(flows)
+        wire = np.asarray(message_bytes) * self.wire_s_per_byte(flows, leaving)
         return np.asarray(self.inter_software(message_bytes) + self.inter.latency_s + wire)
 
-    def wire_s_per_byte(self, flows: ArrayLike = 1.0) -> Array:
-        """Seconds per byte of one of ``flows`` flows that share the network cards of a node."""
+    def wire_s_per_byte(self, flows: ArrayLike = 1.0, leaving: ArrayLike | None = None) -> Array:
+        """Seconds per byte of one of ``flows`` flows that share the network cards of a node.
+
+        leaving: how many flows leave a leaf at once and share its links up, at most all of its
+        nodes'; None: all of them. Without a leaf that blocks it does not matter.
+        """
         link = np.asarray(self.inter.bytes_per_s, dtype=np.float64)
         rails_of_a_flow = self.rails if self.multirail else 1.0
         shared = np.asarray(flows) / (link * self.rails)
-        return np.asarray(np.maximum(1.0 / (link * rails_of_a_flow), shared))
+        own = np.asarray(np.maximum(1.0 / (link * rails_of_a_flow), shared))
+        if self.leaf is None:
+            return own
+        every = self.leaf.nodes * flows
+        some = every if leaving is None else np.minimum(leaving, every)
+        return np.asarray(np.maximum(own, some / (link * self.leaf.uplinks)))
 
 
 def single_tier(exchange: Exchange, gamma_s_per_byte: ArrayLike = 0.0) -> Network:

@@ -55,7 +55,7 @@ class Prices:
     rack_usd: ArrayLike
     watts: UnitWatts
     rack: Rack
-    electricity_usd_per_kwh: float
+    electricity_usd_per_kwh: ArrayLike
     amortisation_years: float
     extras: Extras = NO_EXTRAS
     residual_value: float = 0.0

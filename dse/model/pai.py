@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from dse.model import compute
-from dse.model.aggregation.base import SERVER_AXES, Aggregation
+from dse.model.aggregation.base import SERVER_AXES, Aggregation, Layout
 from dse.model.arrays import Array, ArrayLike
 from dse.model.stack import FUSED
 from dse.model.step import StepTime, Work
@@ -342,12 +342,19 @@ def hardware_of(work: Work) -> Hardware:
         gpu_flops_per_s=device.reached_flops_per_s / np.asarray(device.factor),
         memory_bytes_per_s=device.reached_bytes_per_s / np.asarray(device.factor),
         pcie_bytes_per_s=np.asarray(device.host_bytes_per_s) * EFFICIENCY,
-        ethernet_bytes_per_s=layout.across.bytes_per_s * layout.rails * across,
+        ethernet_bytes_per_s=_between_bytes_per_s(layout) * across,
         nvlink_bytes_per_s=layout.inside.bytes_per_s * inside,
         efficiency=1.0,
         gpus_per_server=layout.gpus_per_node,
         shared_pcie=False,
     )
+
+
+def _between_bytes_per_s(layout: Layout) -> Array:
+    """All network cards of a node; where leaf switches are oversubscribed, their share of the links
+    up, as if all traffic between nodes left its leaf (the paper knows of no leaves)."""
+    cards = np.asarray(layout.across.bytes_per_s * layout.rails)
+    return cards if layout.leaf is None else cards / layout.leaf.slower(layout.leaf.nodes)
 
 
 def jobs_of(work: Work) -> Jobs:

@@ -53,9 +53,11 @@ def push_pull_s(
     own = np.where(servers.colocated, 1.0, 0.0)
     keeper = homes(tensor_bytes, servers.count)
     column = tensor_bytes.reshape((-1,) + (1,) * (ready_s.ndim - 1))
-    at_server = _message_s(column, np.clip(count - own, 1.0, servers.streams), network)
+    at_server = _message_s(
+        column, np.clip(count - own, 1.0, servers.streams), network, servers.count
+    )
     at_server = 2 * (count - own) * at_server + count * column * network.gamma_s_per_byte
-    at_worker = _message_s(column, np.minimum(servers.count, servers.streams), network)
+    at_worker = _message_s(column, np.minimum(servers.count, servers.streams), network, count)
     at_worker = 2 * (1.0 - own / servers.count) * at_worker
     order = np.arange(len(tensor_bytes))[::-1]  # the last layer's gradients come first
     queues = [last_end_s(list(ready_s[order]), list(at_worker[order]))]
@@ -69,7 +71,9 @@ def push_pull_s(
     return np.where(several, end + trip_s, ready_s[0]), np.where(several, work + trip_s, 0.0)
 
 
-def _message_s(tensor_bytes: Array, streams: ArrayLike, network: Network) -> Array:
-    """Seconds of one message of each tensor, between nodes."""
+def _message_s(
+    tensor_bytes: Array, streams: ArrayLike, network: Network, beside: ArrayLike
+) -> Array:
+    """Seconds of one message of each tensor, between nodes; its sender is one of ``beside``."""
     software = network.inter_software(tensor_bytes) / streams
-    return np.asarray(software + tensor_bytes * network.wire_s_per_byte())
+    return np.asarray(software + tensor_bytes * network.wire_s_per_byte(1.0, beside))

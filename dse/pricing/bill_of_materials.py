@@ -15,6 +15,7 @@ from dse.catalog.price_spread import age_years
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
+from dse.model.leaves import leaf_ports
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice, unit_price
@@ -121,13 +122,15 @@ def _items(points: Points) -> Iterator[Item]:
     yield from _item(points, f"Network card, {network}", bill.nics, link.nic_usd)
     port = link.switch_port_usd
     switch = UnitPrice(port.part, port.usd * link.switch_radix, port.log_spread, port.fact)
-    beyond = _beyond(int(np.ravel(bill.endpoints)[0]), link.switch_radix)
+    ratio = float(np.ravel(points.oversubscription)[0])
+    beyond = _beyond(int(np.ravel(bill.endpoints)[0]), link.switch_radix, ratio)
     tree, ports = bill.tree, f"{link.switch_radix:.0f} ports"
     for tier, count in (("Leaf", tree.leaves), ("Spine", tree.spines), ("Core", tree.cores)):
         only = tier == "Leaf" and not np.any(tree.spines > 0)
         title = f"{'Switch' if only else f'{tier} switch'} of {ports}, {network}"
+        remark = {"Leaf": "" if only else _uplinks(link.switch_radix, ratio), "Core": beyond}
         for item in _item(points, title, count, switch):
-            yield replace(item, remark=beyond or None) if tier == "Core" else item
+            yield replace(item, remark=remark.get(tier) or None)
     yield from _item(points, f"Cable, {network}", tree.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, host)
@@ -154,9 +157,17 @@ def _racks(points: Points) -> Iterator[Item]:
             yield replace(item, remark=remark)
 
 
-def _beyond(endpoints: int, radix: float) -> str:
+def _uplinks(radix: float, ratio: float) -> str:
+    """How many ports of an oversubscribed leaf lead up; empty where nothing is oversubscribed."""
+    if ratio <= 1:
+        return ""
+    ports = leaf_ports(radix, ratio)
+    return f"oversubscribed {ratio:g} to 1, {ports.down:.0f} ports down and {ports.up:.0f} up"
+
+
+def _beyond(endpoints: int, radix: float, ratio: float) -> str:
     """That three tiers of switches cannot join so many network cards; empty where they can."""
-    most = int(most_endpoints(radix))
+    most = int(most_endpoints(radix, ratio))
     if endpoints <= most:
         return ""
     return f"three tiers join {most:,} network cards, not {endpoints:,}: a fourth is not counted"

@@ -35,7 +35,7 @@ def caveats(problem: Problem) -> list[str]:
              *validity.notes(problem)]  # fmt: skip
     if not problem.step_model.measurable:
         return [*_unseen(problem), *_alike(problem), *money, *_tables(problem),
-                *_shared_cards(problem)]  # fmt: skip
+                *_shared_cards(problem), *_oversubscribed(problem)]  # fmt: skip
     found = [*_unused(problem), *_other_fabrics(problem)]
     for name in sorted(problem.study.aggregations, key=lambda name: name.transport):
         found += [
@@ -43,7 +43,22 @@ def caveats(problem: Problem) -> list[str]:
             for profile in taken(problem, name)
             if name.algorithm == AUTO and profile.auto and _networks_alike(problem, profile)
         ]
-    return found + money + _tables(problem) + _shared_cards(problem)
+    return found + money + _tables(problem) + _shared_cards(problem) + _oversubscribed(problem)
+
+
+def _oversubscribed(problem: Problem) -> list[str]:
+    """That what an oversubscribed network costs in speed is derived, and measured by nobody."""
+    name, study = "oversubscription", problem.study
+    values = [*study.values(name), study.baseline.values.get(name)]
+    largest = max((float(value) for value in values if isinstance(value, (int, float))), default=1)
+    if largest <= 1:
+        return []
+    return [
+        f"Networks oversubscribed up to {largest:g} to 1: how much slower they are follows from "
+        "the most that each algorithm sends from one leaf switch to another, with ranks in the "
+        "order of the switches; no profile measured it. Jobs that share the network, or ranks in "
+        "another order, lose more."
+    ]
 
 
 def _shared_cards(problem: Problem) -> list[str]:

@@ -62,6 +62,12 @@ class Machine:
     sold_until: Fact | None = None
 
     @property
+    def maker_maximum(self) -> bool:
+        """Whether the host's watts are what a maker's maximum of the whole machine leaves."""
+        watts = (self.node and self.node.power_w, self.accelerator.power_w)
+        return None not in watts
+
+    @property
     def unknown(self) -> str:
         """What the model cannot do without and the catalogue does not know; empty if nothing."""
         needed = {

@@ -13,7 +13,11 @@ from numpy.typing import NDArray
 from dse.calibration.hardware_names import same_device, same_kind
 from dse.calibration.spread import SAME_SPEED
 from dse.model import compute, precision
+from dse.model.aggregation.algorithms import node_count
+from dse.model.aggregation.base import SERVER_AXES
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.bill import network_cards
+from dse.model.leaves import Leaf, leaf
 from dse.model.links import Link, mesh_bytes_per_s
 from dse.model.stack import Stack
 from dse.pricing import hardware
@@ -75,6 +79,10 @@ class LayoutArrays:
     def _attribute(self, name: str, rows: Sequence[object], read: Callable[..., float]) -> Array:
         """An attribute of the rows of axis ``name``."""
         return hardware.column(rows, read).take(self.coordinates[name].at)
+
+    def drawn(self, term: ArrayLike) -> ArrayLike:
+        """A number, or draws of it as a first axis before those of the points."""
+        return np.reshape(term, (-1,) + (1,) * self.rank) if np.ndim(term) else term
 
     def key(self, names: frozenset[str]) -> tuple[Any, ...] | None:
         """The coordinates of these axes as a key, if they are slices of the study's own axes."""
@@ -307,6 +315,27 @@ class LayoutArrays:
         if found is not None:
             return np.array([not hardware.is_pcie(value) for value in found.values])[found.at]
         return self.machine(lambda m: m.accelerator.intra_node_bytes_per_s is not None) > 0
+
+    @cached_property
+    def oversubscription(self) -> Array:
+        """Ports down over ports up of a leaf switch."""
+        return self.numbers("oversubscription", 1.0)
+
+    @property
+    def dedicated(self) -> ArrayLike:
+        """Parameter servers on machines of their own."""
+        if not self.summing.model.axes & SERVER_AXES:
+            return 0.0
+        return np.where(self.colocated, 0.0, self.servers)
+
+    @cached_property
+    def leaf(self) -> Leaf | None:
+        """Oversubscribed leaf switches that join the nodes; None where no point has any."""
+        if np.all(self.oversubscription <= 1):
+            return None
+        nodes = node_count(self.gpus, self.gpus_per_node)
+        cards = network_cards(nodes, self.rails, self.dedicated)
+        return leaf(cards, self.wire(lambda w: w.switch_radix), self.rails, self.oversubscription)
 
     @property
     def sharing(self) -> ArrayLike:

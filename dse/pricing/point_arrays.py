@@ -160,7 +160,7 @@ class PointArrays(LayoutArrays, ABC):
         cores = self.machine(lambda m: hardware.number(m.node.cores if m.node else None))
         training = np.minimum(self.gpus, self.gpus_per_node)
         images = self.batch * self.accumulation * training
-        return decoding.decoding_s(images, cores, self._drawn(rate))
+        return decoding.decoding_s(images, cores, self.drawn(rate))
 
     @property
     def update_s(self) -> Array:
@@ -186,16 +186,12 @@ class PointArrays(LayoutArrays, ABC):
         largest = self.problem.remember(
             ("largest", found.values), lambda: largest_of(np.array(found.values, dtype=np.float64))
         )
-        return np.asarray(self._drawn(self.problem.lost.spread) * largest.take(found.at))
+        return np.asarray(self.drawn(self.problem.lost.spread) * largest.take(found.at))
 
     @property
     def slowdown(self) -> ArrayLike:
         """Of the backward pass beside communication."""
-        return self._drawn(self.problem.lost.slowdown)
-
-    def _drawn(self, term: ArrayLike) -> ArrayLike:
-        """A number, or draws of it as a first axis before those of the points."""
-        return np.reshape(term, (-1,) + (1,) * self.rank) if np.ndim(term) else term
+        return self.drawn(self.problem.lost.slowdown)
 
     @property
     @abstractmethod
@@ -239,16 +235,16 @@ class PointArrays(LayoutArrays, ABC):
     @property
     def bill(self) -> Bill:
         """How many of every part they are made of."""
-        dedicated = bool(self.aggregation.axes & SERVER_AXES)
         return bill(
             self.gpus,
             self.gpus_per_node,
             self.rails,
-            np.where(self.colocated, 0.0, self.servers) if dedicated else 0.0,
+            self.dedicated,
             self.wire(lambda w: w.switch_radix),
             self._cards_included,
             self.machine(lambda m: m.sold_in),
             self.machine(lambda m: self.problem.rental.rented_in(m.accelerator.name)),
+            self.oversubscription,
         )
 
     @property
@@ -270,7 +266,7 @@ class PointArrays(LayoutArrays, ABC):
     def cost(self) -> money.Cost:
         """To buy, to rent, to run."""
         prices = self.problem.prices
-        share = self._drawn(self.problem.rental.billing.price_share)
+        share = self.drawn(self.problem.rental.billing.price_share)
         number = hardware.number
         return money.cost(
             self.bill,
@@ -287,7 +283,7 @@ class PointArrays(LayoutArrays, ABC):
                 number(prices.rack_usd.value),
                 power.unit_watts(self),
                 power.rack(self),
-                number(prices.electricity_usd_per_kwh.value),
+                self._electricity_usd_per_kwh,
                 number(prices.amortisation_years.value),
                 self._extras,
                 **vars(self.problem.study.ownership),
@@ -300,16 +296,16 @@ class PointArrays(LayoutArrays, ABC):
         return goodput(
             self.gpus,
             Failures(
-                self._drawn(found.per_accelerator_s),
-                self._drawn(found.per_job_s),
+                self.drawn(found.per_accelerator_s),
+                self.drawn(found.per_job_s),
                 found.whole_job,
-                self._drawn(found.recover_s),
-                self._drawn(found.checkpoint_s),
+                self.drawn(found.recover_s),
+                self.drawn(found.checkpoint_s),
                 found.interval_s,
-                self._drawn(found.interruptions_per_s),
+                self.drawn(found.interruptions_per_s),
                 found.interruption_power,
-                self._drawn(found.restart_s),
-                self._drawn(found.wait_s),
+                self.drawn(found.restart_s),
+                self.drawn(found.wait_s),
             ),
             node_count(self.gpus, self.gpus_per_node),
         )
@@ -324,14 +320,20 @@ class PointArrays(LayoutArrays, ABC):
         if not problem.draws:
             return found
         drawn = extras.summed(problem.prices, problem.draw_count)
-        return money.Extras(*(self._drawn(np.asarray(part)) for part in vars(drawn).values()))
+        return money.Extras(*(self.drawn(np.asarray(part)) for part in vars(drawn).values()))
+
+    @property
+    def _electricity_usd_per_kwh(self) -> ArrayLike:
+        """What electricity costs, or as many draws of it as are priced."""
+        problem, price = self.problem, power.electricity(self.problem)
+        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     @property
     def _host_usd(self) -> ArrayLike:
         """Of a host that serves parameters, or as many draws of it as are priced."""
         problem = self.problem
         price: UnitPrice = problem.remember("host", lambda: hardware.host_price(problem.prices))
-        return self._drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
+        return self.drawn(price.drawn(problem.draw_count)) if problem.draws else price.usd
 
     def immaterial(self) -> tuple[str, ...]:
         """The axes that change nothing of a single point.
@@ -345,6 +347,8 @@ class PointArrays(LayoutArrays, ABC):
             found.add("aggregation")
         if nodes <= 1:
             found |= {"inter_node", "nics_per_node", *SERVER_AXES}
+        if not np.any(self.bill.tree.spines):  # one switch joins all
+            found.add("oversubscription")
         if gpus <= nodes:
             found.add("intra_node")
         if gpus <= 1 and not self.precision.master_bytes:
@@ -372,7 +376,7 @@ class PointArrays(LayoutArrays, ABC):
         curve = self.problem.convergence
         if curve is None or not self.problem.draws:
             return curve
-        least, critical = map(self._drawn, (curve.least_samples, curve.critical_batch))
+        least, critical = map(self.drawn, (curve.least_samples, curve.critical_batch))
         return replace(curve, least_samples=least, critical_batch=critical)
 
     @property

@@ -1,27 +1,95 @@
-"""What the parts of points draw, and what a rack holds of them, as the catalogue and prices say."""
+"""What the parts of points draw, what their electricity costs, and what a rack holds of them.
+
+Each as the catalogue and the prices say; where draws are priced, off by what sites and machines
+differ by (:class:`dse.catalog.PowerSpread`), the same for all points::
+
+    watts of accelerators, and of machines whose maker states a maximum    rated exp(-s |z|)
+    of other hosts, and of the network                                     w exp(s z)
+    PUE                                                                    1 + (PUE - 1) exp(s z)
+
+z is standard normal, one for each of these lines' subjects. What a user states is certain.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
+from dse.catalog import power_spread, region
+from dse.catalog.power_spread import stated
+from dse.model.arrays import Array, ArrayLike
 from dse.model.power import UnitWatts
 from dse.model.racks import Rack
+from dse.pricing.draws import normal, noted
 from dse.pricing.hardware import number
 from dse.pricing.layout_arrays import LayoutArrays
+from dse.pricing.study_facts import StudyFacts
+from dse.pricing.unit_price import UnitPrice
+
+ELECTRICITY, PUE, WATTS = "electricity", "PUE", "watts"
+ACCELERATORS, HOSTS, NETWORK = (f"{WATTS}: {what}" for what in ("accelerators", "hosts", "network"))
+
+
+def electricity(problem: StudyFacts) -> UnitPrice:
+    """USD per kWh. Surer where the study names a region whose price the catalogue has."""
+    fact, spread = problem.prices.electricity_usd_per_kwh, power_spread()
+    width = 0.0
+    if not stated(fact):
+        width, name = spread.electricity_site, problem.study.region
+        if name is None or region(name).electricity_usd_per_kwh is None:
+            width = float(np.hypot(width, spread.electricity_region))
+    return UnitPrice(ELECTRICITY, number(fact.value), width, fact)
+
+
+def pue(problem: StudyFacts) -> ArrayLike:
+    """Power usage effectiveness of the site, or as many draws of it as are priced, (draws,)."""
+    fact = problem.prices.pue
+    value = number(fact.value)
+    if not problem.draws or stated(fact):
+        return value
+    return 1 + (value - 1) * _either_way(PUE, power_spread().pue, problem.draw_count)
 
 
 def unit_watts(points: LayoutArrays) -> UnitWatts:
-    """Watts of one of each part."""
-    prices = points.problem.prices
+    """Watts of one of each part; where draws are priced, (draws, *S)."""
+    problem, prices = points.problem, points.problem.prices
+    accelerator = points.machine(lambda m: number(m.accelerator.power_w))
+    host, host_share = points.machine(lambda m: m.host_w), points.machine(lambda m: m.host_share)
+    server: ArrayLike = number(prices.host_power_w.value)
+    network: ArrayLike = 1.0
+    if problem.draws:
+        spread, count, column = power_spread(), problem.draw_count, (-1,) + (1,) * points.rank
+        accelerator = accelerator * _below(ACCELERATORS, spread.accelerators, count).reshape(column)
+        own = 0.0 if stated(prices.host_power_w) else spread.hosts
+        any_host = _either_way(HOSTS, own, count).reshape(column)
+        maximum = _below(HOSTS, spread.machines, count).reshape(column)
+        whole = points.machine(lambda m: float(m.maker_maximum)) > 0
+        host = host * np.where(whole, maximum, any_host)
+        server = server * any_host
+        network = _either_way(NETWORK, spread.network, count).reshape(column)
     return UnitWatts(
-        accelerator=points.machine(lambda m: number(m.accelerator.power_w)),
+        accelerator=accelerator,
         idle_share=number(prices.idle_power_share.value),
-        host=points.machine(lambda m: m.host_w),
-        host_share=points.machine(lambda m: m.host_share),
-        server=number(prices.host_power_w.value),
-        nic=points.wire(lambda w: w.watts.nic),
-        switch_port=points.wire(lambda w: w.watts.switch_port),
-        cable=points.wire(lambda w: w.watts.cable),
-        pue=number(prices.pue.value),
+        host=host,
+        host_share=host_share,
+        server=server,
+        nic=points.wire(lambda w: w.watts.nic) * network,
+        switch_port=points.wire(lambda w: w.watts.switch_port) * network,
+        cable=points.wire(lambda w: w.watts.cable) * network,
+        pue=points.drawn(pue(problem)),
     )
+
+
+def _either_way(name: str, spread: float, draws: int) -> Array:
+    drawn = normal(name, draws)
+    if spread > 0:
+        noted(name, drawn)
+    return np.asarray(np.exp(spread * drawn))
+
+
+def _below(name: str, spread: float, draws: int) -> Array:
+    drawn = np.abs(normal(name, draws))
+    noted(name, drawn)
+    return np.asarray(np.exp(-spread * drawn))
 
 
 def rack(points: LayoutArrays) -> Rack:

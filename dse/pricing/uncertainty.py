@@ -37,7 +37,7 @@ from dse.pricing.draws import normal as normal
 from dse.pricing.draws import noted
 
 INTERVAL = (5.0, 95.0)  # percentiles of the draws: a 90 % interval
-OF_COST = ("capital", "hourly", "tco")  # what every point costs
+OF_COST = ("capital", "hourly", "tco", "power")  # what every point costs
 OF_RUN = (
     "time_to_target",
     "per_run",

@@ -252,6 +252,8 @@ def _money_interval(document: RunDocument) -> str:
     said = f" Its {how.title} is {interval(bounds, how.unit)}"
     if document.objectives.minimize not in OF_COST:
         return f"{said}."
+    if document.objectives.minimize == "power":
+        return f"{said}: machines draw less than their makers allow, and sites differ in cooling."
     return f"{said}: sellers differ, prices age, and some were never checked."
 
 

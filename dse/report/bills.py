@@ -108,7 +108,14 @@ def left_out(document: RunDocument) -> str:
     ]  # fmt: skip
     *some, last = ("racks", *beside)
     missing = f"{', '.join(some)} and {last}" if some else last
-    return f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
+    said = f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
+    items = [item for bill in document.bills.values() for item in bill]
+    if not any(item.item.startswith("Spine switch") for item in items):
+        return said
+    return (
+        f"{said} Every cable of a network has one price, since none by length is known: copper "
+        "within a rack may cost less, optics to a spine switch more."
+    )
 
 
 def priced_in(document: RunDocument, point: Point) -> list[str]:

@@ -8,12 +8,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dse import catalog
+from dse.catalog.power_spread import stated
 from dse.model.arrays import Array
+from dse.pricing import power
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Power
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
+
+NORMAL_95 = 1.645  # standard deviations, of 90 % either way
+HALF_NORMAL_95 = 1.960  # of 95 % below
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
@@ -43,28 +48,28 @@ def _known(value: Array) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def lines(power: Power) -> Iterator[str]:
+def lines(found: Power) -> Iterator[str]:
     """A small table: what draws how much, with its share."""
-    cooling = "cooling" if power.pue is None else f"cooling (PUE {power.pue:g})"
+    cooling = "cooling" if found.pue is None else f"cooling (PUE {found.pue:g})"
     rows = [
-        ("accelerators", power.accelerators_w),
-        ("hosts", power.hosts_w),
-        *([("parameter servers", power.servers_w)] if power.servers_w else []),
-        ("network", power.network_w),
-        (cooling, power.cooling_w),
+        ("accelerators", found.accelerators_w),
+        ("hosts", found.hosts_w),
+        *([("parameter servers", found.servers_w)] if found.servers_w else []),
+        ("network", found.network_w),
+        (cooling, found.cooling_w),
     ]
     total = sum(watts or 0.0 for _, watts in rows)
     for what, watts in rows:
         known = f"{watts:14,.0f} W  {watts / total:5.1%}" if watts is not None else words.UNKNOWN
         yield f"  {what:<24} {known}"
-    if power.racks is not None:
-        many = "rack" if power.racks == 1 else "racks"
-        yield f"  (at full load; fills {power.racks:,} {many} of {words.shown(power.rack_w, 'W')})"
-    if power.run_energy_j is not None and power.run_carbon_kg is not None:
-        where = f" in {catalog.region(power.region).title}" if power.region else ""
+    if found.racks is not None:
+        many = "rack" if found.racks == 1 else "racks"
+        yield f"  (at full load; fills {found.racks:,} {many} of {words.shown(found.rack_w, 'W')})"
+    if found.run_energy_j is not None and found.run_carbon_kg is not None:
+        where = f" in {catalog.region(found.region).title}" if found.region else ""
         yield (
-            f"  (a run uses {words.significant(power.run_energy_j / JOULES_PER_KWH)} kWh and emits "
-            f"{words.shown(power.run_carbon_kg, 'kg CO2e')}{where})"
+            f"  (a run uses {words.significant(found.run_energy_j / JOULES_PER_KWH)} kWh and emits "
+            f"{words.shown(found.run_carbon_kg, 'kg CO2e')}{where})"
         )
 
 
@@ -88,12 +93,37 @@ def assumptions(problem: Problem) -> Iterator[str]:
             f"The catalogue has no price of electricity in {catalog.region(name).title}: that of "
             "the price list stands in. Give yours under prices: {electricity: 0.1 USD/kWh}."
         )
+    yield _spreads(problem)
     if prices.rack_usd.value == 0:
         yield (
             "Racks are counted, at most "
             f"{words.shown(prices.rack_power_w.value, 'W')} each, and taken to be the site's: give "
             "their price under prices: {rack: 3000 USD} to buy them."
         )
+
+
+def _spreads(problem: Problem) -> str:
+    """How far electricity, PUE and watts are taken to be off."""
+    spread, price = catalog.power_spread(), power.electricity(problem)
+    site, off = problem.prices.pue, problem.prices.pue.value
+    said = ["the price of electricity is yours, and certain"]
+    if price.log_spread:
+        said = [f"electricity by a factor {_nine_of_ten(price.log_spread):.2g} either way"]
+    if stated(site):
+        said.append("the PUE is yours, and certain")
+    elif off is not None:
+        factor = _nine_of_ten(spread.pue)
+        said.append(f"a PUE of {1 + (off - 1) / factor:.2f} to {1 + (off - 1) * factor:.2f}")
+    said.append(
+        f"accelerators, and machines whose maker states a maximum, down to "
+        f"{math.exp(-HALF_NORMAL_95 * spread.accelerators):.0%} of it"
+    )
+    said.append(f"other hosts and the network by {_nine_of_ten(spread.hosts):.2g} either way")
+    return f"Nine times in ten: {'; '.join(said)}. All but the electricity is judged, not measured."
+
+
+def _nine_of_ten(log_spread: float) -> float:
+    return math.exp(NORMAL_95 * log_spread)
 
 
 def _amount(value: float | None, unit: str) -> str:

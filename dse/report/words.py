@@ -52,12 +52,19 @@ _BYTES = ((1024.0**3, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB"), (0.0, "B"))
 
 # Said in this order where a study has the axis; every other axis is left to the tables.
 _PHRASES = {"gpus_per_node": "{} per node", "inter_node": "on {}",
+            "oversubscription": "oversubscribed {} to 1",
             "nics_per_node": "with {} network cards per node", "aggregation": "{}",
             "batch_per_gpu": "batch {} per GPU", "accumulation": "{} passes a step",
             "precision": "{}", "gradient": "gradients in {}", STACK: "{}"}  # fmt: skip
-_BOUGHT = ("gpus_per_node", "inter_node", "nics_per_node")
+_BOUGHT = ("gpus_per_node", "inter_node", "oversubscription", "nics_per_node")
 # The ordinary value of an axis, which goes without saying.
-_UNSAID = {"nics_per_node": "1", "gradient": "fp32", "accumulation": "1", STACK: USUAL_STACK}
+_UNSAID = {
+    "nics_per_node": "1",
+    "oversubscription": "1",
+    "gradient": "fp32",
+    "accumulation": "1",
+    STACK: USUAL_STACK,
+}
 _SOFTWARE = {"plain": "plain software", "vendor": "the vendor's software",
              "tuned": "tuned software (MLPerf class)"}  # fmt: skip
 _TITLED: dict[str, tuple[str, Callable[[str], _Titled]]] = {

@@ -71,6 +71,11 @@ AXES: dict[str, AxisSpec] = {
             "{bandwidth: [10 Gbps, 25 Gbps], latency: 5 us}",
             continuous=True,
         ),
+        AxisSpec(
+            "oversubscription", "number", "network cards of a leaf switch over its links up: n "
+            "means n to 1, a network between leaves that is n times smaller; 1 when absent",
+            "[1, 2, 4]", number=NumberKind("count", 64, 1, example="2"),
+        ),
         _count("batch_per_gpu", "samples of one pass on one accelerator", 10**7, "[32, 64, 128]"),
         _count(
             "accumulation", "passes whose gradients are added up before all accelerators sum them",
@@ -145,8 +150,8 @@ def overlap_refused(model: str, value: object) -> tuple[str, str] | None:
 SOFTWARE = ("overlap", "aggregation", "ps_servers", "ps_placement", "fusion_buffer", "fusion_cycle",
             "bucket", GRADIENT, "precision", "stack", "optimizer", "batch_per_gpu",
             "accumulation")  # fmt: skip
-HARDWARE = ("nics_per_node", "inter_node", "intra_node", "gpus_per_node", "accelerator", "node",
-            "gpus")  # fmt: skip
+HARDWARE = ("oversubscription", "nics_per_node", "inter_node", "intra_node", "gpus_per_node",
+            "accelerator", "node", "gpus")  # fmt: skip
 
 # A condition may not decide whether a point has these at all.
 REQUIRED = ("node", "accelerator", "gpus", "batch_per_gpu", "aggregation")

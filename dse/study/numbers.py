@@ -38,7 +38,8 @@ def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
         return cursor.whole(int(kind.low), int(kind.high))
     number = cursor.quantity(kind.dimension, kind.high, example=kind.example)
     if number < kind.low:
-        raise cursor.wrong(f"{cursor.label}: {cursor.shown} is too small", "check the unit")
+        remedy = f"write {kind.low:g} or more" if kind.dimension == "count" else "check the unit"
+        raise cursor.wrong(f"{cursor.label}: {cursor.shown} is too small", remedy)
     return number
 
 
@@ -111,6 +112,8 @@ def shown(value: float, kind: NumberKind) -> str:
     """A number of a range, in the unit in which its kind is commonly written."""
     if kind.whole:
         return str(value)
+    if kind.dimension == "count":
+        return f"{value:g}"
     if kind.dimension == "seconds":
         return f"{value * 1e3:.6g} ms"
     if kind.dimension == "bytes_per_s":

@@ -97,8 +97,9 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
         item["enum"] = _AGGREGATIONS
     elif spec.kind == "link":
         item = {"anyOf": [item, _LINK]}
-    elif spec.number is not None and spec.number.whole:
-        item = {"type": "integer", "minimum": int(spec.number.low)}
+    elif spec.number is not None and spec.number.dimension == "count":
+        kind = "integer" if spec.number.whole else "number"
+        item = {"type": kind, "minimum": int(spec.number.low)}
     schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
         schema = {"anyOf": [*schema["anyOf"], _RANGE]}

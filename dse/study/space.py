@@ -21,7 +21,7 @@ STRUCTURAL = ("precision", "gradient", "stack", "aggregation", "bucket", "overla
 # term of the model then varies along neighbouring axes, and arrays are added in long runs.
 _ORDER = ("node", "accelerator", "optimizer", "batch_per_gpu", "accumulation", "ps_placement",
           "ps_servers", "fusion_buffer", "fusion_cycle", "nics_per_node", "intra_node",
-          "gpus_per_node", "inter_node", "gpus")  # fmt: skip
+          "gpus_per_node", "oversubscription", "inter_node", "gpus")  # fmt: skip
 
 
 @dataclass(frozen=True)

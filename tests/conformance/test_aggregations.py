@@ -42,10 +42,12 @@ from dse.model.aggregation.measured_library import (
     MeasuredLibrary,
 )
 from dse.model.aggregation.nccl import NCCL_ALGORITHMS, NcclAllreduce
-from dse.model.aggregation.parameter_server import ParameterServer
+from dse.model.aggregation.parameter_server import ParameterServer, parameter_server
 from dse.model.arrays import Array
+from dse.model.bill import network_cards
 from dse.model.compute import Layers, roofline_device
-from dse.model.links import Link, StepCost
+from dse.model.leaves import leaf
+from dse.model.links import NO_WIRE, Link, Network, StepCost
 from dse.model.memory import Kept
 from dse.model.precision import PRECISIONS
 from dse.model.step import StepModel
@@ -349,6 +351,78 @@ def test_a_tier_that_was_not_measured_has_no_price(inside: bool) -> None:
             gradients = scaled(1.0, overlapped)
             end, busy = model.summed(gradients, done_s(gradients, there), there)
             assert np.isfinite(end) == np.isfinite(busy) == known
+
+
+def oversubscribed(ratio: ArrayLike, radix: float = 4.0, **changes: Array) -> Cluster:
+    """All LAYOUTS on small leaf switches, so that most have several."""
+    free = clusters(**changes)
+    cards = network_cards(node_count(free.gpus, free.gpus_per_node), 1.0, free.servers)
+    return replace(free, leaf=leaf(cards, radix, 1.0, ratio))
+
+
+@every_case
+@pytest.mark.parametrize("overlapped", [True, False])
+def test_oversubscription_costs_only_where_leaves_share_links(case: Case, overlapped: bool) -> None:
+    """Nothing at 1 to 1, on one switch, in one node; never less the higher it is."""
+    gradients = scaled(1.0, overlapped)
+    free, *slower = (
+        summed(case, gradients, oversubscribed(ratio)) for ratio in (1.0, 1.5, 2.0, 4.0, 64.0)
+    )
+    assert np.array_equal(np.array(free), np.array(summed(case, gradients, clusters())), True)
+    one_switch = summed(case, gradients, oversubscribed(8.0, radix=4096.0))
+    assert np.array_equal(np.array(free), np.array(one_switch), True)
+    one_node = np.array([n <= g for n, g in LAYOUTS])
+    for before, after in pairwise([free, *slower]):
+        for a, b in zip(before, after, strict=True):
+            priced = np.isfinite(a)
+            assert np.all(b[priced] >= a[priced] * (1 - 1e-12))
+            assert np.array_equal(a[one_node], b[one_node], True)
+    assert np.array_equal(np.isfinite(slower[-1].busy_s), np.isfinite(free.busy_s))
+
+
+@every_case
+def test_points_of_several_ratios_are_priced_as_each_alone(case: Case) -> None:
+    gradients, ratios = scaled(1.0), (1.0, 2.0, 4.0)
+    for layout in LAYOUTS:
+        cards = network_cards(node_count(*layout), 1.0, 3.0)
+        together = replace(cluster(*layout), leaf=leaf(cards, 4.0, 1.0, np.array(ratios)))
+        found = summed(case, gradients, replace(together, gpus=np.full(3, float(layout[0]))))
+        for at, ratio in enumerate(ratios):
+            alone = replace(cluster(*layout), leaf=leaf(cards, 4.0, 1.0, ratio))
+            one = summed(case, gradients, alone)
+            for part, whole in zip(one, found, strict=True):
+                np.testing.assert_array_equal(np.broadcast_to(whole, (3,))[at], part)
+
+
+def test_a_ring_is_hardly_slower_and_all_to_the_far_half_are_by_the_ratio() -> None:
+    """Messages so large that nothing else counts, of one rank a node on leaves of 48 and 16."""
+    free = StepCost(0.0, (0.0,))
+    several = leaf(1024.0, 64.0, 1.0, 3.0)
+    plain = Network(free, free, NO_WIRE, Link(0.0, 1.0))
+    held = replace(plain, leaf=several)
+    times = {
+        name: [float(row(1024, 1, 1e9, network)) for network in (plain, held)]
+        for name, row in ALGORITHMS.items()
+    }
+    for name in ("ring", "reduce-broadcast", "hierarchical", "tree"):
+        assert times[name][1] == times[name][0], name
+    # Of 10 doublings those 1 .. 8 ranks far send at most 16 flows, 16 far 32, farther all 48.
+    assert times["recursive-doubling"][1] == 1e9 * (4 + 2 + 5 * 3)
+    first = (
+        sum(2.0**-k for k in (1, 2, 3, 4)) + 2 * 2.0**-5 + 3 * sum(2.0**-k for k in range(6, 11))
+    )
+    assert times["halving-doubling"][1] == pytest.approx(2e9 * first)
+
+
+def test_servers_share_the_links_of_their_leaf_and_workers_those_of_theirs() -> None:
+    free = StepCost(0.0, (0.0,))
+    held = Network(free, free, NO_WIRE, Link(0.0, 1.0), leaf=leaf(1024.0, 64.0, 1.0, 3.0))
+    plain = replace(held, leaf=None)
+    for servers, slower in ((1, 1.0), (16, 1.0), (24, 1.5), (48, 3.0), (96, 3.0), (960, 3.0)):
+        before, after = (
+            parameter_server(960, 1, 1e9, network, servers) for network in (plain, held)
+        )
+        assert after == pytest.approx(slower * before), servers
 
 
 @every_case

@@ -12,27 +12,43 @@ from hypothesis import strategies as st
 from dse.model.bill import bill, fat_tree
 
 
-def reference(endpoints: int, radix: int) -> tuple[int, int, int, int]:
+def reference(endpoints: int, radix: int, ratio: int) -> tuple[int, int, int, int]:
     """Leaves, spines, cores and cables: spines are added until all leaves have their links."""
     half = max(radix // 2, 1)
+    down = max(radix * ratio // (1 + ratio), 1)
+    up = -(-down // ratio)
     if endpoints <= radix:
         return math.ceil(endpoints / radix), 0, 0, endpoints
-    leaves = math.ceil(endpoints / half)
-    if endpoints <= radix * half:
+    leaves = math.ceil(endpoints / down)
+    if endpoints <= radix * down:
         spines = 1
-        while spines * max(radix // leaves, 1) < half:  # links of a leaf, as many to each spine
+        while spines * max(radix // leaves, 1) < up:  # links of a leaf, as many to each spine
             spines += 1
-        return leaves, spines, 0, endpoints + leaves * half
+        return leaves, spines, 0, endpoints + leaves * up
     pods = math.ceil(leaves / half)
-    cores = math.ceil(half * half / max(radix // pods, 1))
-    return leaves, pods * half, cores, endpoints + leaves * half + pods * half * half
+    cores = math.ceil(up * half / max(radix // pods, 1))
+    return leaves, pods * up, cores, endpoints + leaves * up + pods * up * half
 
 
-@given(st.integers(0, 100_000), st.integers(2, 128))
-def test_a_tree_is_counted_as_by_hand(endpoints: int, radix: int) -> None:
-    tree = fat_tree(endpoints, radix)
+@given(st.integers(0, 100_000), st.integers(2, 128), st.integers(1, 8))
+def test_a_tree_is_counted_as_by_hand(endpoints: int, radix: int, ratio: int) -> None:
+    tree = fat_tree(endpoints, radix, ratio)
     found = (tree.leaves, tree.spines, tree.cores, tree.cables)
-    assert tuple(int(part) for part in found) == reference(endpoints, radix)
+    assert tuple(int(part) for part in found) == reference(endpoints, radix, ratio)
+    if ratio == 1:
+        assert found == fat_tree(endpoints, radix)[:4]
+
+
+@given(st.integers(0, 30_000), st.sampled_from([32, 36, 40, 64, 128]), st.integers(1, 16))
+def test_an_oversubscribed_tree_needs_no_more_switches_and_cables(
+    endpoints: int, radix: int, ratio: int
+) -> None:
+    tree, other = (fat_tree(endpoints, radix, value) for value in (ratio, ratio + 1))
+    assert other.leaves <= tree.leaves
+    assert other.switches <= tree.switches
+    assert other.cables <= tree.cables
+    if endpoints <= radix:
+        assert other == tree, "one switch has no links up"
 
 
 @given(st.integers(1, 100_000), st.sampled_from([32, 36, 40, 64, 128]))

@@ -1,4 +1,4 @@
-"""dse.pricing.bill_of_materials: ten bills by hand, and where their prices are from."""
+"""dse.pricing.bill_of_materials: a dozen bills by hand, and where their prices are from."""
 
 from __future__ import annotations
 
@@ -45,6 +45,12 @@ BILLS: tuple[tuple[str, dict[str, Any], float], ...] = (
     # a price that contains the host
     ("billion", {"accelerator": "b200-sxm", "gpus": 16, "inter_node": "400gbe"},
      16 * B200 + 2 * 1_700 + 64 * 800 + 2 * 1_200),
+    # 2 to 1 on 32 ports: 21 down and 11 up, 7 leaves, 3 spines to each of which a leaf has 4 links
+    ("billion", {"gpus": 1024, "oversubscription": 2},
+     1024 * V100 + 128 * HOST + 128 * 700 + (7 + 3) * 32 * 400 + (128 + 7 * 11) * 300),
+    # 4 to 1: 25 down and 7 up, 6 leaves with 5 links to each of 2 spines
+    ("billion", {"gpus": 1024, "oversubscription": 4},
+     1024 * V100 + 128 * HOST + 128 * 700 + (6 + 2) * 32 * 400 + (128 + 6 * 7) * 300),
     # 128 nodes with 8 cards on 32 ports: above 512 a third tier, 64 leaves, 64 spines, 32 cores
     ("billion", {"gpus": 1024, "nics_per_node": 8},
      1024 * V100 + 128 * HOST + 1024 * 700 + (64 + 64 + 32) * 32 * 400 + 3 * 1024 * 300),
@@ -85,6 +91,15 @@ def test_items_have_the_names_that_people_order_by() -> None:
         "Host for a parameter server",
         "Rack of 12 kW and 42 units",
     ]
+
+
+def test_an_oversubscribed_leaf_says_its_ports() -> None:
+    problem = load(shipped_studies() / "billion.yaml")
+    *_, leaf, _, _, _ = bill(problem, gpus=1024, oversubscription=2)
+    assert leaf.item == "Leaf switch of 32 ports, 100 Gbps Ethernet"
+    assert leaf.remark == "oversubscribed 2 to 1, 21 ports down and 11 up"
+    one_switch = bill(problem, gpus=64, oversubscription=2)
+    assert not any("oversubscribed" in (item.remark or "") for item in one_switch)
 
 
 def test_what_is_bought_beyond_those_that_train_is_idle() -> None:

@@ -155,3 +155,12 @@ def test_accelerators_that_share_a_card_which_machines_are_sold_with_several_of_
         changed = text.replace("gpus_per_node: [1, 8]", other)
         found = caveats(load(studies.written(tmp_path, changed)))
         assert not any("card" in line for line in found)
+
+
+def test_that_oversubscription_was_measured_by_nobody_is_said(tmp_path: Path) -> None:
+    for values, said in (("[1, 4]", 1), ("2.5", 1), ("1", 0)):
+        space = studies.SMALL.replace("space:\n", f"space:\n  oversubscription: {values}\n")
+        told = caveats(load(studies.written(tmp_path, space)))
+        found = [line for line in told if "oversubscribed up to" in line]
+        assert len(found) == said
+        assert all(f"{max(values.strip('[]').split(', '))} to 1" in line for line in found)

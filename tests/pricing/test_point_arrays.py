@@ -59,6 +59,16 @@ def test_what_one_accelerator_one_node_and_an_aggregation_leave_out(
     assert ("ps_placement" in found) is ("ps_servers" in found)
 
 
+def test_leaf_switches_matter_where_there_are_several(tmp_path: Path) -> None:
+    text = studies.SMALL.replace("space:\n", "space:\n  oversubscription: [1, 2]\n")
+    text = text.replace("gpus: [1,", "gpus: [128, 1,")
+    problem = load(studies.written(tmp_path, text))
+    for gpus, local, matters in ((4, 4, False), (16, 1, False), (128, 1, True)):
+        point = priced.point(problem, gpus=gpus, gpus_per_node=local, inter_node="10gbe",
+                             aggregation="ring-mpi", oversubscription=2)  # fmt: skip
+        assert ("oversubscription" not in problem.points_at(point).immaterial()) is matters
+
+
 def test_a_link_inside_a_node_matters_where_a_node_has_several(tmp_path: Path) -> None:
     text = studies.SMALL.replace("space:\n", "space:\n  intra_node: [nvlink1, pcie3-x16]\n")
     problem = load(studies.written(tmp_path, text))

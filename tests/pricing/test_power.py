@@ -10,7 +10,9 @@ import pytest
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.pricing import hardware
+from dse.pricing import hardware, power
+from dse.pricing.drawn_points import drawn_quantities
+from dse.pricing.draws import DRAWS, Variation, normal
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from tests.pricing import priced, studies
@@ -179,3 +181,82 @@ def test_carbon_needs_a_target(tmp_path: Path) -> None:
     assert len(problem.study.constraints) == 2
     with pytest.raises(StudyError, match="in kg"):
         load(studies.written(tmp_path, CARDS + TARGET + 'constraints: ["carbon <= 2 kW"]\n'))
+
+
+# -- how sure --------------------------------------------------------------------------------------
+
+
+def drawn(problem: Problem, names: tuple[str, ...], how: Variation, **values: Any) -> Any:
+    return drawn_quantities(problem, [priced.point(problem, **values)], names, how)
+
+
+def test_draws_of_a_cluster_by_hand(cards: Problem) -> None:
+    """Two nodes of 8 T4 of 70 W on 25 GbE, draw by draw."""
+    spread = catalog.power_spread()
+    z = {name: normal(name, DRAWS) for name in (power.ACCELERATORS, power.HOSTS, power.NETWORK,
+                                                power.PUE)}  # fmt: skip
+    gpus = 16 * 70 * np.exp(-spread.accelerators * np.abs(z[power.ACCELERATORS]))
+    hosts = 2 * 500 * np.exp(spread.hosts * z[power.HOSTS]) + 0.25 * gpus
+    network = (2 * 9 + 64 * 3 + 2 * 2) * np.exp(spread.network * z[power.NETWORK])
+    pue = 1 + 0.54 * np.exp(spread.pue * z[power.PUE])
+    found = drawn(cards, ("power",), Variation(), gpus=16)
+    np.testing.assert_allclose(found["power"][:, 0], (gpus + hosts + network) * pue, rtol=1e-12)
+
+
+def test_a_machine_sold_whole_draws_no_more_than_its_maker_says(machines: Problem) -> None:
+    only_watts = Variation(alone=frozenset({power.ACCELERATORS, power.HOSTS}))
+    found = drawn(machines, ("power",), only_watts, node="dgx-h100", gpus=8)["power"][:, 0] / 1.54
+    assert found.max() <= 10_200 * (1 + 1e-12)
+    assert 0.7 * 10_200 < np.percentile(found, 5) < 0.85 * 10_200
+
+
+def test_electricity_is_surer_in_a_region_and_certain_where_the_user_states_it(
+    tmp_path: Path,
+) -> None:
+    def width(more: str) -> float:
+        problem = load(studies.written(tmp_path, CARDS + more))
+        only = Variation(alone=frozenset({"price: electricity"}))
+        found = drawn(problem, ("tco", "capital", "power"), only)
+        fixed = found["capital"][:, 0] / (4 * 8760)
+        per_kwh = (found["tco"][:, 0] - fixed) / found["power"][:, 0] * 1000
+        return float(np.std(np.log(per_kwh)))
+
+    spread = catalog.power_spread()
+    assert width("") == pytest.approx(
+        np.hypot(spread.electricity_site, spread.electricity_region), rel=0.05
+    )
+    assert width("region: iowa\n") == pytest.approx(spread.electricity_site, rel=0.05)
+    assert width("region: france\n") > 1.5 * width("region: iowa\n"), "no price of France is known"
+    assert width("prices: {electricity: 0.1 USD/kWh}\n") == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_pue_that_is_stated_is_certain_and_no_site_draws_less_than_its_machines(
+    tmp_path: Path, cards: Problem
+) -> None:
+    only = Variation(alone=frozenset({power.PUE}))
+    usual = drawn(cards, ("power",), only)["power"][:, 0]
+    best = float(np.ravel(cards.point(priced.point(cards))["power"])[0])
+    assert usual.min() > best / 1.54
+    assert np.percentile(usual / best * 1.54, (5, 95)) == pytest.approx([1.24, 2.23], abs=0.1)
+    own = load(studies.written(tmp_path, CARDS + "prices: {pue: 1.2, host_power: 500 W}\n"))
+    assert np.ptp(drawn(own, ("power",), only)["power"]) == 0
+    hosts = Variation(alone=frozenset({power.HOSTS}))
+    assert np.ptp(drawn(own, ("power",), hosts)["power"]) == 0
+    assert np.ptp(drawn(cards, ("power",), hosts)["power"]) > 0
+
+
+def test_a_limit_on_power_is_met_with_a_probability(tmp_path: Path) -> None:
+    limited = load(studies.written(tmp_path, CARDS + 'constraints: ["power <= 2 kW"]\n'))
+    found = drawn(limited, ("power",), Variation())  # 1.85 kW by the best estimate
+    (share,) = found.met_share("power <= 2 kW")
+    assert 0.5 < share < 0.95
+    assert share == np.mean(found["power"][:, 0] <= 2000)
+
+
+def test_energy_of_a_run_has_the_spread_of_its_power(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, CARDS + TARGET))
+    only = Variation(alone=frozenset({power.PUE, power.ACCELERATORS, power.HOSTS}))
+    found = drawn(problem, ("power", "energy", "time_to_target"), only)
+    assert np.ptp(found["time_to_target"]) == 0
+    np.testing.assert_allclose(found["energy"], found["power"] * found["time_to_target"])
+    assert np.ptp(found["power"]) > 0

@@ -122,6 +122,13 @@ def test_what_a_bill_leaves_out_is_told() -> None:
     )
 
 
+def test_that_cables_have_one_price_at_any_length_is_told_where_there_are_spines() -> None:
+    spine = replace(HOST, item="Spine switch of 32 ports, 100 Gbps Ethernet")
+    one_price = "Every cable of a network has one price, since none by length is known"
+    assert one_price in bills.left_out(document(recommended=(GPU, spine)))
+    assert one_price not in bills.left_out(document(recommended=(GPU, HOST)))
+
+
 def test_a_remark_of_a_line_is_in_the_answer() -> None:
     old = replace(GPU, remark="no longer sold new (until 2022)")
     found = [*bills.remark_notes(document(recommended=(GPU,), baseline=(old,)))]

@@ -23,8 +23,20 @@ def test_explain_says_what_draws_the_power_and_how_many_racks_it_fills(tmp_path:
     found = problem(tmp_path)
     text = explain.lines(explained(found, found.study.baseline.values))
     at = next(n for n, line in enumerate(text) if line.startswith("power "))
-    assert [line.split() for line in text[at : at + 5]] == [
-        ["power", "1,848.00", "W"],
+    assert text[at].split() == [
+        "power",
+        "1,848.00",
+        "W",
+        "(90",
+        "%",
+        "interval",
+        "1.3",
+        "kW",
+        "to",
+        "2.7",
+        "kW)",
+    ]
+    assert [line.split() for line in text[at + 1 : at + 5]] == [
         ["accelerators", "560", "W", "30.3%"],
         ["hosts", "640", "W", "34.6%"],
         ["network", "0", "W", "0.0%"],
@@ -68,3 +80,12 @@ def test_the_report_says_where_electricity_is_from(tmp_path: Path) -> None:
     bought = " ".join(power.assumptions(problem(tmp_path, "prices: {rack: 3000 USD, pue: 1.2}\n")))
     assert "taken to be the site's" not in bought
     assert "a PUE of 1.2." in bought
+
+
+def test_it_is_said_how_far_watts_and_electricity_are_off(tmp_path: Path) -> None:
+    (usual,) = (line for line in power.assumptions(problem(tmp_path)) if "Nine times" in line)
+    assert "electricity by a factor 1.7 either way; a PUE of 1.24 to 2.23" in usual
+    assert "down to 75% of it; other hosts and the network by 1.5 either way" in usual
+    own = "prices: {electricity: 0.1 USD/kWh, pue: 1.2}\n"
+    (mine,) = (line for line in power.assumptions(problem(tmp_path, own)) if "Nine times" in line)
+    assert "the price of electricity is yours, and certain; the PUE is yours, and certain" in mine

@@ -225,6 +225,7 @@ _AXES = {
     "gpus": [1, 2, 4, 6, 7, 8, 16, 24, 48, 96],
     "gpus_per_node": [1, 2, 3, 8],
     "nics_per_node": [1, 2, 8],
+    "oversubscription": [1, 2, 4, 8],
     "inter_node": ["10gbe", "100gbe", "ib-ndr"],
     "batch_per_gpu": [8, 16, 64, 200],
     "accumulation": [1, 3, 16],

@@ -202,6 +202,14 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
         ("nan is not a share",)),
     "resolution that is a list": ("executor: {kind: auto}", "resolution: [1 %]", 19, 13,
         ("a list is not a share",)),
+    "oversubscription below 1": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
+        "  oversubscription: [1, 0.5]", 9, 25,
+        ("oversubscription: 0.5 is too small", "write 1 or more")),
+    "oversubscription of words": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
+        "  oversubscription: 2 to 1", 9, 21, ("oversubscription: '2 to 1'",)),
+    "oversubscription of all links": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
+        "  oversubscription: 100", 9, 21,
+        ("oversubscription: 100 is beyond anything that exists", "write 2")),
     "what-if of no axis": ("executor: {kind: auto}", "what_if: internode", 19, 10,
         ("'internode' is not an axis of space", "name one with several values", "inter_node")),
     "what-if of an axis that the study lacks": ("executor: {kind: auto}", "what_if: stack", 19, 10,

@@ -8,7 +8,8 @@ Every function takes
     network         what one message costs inside a node and between nodes
 
 all broadcastable, and returns seconds in the broadcast shape. One rank costs nothing. A step in
-which some pairs sit in one node and some do not ends when its slowest pair does.
+which some pairs sit in one node and some do not ends when its slowest pair does. How many flows
+leave an oversubscribed leaf in each is told in :mod:`dse.model.leaves`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike, ceil_log2, largest_power_of_two
 from dse.model.flows import crosses_in_tree, flows_of_exchanges, in_every_round
-from dse.model.links import Exchange, Network
+from dse.model.links import Network
 
 # Which of two ranks beyond a power of two goes on with the others.
 _FIRST_GOES_ON = partial(flows_of_exchanges, kept=0)
@@ -54,7 +55,7 @@ def ring(
     """
     n = np.asarray(ranks, dtype=np.float64)
     share = np.asarray(message_bytes) / n
-    step = _paced(network, share, node_count(n, ranks_per_node) > 1, 1.0)
+    step = _paced(network, share, node_count(n, ranks_per_node) > 1, 1.0, 1.0)
     return np.asarray((n - 1) * (2 * step + share * network.gamma_s_per_byte))
 
 
@@ -73,7 +74,7 @@ def recursive_doubling(
     folded = 2 * _fold_step(network, m, n, g) + reduce_s
     distance = _distances(power, _axes(network, n, g, m))
     flows = in_every_round(distance, n, g, _SECOND_GOES_ON)
-    steps = _paced(network, m, flows > 0, flows) + reduce_s
+    steps = _paced(network, m, flows > 0, flows, 2 * distance) + reduce_s
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
@@ -98,7 +99,8 @@ def halving_doubling(
     distance = _distances(power, _axes(network, n, g, m))
     flows = in_every_round(distance, n, g, _FIRST_GOES_ON)
     half = m / (2 * distance)
-    steps = 2 * _paced(network, half, flows > 0, flows) + half * network.gamma_s_per_byte
+    steps = _paced(network, half, flows > 0, flows, 2 * distance)
+    steps = 2 * steps + half * network.gamma_s_per_byte
     return _added(np.where(n > power, folded, 0.0), np.where(2 * distance <= power, steps, 0.0))
 
 
@@ -115,7 +117,7 @@ def reduce_broadcast(
     distance = _distances(n, _axes(network, n, g, m))
     inside = network.within(m)
     leaves = in_every_round(distance, n, g, crosses_in_tree) > 0
-    step = np.where(leaves, np.maximum(inside, network.one_way(m)), inside)
+    step = np.where(leaves, np.maximum(inside, network.one_way(m, 1.0, 1.0)), inside)
     rounds = 2 * step + m * network.gamma_s_per_byte
     free = np.zeros(np.broadcast_shapes(n.shape, g.shape, inside.shape))
     return _added(free, np.where(distance < n, rounds, 0.0))
@@ -137,12 +139,13 @@ def tree(
     chain = np.minimum(n, g) - 1
     levels = ceil_log2(nodes)
     sent = np.where(nodes == 2, 0.5, 1.0)
+    leaving = None if network.leaf is None else network.leaf.tree(nodes)
     best: Array | None = None
     for log_chunks in range(_MAX_LOG_CHUNKS + 1):
         chunks = 2.0**log_chunks
         chunk = m / chunks
         inside = np.where(chain > 0, network.within(chunk), 0.0)
-        between = np.where(levels > 0, network.across(chunk * sent), 0.0)
+        between = np.where(levels > 0, network.across(chunk * sent, 1.0, leaving), 0.0)
         reduce_s = chunk * network.gamma_s_per_byte
         fill = chain * inside + levels * between + (chain + levels) * (reduce_s / 2)
         drain = (chunks - 1) * (np.maximum(inside, between) + reduce_s / 2)
@@ -167,7 +170,7 @@ def hierarchical(
     share = m / local
     inside = (local - 1) * (2 * network.within(share) + share * network.gamma_s_per_byte)
     part = share / nodes
-    step = 2 * network.across(part, local) + part * network.gamma_s_per_byte
+    step = 2 * network.across(part, local, local) + part * network.gamma_s_per_byte
     return np.asarray(inside + (nodes - 1) * step)
 
 
@@ -294,7 +297,7 @@ def _fold_step(
     message_bytes: ArrayLike,
     ranks: Array,
     ranks_per_node: Array,
-    between: Exchange | None = None,
+    between: Callable[[ArrayLike, ArrayLike, ArrayLike], Array] | None = None,
 ) -> Array:
     """One message between ranks 2i and 2i+1, for every i < n - p at once; one way unless told.
 
@@ -304,12 +307,17 @@ def _fold_step(
     extra = beyond_power_of_two(ranks)
     parted = (np.mod(ranks_per_node, 2) != 0) & (ranks_per_node < 2 * extra)
     inside = network.within(message_bytes)
-    outside = (between or network.one_way)(message_bytes)
+    outside = (between or network.one_way)(message_bytes, 1.0, 1.0)
     return np.where(parted, np.maximum(inside, outside), inside)
 
 
 def _paced(
-    network: Network, message_bytes: ArrayLike, leaves: ArrayLike, flows: ArrayLike
+    network: Network,
+    message_bytes: ArrayLike,
+    leaves: ArrayLike,
+    flows: ArrayLike,
+    leaving: ArrayLike,
 ) -> Array:
     inside = network.within(message_bytes)
-    return np.where(leaves, np.maximum(inside, network.across(message_bytes, flows)), inside)
+    across = network.across(message_bytes, flows, leaving)
+    return np.where(leaves, np.maximum(inside, across), inside)

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from dse.model import overlap
 from dse.model.aggregation.algorithms import node_count
 from dse.model.arrays import Array, ArrayLike, Mask
+from dse.model.leaves import Leaf
 from dse.model.links import NO_WIRE, Link
 from dse.model.passes import LayerTimes
 from dse.model.scale import FEW_NODES, link_share
 
 # What decides the links and the layout of a cluster; a price of communication may depend on it.
 HARDWARE_AXES = frozenset(
-    {"node", "accelerator", "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node"}
-)
+    {"node", "accelerator", "gpus", "gpus_per_node", "nics_per_node", "intra_node", "inter_node",
+     "oversubscription"}
+)  # fmt: skip
 SERVER_AXES = frozenset({"ps_servers", "ps_placement"})
 UNKNOWN_GENERATION = -1
 
@@ -37,7 +39,7 @@ class Layout(Protocol):
     fusion_cycle_s: NaN where the study leaves them to the approach. generation: NCCL's, a position
     in :data:`.nccl_tuner.GENERATIONS`, or UNKNOWN_GENERATION. own_links: whether the accelerators
     of a node meet over links of their own, else over PCIe. sharing: see
-    :class:`~dse.model.scale.Scale`.
+    :class:`~dse.model.scale.Scale`. leaf: oversubscribed leaf switches; None where none are.
     """
 
     @property
@@ -70,6 +72,8 @@ class Layout(Protocol):
     def own_links(self) -> Mask: ...
     @property
     def sharing(self) -> ArrayLike: ...
+    @property
+    def leaf(self) -> Leaf | None: ...
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class Cluster:
     )
     own_links: Mask = field(default_factory=lambda: np.ones((), dtype=bool))
     sharing: ArrayLike = 0.0
+    leaf: Leaf | None = None
 
     @property
     def rank(self) -> int:

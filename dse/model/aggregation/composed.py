@@ -53,6 +53,7 @@ class Software:
             self.multirail,
             self.gamma_s_per_byte,
             self.crossing,
+            layout.leaf,
         )
 
     def staged_s(self, message_bytes: Array, layout: Layout) -> Array:

@@ -52,6 +52,7 @@ from dse.model.aggregation.base import (
 )
 from dse.model.arrays import Array, ArrayLike, Mask, ceil_log2
 from dse.model.interpolation import monotone_cubic
+from dse.model.leaves import Leaf
 from dse.model.scale import FEW_NODES
 
 NVLS_FROM_RANKS = 5
@@ -107,6 +108,17 @@ class Composition:
         cards = np.minimum(np.minimum(n, g), self.rails)
         return np.where(one, local, first / cards), np.where(one, local, rest / cards)
 
+    def held_up(self, n: Array, g: Array, m: Array, leaf: Leaf) -> Array:
+        """How many times longer bytes between nodes take for the links of leaf switches.
+
+        NCCL's ring and tree leave a leaf as in :mod:`dse.model.leaves`; of MPI, which goes by
+        doubling, all nodes are taken to.
+        """
+        if self.family == "mpi":
+            return leaf.slower(leaf.nodes)
+        tree = leaf.tree(node_count(n, g))
+        return leaf.slower(np.where(m >= self.ring_from_bytes, 1.0, tree))
+
 
 @dataclass(frozen=True)
 class Anchor:
@@ -151,25 +163,29 @@ class LibraryCost:
         ranks_per_node: ArrayLike,
         message_bytes: ArrayLike,
         slower: ArrayLike = 1.0,
+        leaf: Leaf | None = None,
     ) -> Array:
         """Seconds of an allreduce; ranks >= 1 and bytes >= 0 broadcast. One rank costs nothing.
 
         slower: the measured bytes/s of a node over those here, > 0, broadcasts too. It multiplies
         the price of bytes between nodes; every latency stays. Where it was not measured NCCL may
-        prefer its tree also above ``ring_from_bytes``: the cheaper of both counts there.
+        prefer its tree also above ``ring_from_bytes``: the cheaper of both counts there. leaf:
+        oversubscribed switches, which multiply that price too, for what leaves them.
         """
         n, g, m = _arrays(ranks, ranks_per_node, message_bytes)
-        composed = total = self._composed(self.composition, n, g, m, slower)
+        here = slower if leaf is None else slower * self.composition.held_up(n, g, m, leaf)
+        composed = total = self._composed(self.composition, n, g, m, here)
         either = (node_count(n, g) > 1) & (m >= self.composition.ring_from_bytes)
         if self.composition.family == "nccl" and self.anchors and np.any(either):
             tree = replace(self.composition, ring_from_bytes=np.inf)
-            other = self._composed(tree, n, g, m, slower)
+            here = slower if leaf is None else slower * tree.held_up(n, g, m, leaf)
+            other = self._composed(tree, n, g, m, here)
             total = np.where(either, np.minimum(total, other), total)
         for anchor in self.anchors:
             local = min(anchor.ranks, anchor.ranks_per_node)
-            here = (n == anchor.ranks) & (np.minimum(n, g) == local)
-            if np.any(here):
-                total = np.where(here, composed * self.correction(anchor, m), total)
+            anchored = (n == anchor.ranks) & (np.minimum(n, g) == local)
+            if np.any(anchored):
+                total = np.where(anchored, composed * self.correction(anchor, m), total)
         return np.where(n > 1, total, 0.0)
 
     def correction(self, anchor: Anchor, m: Array) -> Array:
@@ -239,7 +255,7 @@ class MeasuredLibrary(Bucketed):
         del gradients
         n, g = layout.gpus, layout.gpus_per_node
         slower = self.slower(layout) / link_share_of(layout, self.few_nodes)
-        seconds = self.cost(n, g, message_bytes, slower)
+        seconds = self.cost(n, g, message_bytes, slower, layout.leaf)
         host = np.inf if self.reaches_device else layout.host_bytes_per_s
         staged = 2 * np.asarray(message_bytes) / host
         whole = np.where(np.asarray(n) > 1, seconds + staged, 0.0)

@@ -24,6 +24,9 @@ NVLS is the tree where a switch adds inside the nodes, and part of the tree here
 first. A rank sends its message and a share to the switch, v = 6/5 (g+1)/g, as measured (see
 :mod:`.measured_library`), and F(c) = v c/B_in + 2 L c/B_out.
 
+Oversubscribed leaf switches (:mod:`dse.model.leaves`) slow the bytes between nodes, by what of a
+ring or a tree leaves a leaf; NCCL chooses and counts its channels as if they did not.
+
 What NCCL reads of the machine is assumed as by its tuner. Left out: CollNet; that LL128 is off on
 some networks; small messages' fewer channels; and that Simple halves a tree's chunk down to 32 KiB
 while a message has few of them (src/enqueue.cc). Without a cost per chunk, of which nothing is
@@ -65,6 +68,7 @@ from dse.model.aggregation.nccl_tuner import (
     tuner_of,
 )
 from dse.model.arrays import Array, ArrayLike, ceil_log2
+from dse.model.leaves import Leaf
 
 # Bytes of one of the eight steps of a channel's buffer, without flags: LL, LL128, Simple.
 STEP_BYTES = (32 * 2.0**10, 576e3, 512 * 2.0**10)
@@ -84,17 +88,33 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True)
 class Machine:
-    """What carries the messages. tuner: NCCL's view of it. wire_s: latency of the network."""
+    """What carries the messages. tuner: NCCL's view of it. wire_s: latency of the network. leaf:
+    oversubscribed leaf switches, of which NCCL does not know; None where none are."""
 
     tuner: Nccl
     wire_s: ArrayLike
+    leaf: Leaf | None = None
 
     def shared(self, flows: Array) -> Machine:
         """As one of several communicators sees it that share the network cards of a node."""
         tuner = self.tuner
         between = np.asarray(tuner.between_bytes_per_s) / flows
         own = Nccl(tuner.generation, tuner.nvlink, tuner.inside_bytes_per_s, between)
-        return Machine(own, self.wire_s)
+        return Machine(own, self.wire_s, self.leaf)
+
+    def ring_tuner(self) -> Nccl:
+        """The links that a ring meets: one node of a leaf sends to other leaves."""
+        return self._leaving(1.0)
+
+    def tree_tuner(self, nodes: Array) -> Nccl:
+        """The links that a double binary tree of so many nodes meets."""
+        return self.tuner if self.leaf is None else self._leaving(self.leaf.tree(nodes))
+
+    def _leaving(self, nodes: ArrayLike) -> Nccl:
+        if self.leaf is None:
+            return self.tuner
+        between = np.asarray(self.tuner.between_bytes_per_s) / self.leaf.slower(nodes)
+        return replace(self.tuner, between_bytes_per_s=between)
 
     def channels(self, places: Places) -> Array:
         """That run at once."""
@@ -113,7 +133,7 @@ Seconds: TypeAlias = Callable[[Places, Machine], Array]
 def ring(places: Places, machine: Machine) -> Array:
     """Seconds of NCCL's ring; see above."""
     n, nodes, local, m = places
-    tuner, steps = machine.tuner, 2 * (n - 1)
+    tuner, steps = machine.ring_tuner(), 2 * (n - 1)
     bus = tuner.bus_bytes_per_s(nodes, local)
     channels = machine.channels(places)
     crossings = ring_crossings(n, nodes)
@@ -131,7 +151,7 @@ def ring(places: Places, machine: Machine) -> Array:
 def tree(places: Places, machine: Machine) -> Array:
     """Seconds of NCCL's double binary tree; see above."""
     _, nodes, local, m = places
-    tuner, levels = machine.tuner, ceil_log2(nodes)
+    tuner, levels = machine.tree_tuner(nodes), ceil_log2(nodes)
     channels = machine.channels(places)
     sent = np.where(nodes == 2, 1.0, 2.0)
     pattern = np.where(local <= 1, PLAIN_TREE, 1.0)
@@ -156,7 +176,7 @@ def tree(places: Places, machine: Machine) -> Array:
 def nvls(places: Places, machine: Machine) -> Array:
     """Seconds of NVLS, between nodes of NVLSTree; infinite where no switch adds. See above."""
     _, nodes, local, m = places
-    tuner, levels = machine.tuner, ceil_log2(nodes)
+    tuner, levels = machine.tree_tuner(nodes), ceil_log2(nodes)
     wire_s = NVLS_NETWORK_S + FLUSHES * np.asarray(machine.wire_s)
     latency = NVLS_S + 2 * np.where(levels > 0, levels * wire_s, 0.0)
     inside = NVLS_FACTOR * (local + 1) / local / np.asarray(tuner.inside_bytes_per_s)
@@ -249,7 +269,8 @@ class NcclAllreduce(Bucketed):
     def _machine(self, layout: Layout) -> Machine:
         tuner = tuner_of(layout, self.copy_s_per_byte)
         between = np.asarray(tuner.between_bytes_per_s) * link_share_of(layout)
-        return Machine(replace(tuner, between_bytes_per_s=between), layout.across.latency_s)
+        own = replace(tuner, between_bytes_per_s=between)
+        return Machine(own, layout.across.latency_s, layout.leaf)
 
 
 def _least(found: list[Array]) -> Array:

@@ -115,10 +115,23 @@ def wire_bytes(
 
     own: 1 where a server lives on each worker and the message to oneself needs no wire.
     """
+    return np.asarray(
+        2.0 * np.maximum(*side_bytes(workers, servers, message_bytes, shard_bytes, own))
+    )
+
+
+def side_bytes(
+    workers: ArrayLike,
+    servers: ArrayLike,
+    message_bytes: ArrayLike,
+    shard_bytes: ArrayLike,
+    own: ArrayLike = 0.0,
+) -> tuple[Array, Array]:
+    """Bytes of a push on the link of a worker, and on that of the fullest server."""
     mean = np.asarray(message_bytes, dtype=np.float64) / servers
     from_worker = (np.asarray(servers) - own) * mean
     to_server = (np.asarray(workers) - own) * np.asarray(shard_bytes)
-    return np.asarray(2.0 * np.maximum(from_worker, to_server))
+    return np.asarray(from_worker), np.asarray(to_server)
 
 
 def parameter_server(
@@ -166,13 +179,15 @@ def parameter_server(
     own = np.where(colocated, 1.0, 0.0)
     mean = m / count
     shard = np.minimum(imbalance * mean, m)
-    wire = network.wire_s_per_byte()
+    # All workers push at once, and all servers receive: each kind shares the links of its leaves.
+    wire, to_servers = (network.wire_s_per_byte(1.0, beside) for beside in (workers, count))
     if measured is not None:
-        wire_s = wire_bytes(workers, count, m, shard, own) * wire
+        worker_bytes, server_bytes = side_bytes(workers, count, m, shard, own)
+        wire_s = 2.0 * np.maximum(worker_bytes * wire, server_bytes * to_servers)
         between = measured(workers, count, m, shard, wire_s) + 2 * network.inter.latency_s
         return np.asarray(inside + np.where(workers > 1, between, 0.0))
     worker = (count - own) * (network.inter_software(mean) + mean * wire)
-    server = (workers - own) * (network.inter_software(shard) + shard * wire)
+    server = (workers - own) * (network.inter_software(shard) + shard * to_servers)
     one_way = np.maximum(worker, server) + network.inter.latency_s
     across = 2 * one_way + workers * shard * gamma
     return np.asarray(inside + np.where(workers > 1, across, 0.0))

@@ -124,7 +124,9 @@ class Tensorwise:
         link = layout.across
         shared = Link(link.latency_s, link.bytes_per_s * link_share_of(layout))
         network = with_terms(
-            Network(within, self.message, inside, shared, layout.rails, self.multirail),
+            Network(
+                within, self.message, inside, shared, layout.rails, self.multirail, leaf=layout.leaf
+            ),
             self.queries,
             summing,
         )

@@ -8,7 +8,15 @@ from typing import Protocol
 from dse import catalog
 from dse.calibration.runners.registry import measuring
 from dse.pricing.draws import FITTED_COSTS
-from dse.search.certainty.sources import COMMUNICATION, COMPUTING, PRICE, part_of, source_of
+from dse.pricing.power import PUE
+from dse.search.certainty.sources import (
+    COMMUNICATION,
+    COMPUTING,
+    PRICE,
+    WATTS,
+    part_of,
+    source_of,
+)
 
 
 class _Titled(Protocol):
@@ -31,6 +39,8 @@ _TITLES: Mapping[str, str] = {
     "scale: waiting": "waiting for the slowest accelerator",
     "scale: slowdown": "slowdown beside communication",
     "scale: sharing": "networks shared by many nodes",
+    PUE: "the PUE of the site",
+    WATTS: "what machines draw while they train",
     "links: network": "the speed of the network",
     "links: inside a node": "the speed of the links inside a node",
     "links: host": "the speed of the link to the host",
@@ -100,6 +110,10 @@ def how(name: str, transport: str, machine: str) -> str:
         kind = COMPUTING
     if kind in (COMPUTING, "launch"):
         return f"one training rate measured on {machine} ('dse calibrate import-throughput')"
+    if source == PUE:
+        return "the site's power over that of its machines, of a year (PUE)"
+    if source == WATTS:
+        return "a power meter at one such node while it trains"
     if kind == "links":
         return "a study with the calibrated model, and measurements for it"
     if kind == "scale":

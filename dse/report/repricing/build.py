@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.catalog.extras import ONCE, PER_NODE, SHARE
 from dse.model.arrays import Array
-from dse.pricing import extras
+from dse.pricing import extras, power
 from dse.pricing.composition import Composition, composition
 from dse.pricing.evaluation import Evaluation
+from dse.pricing.problem import Problem
 from dse.pricing.unit_price import UnitPrice
 from dse.report.confidence import uncertain
 from dse.report.repricing.candidates import DRAWS, Candidates, candidates, movable
-from dse.report.repricing.dependence import BILLED, PRICED, moves, needed
+from dse.report.repricing.dependence import (
+    BILLED,
+    ELECTRICITY,
+    PRICED,
+    PUE,
+    moves,
+    needed,
+)
 from dse.report.repricing.facts import (
     Chances,
     Drawn,
@@ -155,8 +164,8 @@ def _drawn(
     best: Sequence[Evaluation],
     prices: Sequence[UnitPrice],
 ) -> Drawn:
-    """The first draws of what costs follow from; what a price list adds beside the hardware, and
-    watts, are the same in all of them."""
+    """The first draws of what costs follow from; what a price list adds beside the hardware is the
+    same in all of them."""
     study = found.problem.study
     wanted = needed([*(one.name for one in study.objectives), *_of_priced_limits(study)])
     columns = {}
@@ -168,13 +177,28 @@ def _drawn(
     fixed = [mask for text, mask in looked.met.items() if text not in movable(study)]
     met = np.logical_and.reduce(fixed) if fixed else None
     share = np.asarray(found.problem.sampled.rental.billing.price_share)
+    rates = _drawn_rates(found.problem)
+    watts = looked.quantities["power"] / rates.get(PUE, np.ones(1))[:, np.newaxis]
+    watts = watts / np.array([_of(one, "power") or np.nan for one in best])
     return Drawn(
         count=DRAWS,
         prices=_packed(np.stack([_factors(price, DRAWS) for price in prices], axis=1)),
         rent_share=_packed(share[:DRAWS]) if share.ndim else "",
+        rates={name: _packed(factors) for name, factors in rates.items()},
+        housed=_packed(watts),
         columns=columns,
         met="" if met is None or met.all() else _text(np.packbits(met, axis=None)),
     )
+
+
+def _drawn_rates(problem: Problem) -> dict[str, Array]:
+    """Factors of the rates that are not certain, (draws,) each."""
+    sampled = replace(problem, draws=True, draw_count=DRAWS)
+    price, factors = power.electricity(problem), np.asarray(power.pue(sampled))
+    found = {ELECTRICITY: _factors(price, DRAWS)} if price.log_spread else {}
+    if factors.ndim:
+        found[PUE] = factors / (problem.prices.pue.value or np.nan)
+    return found
 
 
 def _factors(price: UnitPrice, count: int) -> Array:

@@ -77,13 +77,17 @@ class Chances:
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
     """The first ``count`` draws. prices: factors of the parts' prices, (draws, parts). rent_share:
-    (draws,), empty where it is certain. columns: what no price changes, as factors of the best
+    (draws,), empty where it is certain. rates: factors of the rates of :class:`Terms` that are not
+    certain, (draws,) each. housed: of the points' watts, (draws, points), empty where they are
+    certain. columns: what no price changes, as factors of the best
     estimate, (draws, points). met: whether the limits hold that no price changes, a bit each,
     (draws, points), empty where there are none."""
 
     count: int
     prices: str
     rent_share: str = ""
+    rates: Mapping[str, str] = field(default_factory=dict)
+    housed: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     met: str = ""
 

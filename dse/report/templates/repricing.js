@@ -22,6 +22,8 @@
   const floats = (text) => new Float32Array(bytes(text).buffer);
   const factors = floats(drawn.prices);
   const shares = drawn.rent_share ? floats(drawn.rent_share) : null;
+  const rateFactors = Object.entries(drawn.rates ?? {}).map(([name, text]) => [name, floats(text)]);
+  const wattFactors = drawn.housed ? floats(drawn.housed) : null;
   const columns = Object.entries(drawn.columns).map(([name, text]) => [name, floats(text)]);
   const bits = drawn.met ? bytes(drawn.met) : null;
   const host = parts.findIndex((part) => part.part === "host" && !part.rented);
@@ -136,10 +138,15 @@
       const prices = state.prices.map((usd, at) =>
         (state.moved[at] ? usd : usd * factors[draw * parts.length + at]));
       const share = shares ? shares[draw] : terms.rent_share;
+      const rates = { ...state.rates }; // one that is typed is certain
+      for (const [name, column] of rateFactors) {
+        if (Object.is(rates[name], usual[name])) rates[name] *= column[draw];
+      }
       const priced = points.map((point, at) => {
         const numbers = { ...point.numbers };
         for (const [name, column] of columns) numbers[name] *= column[draw * count + at];
-        return costs(point, numbers, prices, state.rates, share);
+        const watts = wattFactors ? wattFactors[draw * count + at] : 1;
+        return costs({ ...point, housed_w: point.housed_w * watts }, numbers, prices, rates, share);
       });
       const met = priced.map((one, at) => {
         const bit = draw * count + at;

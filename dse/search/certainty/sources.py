@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-COMPUTING, COMMUNICATION, PRICE = "computing", "communication", "price"
+COMPUTING, COMMUNICATION, PRICE, WATTS = "computing", "communication", "price", "watts"
 _OF_A_NETWORK = ("nic of ", "switch_port of ", "cable of ")
 
 
 def source_of(name: str) -> str:
     """The source that a name of draws belongs to.
 
-    Names read ``kind: detail``. All of computing is one source, communication one for each
-    algorithm, prices one for each part, where a network's parts count as one; anything else is its
-    own. A source is its own source.
+    Names read ``kind: detail``. All of computing is one source and all watts are one, communication
+    is one for each algorithm, prices one for each part, where a network's parts count as one;
+    anything else is its own. A source is its own source.
     """
     kind, _, detail = name.partition(": ")
-    if kind == COMPUTING:
-        return COMPUTING
+    if kind in (COMPUTING, WATTS):
+        return kind
     if kind == COMMUNICATION:
         return f"{COMMUNICATION}: {detail.partition(', ')[0]}"
     if kind == PRICE:

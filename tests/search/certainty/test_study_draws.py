@@ -25,7 +25,7 @@ from dse.search.run import Outcome, run
 from dse.study import Value
 from tests.pricing import studies
 
-NAMES = ("speedup", "step", "capital", "tco", "throughput")
+NAMES = ("speedup", "step", "capital", "tco", "power", "throughput")
 
 
 @pytest.fixture(scope="module")
