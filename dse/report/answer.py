@@ -32,6 +32,8 @@ from dse.report.words import (
     software,
 )
 
+_AS_FAST = 0.005  # what is slower by less is as fast
+
 
 def answer(document: RunDocument) -> list[str]:
     """What to buy, what it gains and costs, what is nearly as good for less, how sure we are."""
@@ -45,7 +47,7 @@ def answer(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [
-        f"Recommended: {named}.", worth, *training_runs.answer_lines(document),
+        f"Recommended: {named}.", worth, *_slower(document), *training_runs.answer_lines(document),
         *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
         *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
@@ -62,6 +64,19 @@ def answer(document: RunDocument) -> list[str]:
     if base.misses:
         lines.append(f"Note on the baseline: {' and '.join(base.misses)}.")
     return lines
+
+
+def _slower(document: RunDocument) -> list[str]:
+    """That what is recommended is slower than the baseline, and what to do if that is unwanted."""
+    best = document.recommended
+    if best.speedup is None or best.speedup >= 1 - _AS_FAST:
+        return []
+    faster = [point for point in document.front if (point.speedup or 0) >= 1]
+    least = f", which {_costs(document, faster[0])} or more" if faster else ""
+    return [
+        f"It is slower than the baseline ({shown(best.speedup, 'x')}). If that is no use to you, "
+        f"demand speedup >= 1{least}."
+    ]
 
 
 def _notes(document: RunDocument) -> tuple[str, ...]:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.search import budget
 from dse.search.run import FrontPoint, Outcome
 from dse.study import Constraint, Objective
+from dse.study.quantities import PURCHASE, QUANTITIES, RENT
 
 NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
 
 # (quantity, first character of the comparison) of constraints on speed
 _LEAST_SPEEDS = {("speedup", ">"), ("throughput", ">"), ("step", "<"), ("time_to_target", "<")}
+_BELOW = ("<=", "<")
 SPEED_PER_DOLLAR = "speed-per-dollar"
+NEAR_THE_FASTEST = "cheapest-within-5%"
 LEAST_REGRET = "least-regret"
 _LEAST_REGRET = (
     "the point that is expected to miss least of what the best choice would bring, over all draws "
@@ -24,7 +26,7 @@ RULES = {
     "knee": "the point of the front that stands highest above the line from its cheapest to its "
     "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
     "what the study offers",
-    "cheapest-within-5%": "the cheapest point within 5 % of the fastest",
+    NEAR_THE_FASTEST: "the cheapest point within 5 % of the fastest",
     "fastest": "the fastest point",
     "cheapest": "the cheapest point that meets every constraint",
     SPEED_PER_DOLLAR: "the point with the most speed for its cost",
@@ -35,7 +37,7 @@ RULES_OF_THREE = {
     "knee": "the point of the front whose {gain} stands highest above the mean of its {0} and "
     "{1}, each as a share of its span along the front on a logarithmic scale. It depends on the "
     "front's ends, so on what the study offers",
-    "cheapest-within-5%": "the point with the least {0} of those within 5 % of the fastest; if "
+    NEAR_THE_FASTEST: "the point with the least {0} of those within 5 % of the fastest; if "
     "several are equal, the one with the least {1}",
     "fastest": "the fastest point; if several are equal, the one with the least {0}",
     "cheapest": "the point with the least {0} that meets every constraint; if several are equal, "
@@ -51,8 +53,9 @@ RULES_OF_THREE = {
 def needed(outcome: Outcome) -> tuple[str, str]:
     """The rule that the study asks for, or that answers its need, and why that one.
 
-    Where a speed is demanded, the cheapest point that has it; where a budget keeps faster points
-    out, the fastest within it; else the most speed for a dollar.
+    Where a speed is demanded, the cheapest point that has it; where a budget is given, the cheapest
+    that is as fast to 5 % as any within it, so that more money never buys less speed; else the most
+    speed for a dollar.
     """
     study = outcome.problem.study
     if study.recommend is not None:
@@ -65,10 +68,17 @@ def by_need(outcome: Outcome) -> tuple[str, str]:
     study = outcome.problem.study
     if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
         return "cheapest", f"the study demands {' and '.join(speeds)}"
-    if budget.binds(outcome):
-        limits = [constraint.text for constraint in budget.budgets(study)]
-        return "fastest", f"{' and '.join(limits)} keep{'s' * (len(limits) == 1)} faster points out"
-    return SPEED_PER_DOLLAR, "the study demands no speed, and no budget keeps faster points out"
+    if limits := [constraint.text for constraint in study.constraints if _of_money(constraint)]:
+        return NEAR_THE_FASTEST, f"the study has a budget: {' and '.join(limits)}"
+    return SPEED_PER_DOLLAR, "the study demands no speed and has no budget"
+
+
+def _of_money(constraint: Constraint) -> bool:
+    """Whether a constraint says how much money may be spent: ``capital <= 2 MUSD``."""
+    limit = constraint.limit
+    if limit is None or limit.comparison not in _BELOW:
+        return False
+    return bool(QUANTITIES[limit.name].facts & {PURCHASE, RENT})
 
 
 def _of_speed(constraint: Constraint) -> bool:
@@ -97,7 +107,7 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     if rule == SPEED_PER_DOLLAR:
         with np.errstate(divide="ignore"):
             return int(np.argmax(gain / np.array([point.cost for point in front])))
-    if rule == "cheapest-within-5%":
+    if rule == NEAR_THE_FASTEST:
         return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain.max()))
     if rule == "fastest" or len(front) < 3:  # two points have no knee
         return int(np.argmax(gain))
