@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,11 @@ def test_a_budget_is_an_upper_limit_on_money(tmp_path: Path, constraint: str, is
 
 
 def test_an_answer_slower_than_the_baseline_says_so(tmp_path: Path) -> None:
-    text = studies.SMALL.replace("gpus: 4, gpus", "gpus: 16, gpus")
+    strong = (
+        "{accelerator: v100-sxm2-16gb, gpus: 16, gpus_per_node: 4, inter_node: 10gbe, "
+        "batch_per_gpu: 64, precision: fp16, aggregation: ring-mpi, bucket: 25 MiB}\n"
+    )
+    text = re.sub(r"(?s)baseline: .*?\n(?=constraints)", f"baseline: {strong}", studies.SMALL)
     problem = load(studies.written(tmp_path, text.replace(LIMIT, '"gpus <= 2"')))
     outcome = run(problem, "exhaustive", None, None, lambda *_: None, 6000, 0)
     document = build(outcome, "dse run study.yaml", 0, 1.0, {})

@@ -140,12 +140,23 @@ def odds(document: RunDocument) -> str:
     found = document.certainty
     if found is None:
         return ""
-    alike, _ = _alike_and_rivals(document)
-    best = f"best by the rule in {chance(_best(found.choices[0], alike))} of draws."
+    alike, rivals = _alike_and_rivals(document)
+    asked = document.confidence
+    if asked is not None and asked.reached:
+        sure = [one for one in rivals if one.meets_all >= asked.asked]
+        how = f"that meet{'s' * (not sure)} the limits with {chance(asked.asked)} probability"
+        if not sure:
+            return f" No other purchase {how} might be the best.{flip(document)}"
+        won = chance(_nearest(sure).beaten or 0.0)
+        return f" Of those {how}, it beats its nearest rival in {won} of draws.{flip(document)}"
+    best = f"best by the rule in {chance(_best(found.choices[0], alike))} of draws"
+    if rivals and (won_by := 1 - (_nearest(rivals).beaten or 0.0)) > 0.5:
+        rival = named(document, _nearest(rivals).config)
+        best += f"; more often, in {chance(won_by)}, {rival} is the better buy"
     if alike and document.choices:
         to = words.percent(document.choices.resolution)
-        return f" It, or what is as good to {to}, is {best}{flip(document)}"
-    return f" {best[0].upper()}{best[1:]}{flip(document)}"
+        return f" It, or what is as good to {to}, is {best}.{flip(document)}"
+    return f" {best[0].upper()}{best[1:]}.{flip(document)}"
 
 
 def flip(document: RunDocument) -> str:
