@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.catalog.offers import CLOUD, LIST, QUOTE, USED
 from dse.catalog.price_spread import DAYS_PER_YEAR
-from dse.pricing.bill_of_materials import Item
+from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
@@ -20,7 +20,7 @@ _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
            "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
-           "valid_until", "remark")  # fmt: skip
+           "valid_until", "remark", "owned", "to_buy")  # fmt: skip
 # What is said of prices of a class, the commonest last.
 _CLASSES = {
     QUOTE: "your own prices",
@@ -46,15 +46,19 @@ class Line(NamedTuple):
     total: str
     price: str
     source: str
+    owned: str = ""
+    to_buy: str = ""
 
 
 class Table(NamedTuple):
-    """A bill as it is shown: whose, its lines, their sum, and what to know of its prices."""
+    """A bill as it is shown: whose, its lines, their sum, and what to know of its prices. owned:
+    whether some of it stands there already."""
 
     title: str
     lines: tuple[Line, ...]
     total: str
     note: str
+    owned: bool = False
 
 
 def tables(document: RunDocument) -> tuple[Table, ...]:
@@ -69,6 +73,7 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
             tuple(map(_line, items)),
             _usd(total(items)),
             _note(items),
+            any(item.owned is not None for item in items),
         )
         for items, titles in found.items()
     )
@@ -112,10 +117,15 @@ def lines(items: Sequence[Item]) -> list[str]:
     """A bill as plain text."""
     widths = max((len(item.item) for item in items), default=0)
     return [
-        f"{item.quantity:>8,} x {item.item:<{widths}}  at {_usd(item.unit_usd):>14}"
+        f"{item.quantity:>8,} x {item.item:<{widths}}  at {_unit(item) or '-':>14}"
         f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
+        f"{_owned_of(item)}"
         for item in items
     ]
+
+
+def _owned_of(item: Item) -> str:
+    return f"  {item.owned:,} owned, {item.to_buy:,} to buy" if item.owned else ""
 
 
 def bills_csv(document: RunDocument) -> str:
@@ -129,6 +139,7 @@ def bills_csv(document: RunDocument) -> str:
                 name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
                 item.price_class, item.price_date, _cell(item.age_years),
                 "true" if item.checked else "false", item.source, *_offered(item),
+                item.owned or 0, 0 if item.price_class == OF_SITE else item.to_buy,
             ])  # fmt: skip
     return out.getvalue()
 
@@ -224,13 +235,22 @@ def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool])
 
 def _line(item: Item) -> Line:
     return Line(
-        item.item, f"{item.quantity:,}", _usd(item.unit_usd), _usd(item.usd), _price(item),
-        item.source,
+        item.item, f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
+        item.source, *_standing(item),
     )  # fmt: skip
+
+
+def _standing(item: Item) -> tuple[str, str]:
+    """How many stand there already, and how many are bought; what the site has is not."""
+    if item.owned is None:
+        return "", "" if item.price_class == OF_SITE else f"{item.quantity:,}"
+    return f"{item.owned:,}", f"{item.to_buy:,}"
 
 
 def _price(item: Item) -> str:
     """Class, date and age of a price: ``list, 2022-07-01, 4.4 years old``."""
+    if item.price_class == OWNED:
+        return "stands there already"
     parts = [item.price_class]
     if item.price_date:
         parts.append(item.price_date)
@@ -262,6 +282,10 @@ def _note(items: Sequence[Item]) -> str:
     if not whole or not unchecked:
         return ""
     return f"{percent(unchecked / whole)} of the sum are prices from memory, not checked."
+
+
+def _unit(item: Item) -> str:
+    return "" if item.price_class == OWNED else _usd(item.unit_usd)
 
 
 def _usd(value: float | None) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from dse.model.money import WATT_PER_KILOWATT
 from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation
 from dse.pricing.problem import Problem
+from dse.report import payback
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent, shown, significant
@@ -100,7 +101,7 @@ def section(document: RunDocument) -> dict[str, Any] | None:
         for row in owned.totals
     ]  # fmt: skip
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
-            "term": owned.term}  # fmt: skip
+            "term": owned.term, "payback": payback.said_of(document)}  # fmt: skip
 
 
 def _usd(value: float | None) -> str:
