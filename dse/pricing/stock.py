@@ -85,9 +85,12 @@ def notes(study: Study, standing: Sequence[Stock]) -> Iterator[str]:
     for entry, title, stock in zip(study.owned, titles(study, standing), standing, strict=True):
         unused = []
         if entry.machine and not study.has(entry.axis, entry.machine):
-            unused.append("its machines are")
+            unused.append("its machines")
         if stock.network is not None and stock.network not in networks:
-            unused.append("its network is")
+            unused.append("its network")
         if unused:
-            joined = " and ".join(unused)
-            yield f"Owned ({title}): {joined} in no point of the space, so nothing of it is saved."
+            verb = "is" if unused == ["its network"] else "are"
+            yield (
+                f"Owned ({title}): {' and '.join(unused)} {verb} in no point of the space, so "
+                "nothing of it is saved."
+            )

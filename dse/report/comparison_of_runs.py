@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.catalog import Citation
-from dse.pricing.bill_of_materials import Item
+from dse.pricing.bill_of_materials import OWNED, Item
 from dse.report import words
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
@@ -144,6 +144,8 @@ def _apart(a: RunDocument, b: RunDocument) -> Iterator[str]:
         )
     if a.objectives != b.objectives:
         yield "They have different objectives, so that their fronts are of different numbers."
+    if a.owned != b.owned:
+        yield "They own different hardware, and what it costs to buy is what is added to it."
     yield from _baselines_apart(a, b)
 
 
@@ -236,7 +238,8 @@ def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
 
 
 def _unit_prices(document: RunDocument) -> dict[str, Item]:
-    return {item.item: item for items in document.bills.values() for item in items}
+    found = [item for items in document.bills.values() for item in items]
+    return {item.item: item for item in found if item.price_class != OWNED}
 
 
 def _facts(a: Sequence[Citation], b: Sequence[Citation]) -> Iterator[FactChange]:

@@ -52,7 +52,8 @@ def candidates(found: StudyDraws, first: Iterable[int]) -> Candidates:
     kept = _kept(found, first, max(NEAR, MOST - len(others)))
     cost = found.problem.study.objectives[1].name
     own = _numbers(problem, [near.points[kept[0]]], cost)[0]
-    costs = above_nothing(np.append(_numbers(problem, others, cost), own))
+    rest = _numbers(problem, others, cost) if others else np.zeros(0)
+    costs = above_nothing(np.append(rest, own))
     far = np.abs(np.log(costs[:-1] / costs[-1]))
     order = np.argsort(far, kind="stable")[: MOST - len(kept)]
     more = [others[at] for at in order]
