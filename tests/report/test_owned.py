@@ -16,7 +16,16 @@ import pytest
 from dse.pricing.bill_of_materials import OWNED
 from dse.pricing.composition import composition
 from dse.pricing.load import load
-from dse.report import bills, choices, comparison_of_runs, figures, json_form, payback, scales
+from dse.report import (
+    bills,
+    choices,
+    comparison_of_runs,
+    figures,
+    json_form,
+    live,
+    payback,
+    scales,
+)
 from dse.report.answer import answer
 from dse.report.assembly import build
 from dse.report.comparison_of_runs import compared
@@ -25,6 +34,7 @@ from dse.report.explain import lines
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
 from dse.report.points import explained
+from dse.search import exhaustive
 from dse.search.run import run
 from tests.pricing import priced, studies
 from tests.pricing.test_owned import CABLE, GROW, HOST, NIC, OURS, V100
@@ -226,3 +236,29 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert document.payback.months is not None
     values = priced.point(problem, gpus=128)
     assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 850_496
+
+
+def test_a_live_answer_owns_the_same(tmp_path: Path) -> None:
+    text = f"{GROW}{OURS}market: used\n"
+    problem = load(studies.written(tmp_path, text))
+    key = next(price.key for price in live.prices_of(problem) if price.label == "Host")
+    asked = live.Question(prices={key: 1234.0}, rule="fastest")
+    here = live.answer(problem, asked)
+    anew = load(studies.written(tmp_path, f"{text}prices: {{host: 1234 USD}}\n", "anew.yaml"))
+    front = exhaustive.search(anew, anew.space.boxes(10_000)).front
+    assert here.front == len(front)
+    rows = [row.numbers for row in here.rows]
+    assert rows == list(zip(front.gain.tolist(), front.cost.tolist(), strict=True))
+    assert rows[0][1] == 0.0
+    assert here.recommended == len(here.rows) - 1
+
+
+def test_of_what_costs_nothing_the_second_cost_decides_with_a_confidence_too(
+    tmp_path: Path,
+) -> None:
+    text = GROW.replace("minimize: capital", "minimize: [capital, energy]")
+    text += f"{OURS}target: {{samples: 1e8}}\nconstraints: [time_to_target <= 2 h]\n"
+    likely, sure = (searched(tmp_path, text + more).document for more in ("", "confidence: 0.5\n"))
+    assert likely.recommended.rule == sure.recommended.rule == "cheapest"
+    assert likely.recommended.objectives["capital"] == 0.0
+    assert sure.recommended.config == likely.recommended.config

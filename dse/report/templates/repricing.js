@@ -258,7 +258,7 @@
       if (data.rule === "least-regret") chosen = least(likely, regret);
       else if (front.length) chosen = rule(front);
     } else {
-      const order = [...likely].sort(by([[cost, 1], [data.gain, -1]]));
+      const order = [...likely].sort(by([[cost, 1], ...also.map((name) => [name, 1]), [data.gain, -1]]));
       const sure = order.filter((at) => met[at] >= state.confidence);
       reached = sure.length > 0;
       if (!reached) chosen = least(order, met.map((share) => -share));
