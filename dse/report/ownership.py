@@ -101,7 +101,7 @@ def section(document: RunDocument) -> dict[str, Any] | None:
         for row in owned.totals
     ]  # fmt: skip
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
-            "term": owned.term, "payback": payback.said_of(document)}  # fmt: skip
+            "term": owned.term, "payback": [*[payback.BESIDE_RENT] * bool(document.owned), *payback.said_of(document)]}  # fmt: skip
 
 
 def _usd(value: float | None) -> str:

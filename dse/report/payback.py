@@ -151,6 +151,12 @@ def _range(found: Payback) -> str:
     return f" (90 % range: {significant(low, 2)} to {end})"
 
 
+BESIDE_RENT = (
+    "Purchase is here the price of what is added, and rent that of the whole cluster, owned "
+    "machines included."
+)
+
+
 def said_of(document: RunDocument) -> list[str]:
     """The payback of the recommended point; nothing where nothing is owned."""
     return [] if document.payback is None else [said(document.payback)]
