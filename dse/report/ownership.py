@@ -100,8 +100,9 @@ def section(document: RunDocument) -> dict[str, Any] | None:
          row.residual_usd, row.own_usd, row.rent_usd)))
         for row in owned.totals
     ]  # fmt: skip
+    added = [payback.BESIDE_RENT] if document.owned else []
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
-            "term": owned.term, "payback": [*[payback.BESIDE_RENT] * bool(document.owned), *payback.said_of(document)]}  # fmt: skip
+            "term": owned.term, "payback": [*added, *payback.said_of(document)]}  # fmt: skip
 
 
 def _usd(value: float | None) -> str:
