@@ -8,6 +8,7 @@ import numpy as np
 
 from dse.model.arrays import Array, ArrayLike
 from dse.model.bill import Bill
+from dse.model.owned import Owned, anything, beyond, to_buy
 from dse.model.ownership import HOURS_PER_YEAR, owned_usd_per_hour
 from dse.model.power import Draw, UnitWatts, draw
 from dse.model.racks import Rack, racks
@@ -83,24 +84,24 @@ def capital_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
     """The sum of the bill: quantity times unit price of every part, and the extras, in USD.
 
     capital = hardware (1 + share) + once + hosts * (USD a node), with the racks, of which there are
-    ``filled``, among the hardware. What is not bought costs nothing, whether or not its price is
-    known; and what is free costs nothing, however many there are.
+    ``filled``, among the hardware; ``once`` where there is any. What is not bought costs nothing,
+    whether or not its price is known; and what is free costs nothing, however many there are.
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
-    machines = parts.accelerators * np.asarray(prices.accelerator_usd)
-    machines = machines + parts.nodes * np.asarray(prices.host_usd)
+    machines = _spent(parts.accelerators, prices.accelerator_usd)
+    machines = machines + _spent(parts.nodes, prices.host_usd)
     tree = parts.tree
     network = _spent(tree.switches, switch_usd) + _spent(tree.cables, prices.cable_usd)
     network = network + _spent(parts.nics, prices.nic_usd)
     rack_usd = np.asarray(prices.rack_usd)
     housing = np.where(rack_usd == 0, 0.0, filled * rack_usd)
-    servers = parts.servers * np.asarray(prices.server_usd)
+    servers = _spent(parts.servers, prices.server_usd)
     hardware = machines + network + servers + housing
     extras = prices.extras
     if extras is NO_EXTRAS:
         return np.asarray(hardware)
     hosts = parts.nodes + parts.servers
-    beside = np.asarray(extras.once_usd) + hosts * np.asarray(extras.node_usd)
+    beside = np.where(anything(parts), extras.once_usd, 0.0) + hosts * np.asarray(extras.node_usd)
     return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
 
 
@@ -108,22 +109,27 @@ def _spent(count: Array, unit_usd: ArrayLike) -> Array:
     return np.where(count > 0, count * np.asarray(unit_usd), 0.0)
 
 
-def cost(parts: Bill, prices: Prices) -> Cost:
+def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     """Purchase, rental and ownership of a cluster; arrays of shapes that broadcast.
 
-    capital = the bill's sum (:func:`capital_usd`), racks (:func:`dse.model.racks.racks`) among it.
+    capital = the bill's sum (:func:`capital_usd`), racks (:func:`dse.model.racks.racks`) among it;
+    where something is ``owned``, that of what must be added (:func:`.owned.to_buy`). All else is of
+    the whole cluster.
     power = accelerators, hosts, servers, network and cooling (:func:`dse.model.power.draw`).
     tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
     """
     drawn = draw(parts, prices.switch_radix, prices.watts)
     filled = racks(parts, drawn, prices.rack)
-    capital = capital_usd(parts, filled, prices)
+    if owned is None:
+        capital = capital_usd(parts, filled, prices)
+    else:
+        capital = capital_usd(to_buy(parts, owned), beyond(filled, owned.racks), prices)
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = drawn.total_w / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
     rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
-    owned = owned_usd_per_hour(
+    owning = owned_usd_per_hour(
         capital, feeding, prices.amortisation_years, prices.residual_value, prices.utilisation
     )
-    return Cost(np.asarray(capital), np.asarray(rental), owned, drawn, filled)
+    return Cost(np.asarray(capital), np.asarray(rental), owning, drawn, filled)

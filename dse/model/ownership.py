@@ -7,6 +7,7 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike
 
 HOURS_PER_YEAR = 8760.0
+HOURS_PER_MONTH = HOURS_PER_YEAR / 12
 
 
 def owned_usd_per_hour(
@@ -43,3 +44,34 @@ def break_even_utilisation(
     spent = np.asarray(capital_usd) * (1 - residual_value) / (years * HOURS_PER_YEAR)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(saved > 0, spent / saved, np.where(np.isnan(saved), np.nan, np.inf))
+
+
+def saved_usd_per_hour(
+    times: ArrayLike,
+    rent_usd_per_hour: ArrayLike,
+    electricity_usd_per_hour: ArrayLike,
+    owned_electricity_usd_per_hour: ArrayLike,
+) -> Array:
+    """USD that an hour of a cluster saves against going on with what stands there.
+
+    ``rent max(0, 1 - 1/s) + electricity of what stands there min(1, s) - electricity``: in that
+    hour the cluster works ``times`` s as fast as what stands there, which would do 1/s of the work,
+    and the rest would be rented, on as many machines of the cluster's kind. Negative where the
+    cluster draws more than it saves. All broadcast.
+    """
+    times = np.asarray(times, dtype=np.float64)
+    rented = np.asarray(rent_usd_per_hour) * np.maximum(1 - 1 / times, 0.0)
+    own = np.asarray(owned_electricity_usd_per_hour) * np.minimum(times, 1.0)
+    return np.asarray(rented + own - electricity_usd_per_hour)
+
+
+def payback_months(added_usd: ArrayLike, saved: ArrayLike, utilisation: float = 1.0) -> Array:
+    """Months until what was added has saved its price: ``added / (saved 730 h utilisation)``.
+
+    saved: USD per hour in use. 0 where nothing is added; without bound where nothing is saved.
+    """
+    added, saved = np.asarray(added_usd, dtype=np.float64), np.asarray(saved)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        months = added / (saved * HOURS_PER_MONTH * utilisation)
+    never = np.where(np.isnan(saved), np.nan, np.inf)
+    return np.where(added == 0, 0.0, np.where(saved > 0, months, never))

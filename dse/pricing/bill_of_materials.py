@@ -16,6 +16,7 @@ from dse.catalog.price_terms import LIST, QUOTE
 from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.model.leaves import leaf_ports
+from dse.model.owned import anything
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice, unit_price
@@ -59,22 +60,24 @@ class Rent:
     rounding_hours: float | None = None
 
 
-OF_SITE = "of the site"  # the class of what is counted and not bought
+# Classes of what is counted and not bought.
+OF_SITE, OWNED = "of the site", "owned"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A line of a bill. usd: ``quantity unit_usd``, of what is rented times its hours; None where
-    the price is not known.
+    """A line of a bill. quantity: that the point needs. owned: how many of them stand there
+    already, None where the study owns nothing. usd: ``to_buy unit_usd``; None where the price is
+    not known. Of what is rented usd is for its hours.
 
     price_class: ``list``, what is published, ``quote``, offered to the user, ``used``, ``cloud``,
-    or ``of the site``, which has it already. price_date: when it was asked; empty where that is
-    not known. age_years: on the day that the price list is for; None where it has no date. checked:
-    False where the price is from memory. source: a key of the catalogue's sources, or the name of a
-    file; empty where there is no price. idle: how many are bought beyond those that train, since
-    fewer are not sold. terms: of an offer, None where there are none. remark: what else to know of
-    it. extra: it is no part of the hardware. rent: for how long it is rented, None where it is
-    bought.
+    ``of the site``, which has it, or ``owned``, where all of them stand there. price_date: when it
+    was asked; empty where that is not known. age_years: on the day that the price list is for; None
+    where it has no date. checked: False where the price is from memory. source: a key of the
+    catalogue's sources, or the name of a file; empty where there is no price. idle: how many are
+    bought beyond those that train, since fewer are not sold. terms: of an offer, None where there
+    are none. remark: what else to know of it. extra: it is no part of the hardware. rent: for how
+    long it is rented, None where it is bought.
     """
 
     item: str
@@ -90,6 +93,7 @@ class Item:
     terms: Terms | None = field(default=None, metadata=_IF_ANY)
     remark: str | None = field(default=None, metadata=_IF_ANY)
     extra: bool | None = field(default=None, metadata=_IF_ANY)
+    owned: int | None = field(default=None, metadata=_IF_ANY)
     rent: Rent | None = field(default=None, metadata=_IF_ANY)
 
     @property
@@ -97,43 +101,55 @@ class Item:
         """What the unit price is in."""
         return "USD" if self.rent is None else "USD/hour"
 
+    @property
+    def to_buy(self) -> int:
+        """How many must be added."""
+        return self.quantity - (self.owned or 0)
+
 
 def bill_of_materials(points: Points) -> tuple[Item, ...]:
-    """Of a single point; what is not bought is left out. The sum is its purchase price."""
+    """Of a single point; what it does not need, or is free, is left out. The sum is its purchase
+    price, that of what must be added to what stands there."""
     hardware_items = tuple(_items(points))
     return (*hardware_items, *_extras(points, hardware_items))
 
 
 def _items(points: Points) -> Iterator[Item]:
-    bill = points.bill
+    bill, buy = points.bill, points.bill_to_buy
     axis, links = points.wiring
     machine = points.machines[_at(points, points.machine_axis)]
     link = links[_at(points, axis)]
     device, node = machine.accelerator, machine.node
     whole = np.any(bill.accelerators > bill.training)
     boards = f", sold in units of {machine.sold_in:.0f}" if whole else ""
-    for item in _item(points, device.title + boards, bill.accelerators, machine.accelerator_usd):
+    unsold = market.remark(machine) or None
+    devices = (bill.accelerators, buy.accelerators)
+    for item in _item(points, device.title + boards, *devices, machine.accelerator_usd):
         idle = item.quantity - int(np.ravel(bill.training)[0])
-        yield replace(item, idle=idle, remark=market.remark(machine) or None)
+        yield replace(item, idle=idle, remark=unsold if item.to_buy else None)
     name = node.title if node else "Host for accelerators"
-    for item in _item(points, name, bill.nodes, machine.host_usd):
-        yield replace(item, remark=market.remark(machine) or None) if node else item
+    for item in _item(points, name, bill.nodes, buy.nodes, machine.host_usd):
+        yield replace(item, remark=unsold) if node and item.to_buy else item
     network = _network_name(points, axis)
-    yield from _item(points, f"Network card, {network}", bill.nics, link.nic_usd)
+    yield from _item(points, f"Network card, {network}", bill.nics, buy.nics, link.nic_usd)
     port = link.switch_port_usd
     switch = UnitPrice(port.part, port.usd * link.switch_radix, port.log_spread, port.fact)
     ratio = float(np.ravel(points.oversubscription)[0])
     beyond = _beyond(int(np.ravel(bill.endpoints)[0]), link.switch_radix, ratio)
-    tree, ports = bill.tree, f"{link.switch_radix:.0f} ports"
-    for tier, count in (("Leaf", tree.leaves), ("Spine", tree.spines), ("Core", tree.cores)):
+    tree, added, ports = bill.tree, buy.tree, f"{link.switch_radix:.0f} ports"
+    for tier, count, lacking in (
+        ("Leaf", tree.leaves, added.leaves),
+        ("Spine", tree.spines, added.spines),
+        ("Core", tree.cores, added.cores),
+    ):
         only = tier == "Leaf" and not np.any(tree.spines > 0)
         title = f"{'Switch' if only else f'{tier} switch'} of {ports}, {network}"
         remark = {"Leaf": "" if only else _uplinks(link.switch_radix, ratio), "Core": beyond}
-        for item in _item(points, title, count, switch):
+        for item in _item(points, title, count, lacking, switch):
             yield replace(item, remark=remark.get(tier) or None)
-    yield from _item(points, f"Cable, {network}", tree.cables, link.cable_usd)
+    yield from _item(points, f"Cable, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
-    yield from _item(points, "Host for a parameter server", bill.servers, host)
+    yield from _item(points, "Host for a parameter server", bill.servers, buy.servers, host)
     yield from _racks(points)
 
 
@@ -153,7 +169,7 @@ def _racks(points: Points) -> Iterator[Item]:
             price_date="", age_years=None, checked=True, source="", remark=remark,
         )  # fmt: skip
     elif np.isfinite(many):
-        for item in _item(points, name, count, price):
+        for item in _item(points, name, count, points.racks_to_buy, price):
             yield replace(item, remark=remark)
 
 
@@ -189,16 +205,27 @@ def _network_name(points: Points, axis: str) -> str:
     return catalog.fabric(points.link_name).title if points.link_name else "network"
 
 
-def _item(points: Points, name: str, count: Array, price: UnitPrice) -> Iterator[Item]:
-    """The line of a part; none where it is not bought, or free."""
-    quantity = int(np.ravel(count)[0])
+def _item(
+    points: Points, name: str, needed: Array, added: Array, price: UnitPrice
+) -> Iterator[Item]:
+    """The line of a part; none where it is not needed, or free. added: how many are bought."""
+    quantity, buys = int(np.ravel(needed)[0]), int(np.ravel(added)[0])
     if not quantity or price.usd == 0:
         return
-    yield line_of(points, name, quantity, price)
+    owned = quantity - buys if points.problem.standing else None
+    yield line_of(points, name, quantity, price, owned)
 
 
-def line_of(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
-    """The line of so many parts at a price, with its date, class and source."""
+def line_of(
+    points: Points, name: str, quantity: int, price: UnitPrice, owned: int | None = None
+) -> Item:
+    """The line of so many parts at a price, with its date, class and source; owned: how many of
+    them stand there already."""
+    if owned == quantity:
+        return Item(
+            item=name, quantity=quantity, unit_usd=None, usd=0.0, price_class=OWNED, price_date="",
+            age_years=None, checked=True, source="", owned=owned,
+        )  # fmt: skip
     fact, known = price.fact, np.isfinite(price.usd)
     offer = None if fact is None else fact.offer
     own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
@@ -206,13 +233,14 @@ def line_of(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
         item=name,
         quantity=quantity,
         unit_usd=price.usd if known else None,
-        usd=quantity * price.usd if known else None,
+        usd=(quantity - (owned or 0)) * price.usd if known else None,
         price_class=LIST if not known else own if offer is None else offer.price_class,
         price_date="" if fact is None else fact.date,
         age_years=None if fact is None else age_years(fact, points.problem.prices.as_of),
         checked=fact is None or fact.status not in UNCHECKED,
         source=_source(points, fact) if known else "",
         terms=None if fact is None else _terms(points, price.usd, fact),
+        owned=owned,
     )
 
 
@@ -238,13 +266,16 @@ def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
     """The lines beside the hardware."""
     sums = [item.usd for item in parts]
     hardware_usd = float("nan") if None in sums else sum(usd for usd in sums if usd is not None)
-    hosts = int(np.ravel(points.bill.nodes + points.bill.servers)[0])
+    buy = points.bill_to_buy
+    hosts = int(np.ravel(buy.nodes + buy.servers)[0])
     for line in extras.lines(points.problem.prices):
         price, basis = line.price, line.extra.basis
         if basis == SHARE:
             price = replace(price, usd=price.usd * hardware_usd)
         if price.usd:
-            count = hosts if basis == PER_NODE else 1
+            count = hosts if basis == PER_NODE else int(np.ravel(anything(buy))[0])
+            if not count:
+                continue
             yield replace(line_of(points, line.title, count, price), extra=True)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.model.arrays import ArrayLike
+from dse.model.owned import anything
 from dse.pricing.hardware import host_price, number
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice
@@ -21,9 +22,10 @@ from dse.pricing.unit_price import UnitPrice
 class Composition:
     """Of a single point. bought, rented: priced parts and how many of each, those that are there.
 
-    bought: the sum of quantity times unit price is the price of the hardware, racks included.
-    rented: the same is the rent of an hour on demand, without that of ``servers``, which are hosts
-    of one's own. hosts: nodes and servers. housed_w: watts without cooling. NaN where not known.
+    bought: the sum of quantity times unit price is the price of the hardware, racks included,
+    without what stands there already. adds: whether there is any. rented: the same is the rent of
+    an hour on demand, without that of ``servers``, which are hosts of one's own. hosts: nodes and
+    servers that are bought. housed_w: watts without cooling. NaN where not known.
     """
 
     bought: tuple[tuple[UnitPrice, float], ...]
@@ -31,31 +33,33 @@ class Composition:
     servers: float
     hosts: float
     housed_w: float
+    adds: bool = True
 
 
 def composition(points: Points) -> Composition:
     """Of a single point."""
-    bill, cost = points.bill, points.cost()
+    bill, buy, cost = points.bill, points.bill_to_buy, points.cost()
     machine = points.machines[_at(points, points.machine_axis)]
     axis, links = points.wiring
     link = links[_at(points, axis)]
-    ports = bill.tree.switches * link.switch_radix
+    ports = buy.tree.switches * link.switch_radix
     return Composition(
         bought=tuple(_there(
-            (machine.accelerator_usd, bill.accelerators),
-            (machine.host_usd, bill.nodes),
-            (link.nic_usd, bill.nics),
+            (machine.accelerator_usd, buy.accelerators),
+            (machine.host_usd, buy.nodes),
+            (link.nic_usd, buy.nics),
             (link.switch_port_usd, ports),
-            (link.cable_usd, bill.tree.cables),
-            (host_price(points.problem.prices), bill.servers),
-            (UnitPrice("rack", number(points.problem.prices.rack_usd.value)), cost.racks),
+            (link.cable_usd, buy.tree.cables),
+            (host_price(points.problem.prices), buy.servers),
+            (UnitPrice("rack", number(points.problem.prices.rack_usd.value)), points.racks_to_buy),
         )),
         rented=tuple(_there(
             (machine.usd_per_hour, bill.rented), (machine.host_usd_per_hour, bill.nodes)
         )),
         servers=_number(bill.servers),
-        hosts=_number(bill.nodes + bill.servers),
+        hosts=_number(buy.nodes + buy.servers),
         housed_w=_number(cost.draw.housed_w),
+        adds=bool(_number(anything(buy))),
     )  # fmt: skip
 
 

@@ -38,9 +38,12 @@ def notes(study: Study, prices: catalog.PriceList) -> list[str]:
     if study.market == USED:
         return [*_used(found, prices)]
     if buys_new(study, prices):
+        names = {entry.machine for entry in study.owned}
+        owned = any((one.node or one.accelerator).name in names for one in found)
+        beyond = " beyond what stands there already" if owned else ""
         return [
-            f"{_UNSOLD}, so not recommended: {named}. Write market: used to admit used hardware, "
-            "or give a price of your own."
+            f"{_UNSOLD}, so not recommended{beyond}: {named}. Write market: used to admit used "
+            "hardware, or give a price of your own."
         ]
     every = "Every accelerator of the study" if len(found) > 1 else "The study's only accelerator"
     return [

@@ -23,6 +23,7 @@ from dse.model.bill import Bill, bill
 from dse.model.convergence import Convergence
 from dse.model.goodput import Failures, Goodput, goodput
 from dse.model.memory_slack import slack_bytes
+from dse.model.owned import Owned, beyond, to_buy
 from dse.model.passes import CellOfPoints, Compute, part_of, spread
 from dse.model.scale import largest_of
 from dse.model.stack import Stack
@@ -30,6 +31,7 @@ from dse.pricing import extras, hardware, power
 from dse.pricing.coordinates import Coordinate, coded
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.layout_arrays import LayoutArrays
+from dse.pricing.owned import owned_by
 from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import UnitPrice
 from dse.study import Value
@@ -248,6 +250,24 @@ class PointArrays(LayoutArrays, ABC):
         )
 
     @property
+    def owned(self) -> Owned | None:
+        """How many of these parts stand there already; None where the study owns nothing."""
+        standing = self.problem.standing
+        return owned_by(self, standing) if standing else None
+
+    @property
+    def bill_to_buy(self) -> Bill:
+        """How many of every part must be added to what stands there."""
+        owned = self.owned
+        return self.bill if owned is None else to_buy(self.bill, owned)
+
+    @property
+    def racks_to_buy(self) -> Array:
+        """Racks that must be added."""
+        owned, filled = self.owned, self.cost().racks
+        return filled if owned is None else beyond(filled, owned.racks)
+
+    @property
     def _cards_included(self) -> Mask:
         """Whether nodes come with these network cards: machines sold whole do with those of their
         own network, up to as many as they have."""
@@ -288,6 +308,7 @@ class PointArrays(LayoutArrays, ABC):
                 self._extras,
                 **vars(self.problem.study.ownership),
             ),
+            self.owned,
         )
 
     def goodput(self) -> Goodput:
@@ -381,10 +402,12 @@ class PointArrays(LayoutArrays, ABC):
 
     @property
     def sold(self) -> Mask | None:
-        """Whether their accelerators are sold new; None where the study does not ask."""
+        """Whether those of their accelerators that do not stand there are sold new; None where the
+        study does not ask."""
         if not self.problem.buys_new:
             return None
-        return np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+        sold = np.asarray(self.machine(lambda m: m.sold_until is None) > 0)
+        return sold if self.owned is None else sold | (self.bill_to_buy.accelerators <= 0)
 
     def evaluation(
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None

@@ -34,6 +34,8 @@ from dse.pricing.failures import failures
 from dse.pricing.network import model_layers
 from dse.pricing.point_arrays import BUCKET, COMPUTE_AXES, PointArrays, Points, SeveralBuckets
 from dse.pricing.rental import Rental
+from dse.pricing.stock import Stock
+from dse.pricing.stocktaking import stocks
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
 from dse.study.definition import REAL
@@ -251,6 +253,11 @@ class Problem:
     def rental(self) -> Rental:
         """The terms that machines are rented on, or as many draws of them as are priced."""
         return Rental(self.study.rental, self.draw_count if self.draws else 0)
+
+    @cached_property
+    def standing(self) -> tuple[Stock, ...]:
+        """What the study owns already, counted; one for each of its entries."""
+        return stocks(self.study, self.points_at)
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

@@ -19,6 +19,7 @@ from dse.model.stack import Stack
 from dse.pricing import hardware
 from dse.pricing.aggregations import PricedAggregation
 from dse.pricing.rental import Rental
+from dse.pricing.stock import Stock
 from dse.study import Study
 from dse.study.aggregation_name import AggregationName
 
@@ -52,6 +53,8 @@ class StudyFacts(Protocol):
     def rental(self) -> Rental: ...
     @property
     def convergence(self) -> Convergence | None: ...
+    @property
+    def standing(self) -> Sequence[Stock]: ...
     @property
     def buys_new(self) -> bool: ...
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dse.pricing.constraints import FITS
 from dse.pricing.uncertainty import OF_COST
-from dse.report import confidence, training_runs, waterfall, what_if, without_buying
+from dse.report import confidence, payback, training_runs, waterfall, what_if, without_buying
 from dse.report.bills import bill_notes
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
@@ -49,7 +49,7 @@ def answer(document: RunDocument) -> list[str]:
     lines = [
         f"Recommended: {named}.", worth, *_slower(document), *training_runs.answer_lines(document),
         *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
-        *_next_dollars(document), _nearly(document), sure,
+        *payback.said_of(document), *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
     lines += [*certainty_sentences(document), *confidence.said(document)]
     if document.engine == "guided":
@@ -143,6 +143,8 @@ def _gains(document: RunDocument, point: Point) -> str:
 
 def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> str:
     mine, theirs = cost(document, point, sense), cost(document, base, sense)
+    if document.owned and mine is not None and theirs == 0:
+        return f"{_cost(document, point, sense)}; the baseline stands there already"
     if mine is None or not theirs:
         return f"{_cost(document, point, sense)}; that of the baseline is unknown"
     ratio = mine / theirs
@@ -160,6 +162,8 @@ def _next_dollars(document: RunDocument) -> list[str]:
     mine, paid = gain(document, best), cost(document, best)
     if best.rule != SPEED_PER_DOLLAR or not mine or not paid:
         return []
+    stands = max((gain(document, point) or 0.0 for point in document.front
+                  if cost(document, point) == 0), default=0.0)  # fmt: skip
     dearer = [
         (more / extra, extra, point)
         for point in document.front
@@ -170,7 +174,7 @@ def _next_dollars(document: RunDocument) -> list[str]:
         return ["No other point is faster."]
     rate, extra, point = max(dearer, key=lambda found: found[:2])
     how = aim(document, "minimize")
-    share = percent(rate / (mine / paid))
+    share = percent(rate / ((mine - stands) / paid))
     buys = f"buy {share} as much speed for their money"
     if not how.unit.startswith("USD"):
         buys = f"bring {share} as much speed as the first"
@@ -262,9 +266,12 @@ def _money_interval(document: RunDocument) -> str:
     bounds, how = cost_interval(document, document.recommended), aim(document, "minimize")
     if bounds is None:
         return ""
+    if document.owned and tuple(bounds) == (0.0, 0.0):
+        return " All of it stands there already."
     if bounds[0] == bounds[1]:
         return f" Its {how.title} is computed with your own prices."
-    said = f" Its {how.title} is {interval(bounds, how.unit)}"
+    whose = "The" if how.title.startswith("price of") else "Its"
+    said = f" {whose} {how.title} is {interval(bounds, how.unit)}"
     if document.objectives.minimize not in OF_COST:
         return f"{said}."
     if document.objectives.minimize == "power":

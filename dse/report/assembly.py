@@ -14,7 +14,7 @@ from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.profile import POOLED, Fit
 from dse.calibration.ps_part import PS, ServersFit
 from dse.calibration.runners.registry import command_for
-from dse.pricing import caveats, constraints, rents
+from dse.pricing import caveats, constraints, rents, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
 from dse.pricing.problem import Problem
@@ -23,6 +23,7 @@ from dse.report import (
     one_age,
     own_rates,
     ownership,
+    payback,
     provenance,
     rental,
     training_runs,
@@ -120,7 +121,9 @@ def build(
         axes=_axes(problem),
         constraints=tuple(constraint.text for constraint in study.constraints),
         baseline=baseline,
-        recommended=Recommended(**vars(best), rule=rule, why=why(rule, study.objectives, because)),
+        recommended=Recommended(
+            **vars(best), rule=rule, why=why(rule, study.objectives, because, bool(study.owned))
+        ),
         cheapest_within_5_percent=front[cheap],
         fastest=front[fast],
         without_buying=unbought,
@@ -167,6 +170,8 @@ def build(
         questions=study.questions or None,
         confidence=chosen.confidence,
         ownership=ownership.of_point(problem, values),
+        owned=tuple(stock.titles(study, problem.standing)) or None,
+        payback=payback.of_point(problem, values),
         repricing=repricing(draws, chosen.position, [cheap, fast]),
     )
 

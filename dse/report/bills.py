@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.catalog.price_spread import DAYS_PER_YEAR
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
-from dse.pricing.bill_of_materials import Item, Rent
+from dse.pricing.bill_of_materials import OF_SITE, OWNED, Item, Rent
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import rents
 from dse.report.design_point import Point
@@ -22,7 +22,7 @@ _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
 _HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
            "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
-           "valid_until", "remark", "hours", "term")  # fmt: skip
+           "valid_until", "remark", "hours", "term", "owned", "to_buy")  # fmt: skip
 # What is said of prices of a class, the commonest last.
 _CLASSES = {
     QUOTE: "your own prices",
@@ -52,11 +52,13 @@ class Line(NamedTuple):
     price: str
     source: str
     hours: str = ""
+    owned: str = ""
+    to_buy: str = ""
 
 
 class Table(NamedTuple):
     """A bill as it is shown: whose, its lines, their sum and what that is, what to know of its
-    prices, and whether it is of a rent."""
+    prices, whether it is of a rent, and whether some of it stands there already."""
 
     title: str
     lines: tuple[Line, ...]
@@ -64,6 +66,7 @@ class Table(NamedTuple):
     note: str
     sum_of: str = "Purchase price"
     rented: bool = False
+    owned: bool = False
 
 
 def tables(document: RunDocument) -> tuple[Table, ...]:
@@ -81,6 +84,7 @@ def tables(document: RunDocument) -> tuple[Table, ...]:
             " ".join(filter(None, [rents.billed(rent_of(items)), _note(items)])),
             rents.sum_of(rent_of(items)),
             rent_of(items) is not None,
+            any(item.owned is not None for item in items),
         )
         for items, titles in found.items()
     )
@@ -143,6 +147,7 @@ def lines(items: Sequence[Item]) -> list[str]:
     return [
         f"{item.quantity:>8,} x {item.item:<{widths}}  {_at(item):>17}"
         f"  = {_usd(item.usd):>16}  ({_price(item)}{'; ' * bool(item.source)}{item.source})"
+        f"{_owned_of(item)}"
         for item in items
     ]
 
@@ -159,6 +164,10 @@ def _at(item: Item) -> str:
     return f"at {_unit(item):>14}{for_hours}"
 
 
+def _owned_of(item: Item) -> str:
+    return f"  {item.owned:,} owned, {item.to_buy:,} to buy" if item.owned else ""
+
+
 def bills_csv(document: RunDocument) -> str:
     """All bills, a line of a bill each."""
     out = io.StringIO()
@@ -171,6 +180,7 @@ def bills_csv(document: RunDocument) -> str:
                 item.price_class, item.price_date, _cell(rounded_age(item)),
                 "true" if item.checked else "false", item.source, *_offered(item),
                 *(("", "") if item.rent is None else (item.rent.hours, item.rent.term)),
+                item.owned or 0, 0 if item.price_class == OF_SITE else item.to_buy,
             ])  # fmt: skip
     return out.getvalue()
 
@@ -272,17 +282,28 @@ def _shares(bills: Mapping[str, Sequence[Item]], chosen: Callable[[Item], bool])
 def _line(item: Item) -> Line:
     return Line(
         item.item, f"{item.quantity:,}", _unit(item), _usd(item.usd), _price(item),
-        item.source, rents.hours(item.rent.hours) if item.rent else "",
+        item.source, rents.hours(item.rent.hours) if item.rent else "", *_standing(item),
     )  # fmt: skip
 
 
 def _unit(item: Item) -> str:
-    """The unit price; of what is rented, of an hour."""
+    """The unit price; of what is rented, of an hour; none of what stands there."""
+    if item.price_class == OWNED:
+        return ""
     return f"{_usd(item.unit_usd)}{'/h' * (item.rent is not None)}"
+
+
+def _standing(item: Item) -> tuple[str, str]:
+    """How many stand there already, and how many are bought; what the site has is not."""
+    if item.owned is None:
+        return "", "" if item.price_class == OF_SITE else f"{item.quantity:,}"
+    return f"{item.owned:,}", f"{item.to_buy:,}"
 
 
 def _price(item: Item) -> str:
     """Class, seller, date and age of a price: ``list, 2022-07-01, 4.4 years old``."""
+    if item.price_class == OWNED:
+        return "stands there already"
     parts = [item.price_class]
     if item.terms and item.terms.vendor:
         parts.append(item.terms.vendor)

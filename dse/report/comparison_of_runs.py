@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dse.catalog import Citation
-from dse.pricing.bill_of_materials import Item
+from dse.pricing.bill_of_materials import OWNED, Item
 from dse.pricing.validity import part
 from dse.report import words
 from dse.report.design_point import Point
@@ -163,6 +163,8 @@ def _apart(a: RunDocument, b: RunDocument) -> Iterator[str]:
         )
     if a.objectives != b.objectives:
         yield "They have different objectives, so that their fronts are of different numbers."
+    if a.owned != b.owned:
+        yield "They own different hardware, and what it costs to buy is what is added to it."
     yield from _baselines_apart(a, b)
 
 
@@ -262,7 +264,12 @@ def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
 def _hardware(document: RunDocument) -> dict[str, Item]:
     """What is ordered, extras apart, which are no unit prices."""
     bills = document.bills.values()
-    return {item.item: item for items in bills for item in items if not item.extra}
+    return {
+        item.item: item
+        for items in bills
+        for item in items
+        if not item.extra and item.price_class != OWNED
+    }
 
 
 def _terms(item: Item | None) -> str:

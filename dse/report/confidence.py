@@ -41,7 +41,10 @@ def chosen(found: StudyDraws, outcome: Outcome, rule: str, likely: int) -> Chose
         return Chosen(likely)
     met = found.drawn.meets_all.mean(axis=0)
     points = _priced(found)
-    order = sorted(range(len(points)), key=lambda at: (points[at].cost, -points[at].gain, at))
+    order = sorted(
+        range(len(points)),
+        key=lambda at: (points[at].cost, points[at].other, -points[at].gain, at),
+    )
     sure = [at for at in order if met[at] >= asked]
     if not sure:  # the surest, the cheapest of several
         at = max(order, key=lambda one: float(met[one]))

@@ -323,6 +323,32 @@ class Owned:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Payback:
+    """How soon what is added to owned hardware has saved its price; see
+    :func:`dse.model.ownership.saved_usd_per_hour`.
+
+    stands: the fastest of what stands there, in words; times: how much faster the point is than
+    that, both with the best software. rent_usd_per_hour: of the whole point under ``term``, None
+    where it is not known. months: None where nothing is saved, or the rent is not known; interval:
+    90 %, its upper end None where it may never pay back. missing: why nothing can be said, empty
+    where something can.
+    """
+
+    added_usd: float
+    stands: str = ""
+    times: float | None = None
+    term: str = ""
+    rent_usd_per_hour: float | None = None
+    electricity_usd_per_hour: float | None = None
+    owned_electricity_usd_per_hour: float | None = None
+    utilisation: float = 1.0
+    saved_usd_per_month: float | None = None
+    months: float | None = None
+    interval: tuple[float | None, float | None] | None = None
+    missing: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Power:
     """Watts by what draws them, at full load; they sum to the power of the point. pue: of the site.
     racks: that hold it, each of ``rack_w``. carbon_kg_per_kwh: of its electricity, at
@@ -356,7 +382,8 @@ class Explained(Point):
     quantity, None where there is none; bill: what is ordered for it, or rented where the study's
     money is rent; rented: what is rented where it counts purchase and rent; goodput: the share of a
     run's time that trains; target: of its run, in words; ownership: buying beside
-    renting; rental: the terms, in words; power: what draws its watts."""
+    renting; payback: of what is added to owned hardware; rental: the terms, in words; power: what
+    draws its watts."""
 
     workload: str = ""
     approach: ApproachTerms | None = None
@@ -374,5 +401,6 @@ class Explained(Point):
     goodput: Goodput | None = None
     target: str | None = field(default=None, metadata=IF_ANY)
     ownership: Owned | None = None
+    payback: Payback | None = field(default=None, metadata=IF_ANY)
     rental: str = ""
     power: Power | None = None

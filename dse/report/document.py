@@ -18,6 +18,7 @@ from dse.report.design_point import (
     Baseline,
     Bounds,
     Owned,
+    Payback,
     Point,
     Recommended,
     WaterfallStep,
@@ -316,9 +317,10 @@ class RunDocument:
     ordered for the points that the answer names, by their names here. questions: what was asked
     beside the study, by option; confidence: None where none was asked for. target: of a run, in
     words, None without one. qualities: targets that the study's workload has, and the study does
-    not use. ownership: buying the recommended point beside renting it. certainty: None where an
-    older version wrote it. repricing: points near the front, to be priced anew where a price moves;
-    None where no price changes the answer."""
+    not use. ownership: buying the recommended point beside renting it. owned: what stands there
+    already, in words, and payback: of what is added to it; None where nothing does. certainty: None
+    where an older version wrote it. repricing: points near the front, to be priced anew where a
+    price moves; None where no price changes the answer."""
 
     schema_version: int = SCHEMA_VERSION
     created: str
@@ -363,6 +365,8 @@ class RunDocument:
     reproduce: tuple[str, ...]
     study_text: str
     ownership: Owned | None = None
+    owned: tuple[str, ...] | None = field(default=None, metadata=IF_ANY)
+    payback: Payback | None = field(default=None, metadata=IF_ANY)
     runners_up: RunnersUp | None = field(default=None, metadata=IF_ANY)
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)

@@ -52,6 +52,8 @@ def notes(
     found, missing = _aged(problem, day, list(names))
     capital = [_capital(one, front[best].values) for one in (problem, found)]
     base = [_capital(one, study.baseline.values) for one in (problem, found)]
+    if not capital[0] or not base[0] or not base[1]:  # it stands there already
+        return []
     then = _recommended(found, front, rule)
     changed = "it stays the recommended point" if then == best else (
         f"recommended would then be {describe(points[then])}"

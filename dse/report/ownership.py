@@ -11,6 +11,7 @@ import numpy as np
 from dse.model.money import WATT_PER_KILOWATT
 from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation
 from dse.pricing.problem import Problem
+from dse.report import payback
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent, shown, significant
@@ -99,8 +100,9 @@ def section(document: RunDocument) -> dict[str, Any] | None:
          row.residual_usd, row.own_usd, row.rent_usd)))
         for row in owned.totals
     ]  # fmt: skip
+    added = [payback.BESIDE_RENT] if document.owned else []
     return {"said": said(owned), "rows": rows, "use": percent(owned.utilisation),
-            "term": owned.term}  # fmt: skip
+            "term": owned.term, "payback": [*added, *payback.said_of(document)]}  # fmt: skip
 
 
 def _usd(value: float | None) -> str:

@@ -29,6 +29,7 @@ from dse.report import (
     launches,
     own_rates,
     ownership,
+    payback,
     power,
     rental,
     training_runs,
@@ -149,6 +150,7 @@ def explained(problem: Problem, values: Mapping[str, Value | None]) -> Explained
         goodput=goodput.of_point(problem, values),
         target=training_runs.said(problem),
         ownership=ownership.of_point(problem, values),
+        payback=payback.of_point(problem, values),
         rental=rental.said(problem),
         power=power.of_point(problem, values),
     )

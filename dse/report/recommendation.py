@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dse.search.certainty.usefulness import above_nothing, gain_per_cost
 from dse.search.run import FrontPoint, Outcome
 from dse.study import Constraint, Objective
 from dse.study.quantities import PURCHASE, QUANTITIES, RENT
@@ -18,6 +19,8 @@ _BELOW = ("<=", "<")
 SPEED_PER_DOLLAR = "speed-per-dollar"
 NEAR_THE_FASTEST = "cheapest-within-5%"
 LEAST_REGRET = "least-regret"
+# Of the rule speed-per-dollar, where the study owns hardware.
+_OVER_OWNED = ". Speed that what is owned has for nothing does not count"
 _LEAST_REGRET = (
     "the point that is expected to miss least of what the best choice would bring, over all draws "
     "of what is uncertain. It need not lie on the front of the best estimates"
@@ -87,10 +90,13 @@ def _of_speed(constraint: Constraint) -> bool:
     return limit is not None and (limit.name, limit.comparison[0]) in _LEAST_SPEEDS
 
 
-def why(rule: str, objectives: Sequence[Objective], because: str = "") -> str:
-    """The rule in words, and why that one where the study does not ask for it."""
+def why(rule: str, objectives: Sequence[Objective], because: str = "", owned: bool = False) -> str:
+    """The rule in words, and why that one where the study does not ask for it. owned: whether the
+    study owns hardware."""
     gain, *costs = (objective.name.replace("_", " ") for objective in objectives)
     said = RULES[rule] if len(costs) == 1 else RULES_OF_THREE[rule].format(*costs, gain=gain)
+    if owned and rule == SPEED_PER_DOLLAR:
+        said += _OVER_OWNED
     return f"{said}. Chosen because {because}" if because else said
 
 
@@ -105,8 +111,9 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     if rule == "cheapest":
         return 0
     if rule == SPEED_PER_DOLLAR:
-        with np.errstate(divide="ignore"):
-            return int(np.argmax(gain / np.array([point.cost for point in front])))
+        price = np.array([point.cost for point in front])
+        every = np.ones((1, len(front)), dtype=bool)
+        return int(np.argmax(gain_per_cost(gain[np.newaxis], price[np.newaxis], every)))
     if rule == NEAR_THE_FASTEST:
         return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain.max()))
     if rule == "fastest" or len(front) < 3:  # two points have no knee
@@ -115,7 +122,7 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     rise = y.max() - y.min()
     shares = []
     for cost in ([point.cost for point in front], [point.other for point in front]):
-        x = np.log(np.maximum(cost, 1e-300))
+        x = np.log(above_nothing(np.array(cost)))
         if x.max() > x.min():
             shares.append(rise * (x - x.min()) / (x.max() - x.min()))
     chord = y.min() + sum(shares, np.zeros(len(front))) / max(1, len(shares))

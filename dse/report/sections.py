@@ -100,7 +100,8 @@ def _buy(document: RunDocument) -> dict[str, Any]:
 
 
 def _bill(document: RunDocument) -> dict[str, Any]:
-    return {"bills": bills.tables(document), "left_out": bills.left_out(document)}
+    return {"bills": bills.tables(document), "left_out": bills.left_out(document),
+            "owned": document.owned or ()}  # fmt: skip
 
 
 def _named(document: RunDocument) -> tuple[Point, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import floor, isfinite, log10
 from typing import Any, Protocol, TypeAlias
 
@@ -20,6 +21,7 @@ UNKNOWN = "unknown"
 FREE_MEMORY = "free memory per GPU"
 INTERVAL = "90 % interval"  # of the calibration: its 5th to 95th percentile
 CONFIDENCE = "90 % confidence"  # the same, in a sentence
+_CAPITAL = "capital"
 _ENDS_DIGITS = 2  # of an interval; three where both ends would read the same
 STACK = "stack"  # the axis of the training software
 
@@ -95,6 +97,8 @@ def objective(document: RunDocument, name: str) -> Phrase:
     """How to speak of an objective; one that is not known here goes by its own name."""
     known = QUANTITIES.get(name)
     if known is not None and known.phrase is not None:
+        if document.owned and name == _CAPITAL:
+            return replace(known.phrase, title="price of what is added", tail="to add")
         return known.phrase
     return Phrase(name.replace("_", " "), document.units.get(name, ""), "needs")
 

@@ -69,7 +69,7 @@ class TwoObjectives:
         return np.asarray(1 - gain / self.front.gain[at])
 
     def _over(self, cost: Array, at: Indices) -> Array:
-        return np.asarray(cost / self.front.cost[at] - 1)
+        return _over(cost, self.front.cost[at])
 
 
 class ThreeObjectives:
@@ -97,8 +97,14 @@ class ThreeObjectives:
         for begin in range(0, count, run):
             part = slice(begin, begin + run)
             gain, cost, other = (column[part, None] for column in values)
-            short = np.maximum(cost / front.cost - 1, other / front.other - 1)
+            short = np.maximum(_over(cost, front.cost), _over(other, front.other))
             np.maximum(short, 1 - gain / front.gain, out=short)
             of[part] = short.argmin(axis=1)
             distance[part] = short.min(axis=1)
         return of, distance
+
+
+def _over(cost: Array, of: Array) -> Array:
+    """By which share a cost is more than another; nothing is less than any share of something."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(of > 0, cost / of - 1, np.where(cost > 0, np.inf, 0.0))

@@ -223,6 +223,25 @@ class InlineWorkload:
     layers: str | None = None
 
 
+@dataclass(frozen=True)
+class OwnedHardware:
+    """What stands there already: machines, and what joins them.
+
+    axis: ``accelerator`` or ``node``, what ``machine`` is a name of; both empty where there are
+    only parts. count: accelerators, or nodes. What is None is usual: one accelerator, one network
+    card to a node; of an unknown network nothing counts. parts: how many ``hosts``, ``nics``,
+    ``switches`` and ``cables`` there are, where these are other numbers than such a cluster has.
+    """
+
+    axis: str = ""
+    machine: str = ""
+    count: int = 0
+    gpus_per_node: int | None = None
+    inter_node: Value | None = None
+    nics_per_node: int | None = None
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+
 # A price list of a study: the path of its file, or where in the study it is written out.
 GivenPrices: TypeAlias = str | tuple[str | int, ...]
 IGNORED = "ignore"
@@ -249,6 +268,7 @@ class Study:
     ``resolution``: points of the front that differ by no larger share are one choice; 0: none are.
     ``what_if``: the axis each of whose values is asked about.
     ``confidence``: with what probability the recommended point must meet every constraint.
+    ``owned``: hardware that stands there; what a point needs of it is not bought.
     ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
     path that already counts from the working folder, as those of ``prices`` do, of which the later
@@ -288,6 +308,7 @@ class Study:
     failures: StudyFailures = field(default_factory=StudyFailures)
     rental: StudyRental = field(default_factory=StudyRental)
     ownership: StudyOwnership = field(default_factory=StudyOwnership)
+    owned: tuple[OwnedHardware, ...] = ()
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

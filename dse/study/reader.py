@@ -22,6 +22,8 @@ from dse.study.definition import (
     Constraint,
     Efficiency,
     ExecutorOptions,
+    Objective,
+    OwnedHardware,
     SearchOptions,
     Study,
     Value,
@@ -30,6 +32,7 @@ from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
 from dse.study.names import Names, suggest
 from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
+from dse.study.owned import read_owned
 from dse.study.ownership import StudyOwnership, read_ownership
 from dse.study.rental import StudyRental, read_rental
 from dse.study.values import any_value, default_axis, find_value, read_axis
@@ -148,6 +151,7 @@ def _study(source: Source, file: StudyFile, names: Names) -> Study:
         failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
         rental=read_rental(top.at("rental")) if top.has("rental") else StudyRental(),
         ownership=read_ownership(top.at("ownership")) if top.has("ownership") else StudyOwnership(),
+        owned=_owned(top, axes, objectives, constraints, names),
         source=source,
         content_hash=_hash(source.data),
     )
@@ -158,6 +162,21 @@ def _region(top: Cursor, names: Names) -> str | None:
     if not top.has("region") or top.at("region").value is None:
         return None
     return top.at("region").named("region", names.regions, "see `dse catalog regions`")
+
+
+def _owned(
+    top: Cursor,
+    axes: tuple[Axis, ...],
+    objectives: tuple[Objective, ...],
+    constraints: tuple[Constraint, ...],
+    names: Names,
+) -> tuple[OwnedHardware, ...]:
+    """What stands there already, if the study says so."""
+    if not top.has("owned"):
+        return ()
+    limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
+    compared = [*(objective.name for objective in objectives), *limited]
+    return read_owned(top.at("owned"), axes, compared, names)
 
 
 def _check_ignored(top: Cursor, constraints: tuple[Constraint, ...]) -> None:

@@ -15,6 +15,7 @@ from dse.study.axes import AXES, AxisSpec
 from dse.study.definition import Input, Market, Memory, Recommend, Sampler
 from dse.study.failures import FAILURES_SCHEMA
 from dse.study.names import Names
+from dse.study.owned import OWNED_SCHEMA
 from dse.study.ownership import OWNERSHIP_SCHEMA
 from dse.study.quantities import QUANTITIES
 from dse.study.rental import RENTAL_SCHEMA
@@ -262,6 +263,9 @@ class StudyFile(Section):
     )
     ownership: Annotated[Any, shown_as(OWNERSHIP_SCHEMA)] = Field(
         default=None, description="what is left of a purchase at the end, and how much it is used"
+    )
+    owned: Annotated[Any, shown_as(OWNED_SCHEMA)] = Field(
+        default=None, description="hardware that stands there already, and need not be bought"
     )
 
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation, owned_usd_per_hour
+from dse.model.ownership import (
+    HOURS_PER_YEAR,
+    break_even_utilisation,
+    owned_usd_per_hour,
+    payback_months,
+    saved_usd_per_hour,
+)
 
 usd = st.floats(1.0, 1e9)
 
@@ -37,3 +43,32 @@ def test_at_the_break_even_both_cost_the_same(
     assert float(owned) == pytest.approx(rent, rel=1e-6)
     total = capital * (1 - residual) + electricity * HOURS_PER_YEAR * years * share
     assert total == pytest.approx(rent * HOURS_PER_YEAR * years * share, rel=1e-6)
+
+
+def test_what_is_saved_by_hand() -> None:
+    # Twice as fast: half of the work is rented at 40 an hour; 3 of electricity in place of 1.
+    saved = saved_usd_per_hour(2.0, 40.0, 3.0, 1.0)
+    assert saved == pytest.approx(40 / 2 + 1 - 3)
+    assert payback_months(18 * 730 * 5.0, saved) == pytest.approx(5.0)
+    assert payback_months(18 * 730 * 5.0, saved, 0.5) == pytest.approx(10.0)
+
+
+def test_what_is_no_faster_saves_electricity_alone() -> None:
+    assert saved_usd_per_hour(1.0, 40.0, 1.0, 3.0) == pytest.approx(2.0)
+    assert saved_usd_per_hour(0.5, 40.0, 1.0, 3.0) == pytest.approx(0.5)
+    never = payback_months([10.0, 10.0, 0.0, 10.0], [0.0, -1.0, -1.0, np.nan])
+    assert np.isinf(never[:2]).all()
+    assert never[2] == 0.0
+    assert np.isnan(never[3])
+
+
+@given(st.floats(0.01, 1e4), st.floats(0, 1e4), st.floats(0, 1e3), st.floats(0, 1e3))
+def test_the_same_work_costs_as_much_less(
+    times: float, rent: float, electricity: float, owned: float
+) -> None:
+    """A scalar reference: hours of either to do the work of an hour."""
+    hours_owned = min(1.0, times)
+    hours_rented = 1.0 - hours_owned / times if times > 1 else 0.0
+    expected = hours_owned * owned + hours_rented * rent - electricity
+    found = float(saved_usd_per_hour(times, rent, electricity, owned))
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)

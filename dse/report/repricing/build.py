@@ -82,6 +82,7 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
                 rented=_quantities(priced, part.rented, rented=True),
                 servers=part.servers,
                 hosts=part.hosts,
+                adds=part.adds,
                 housed_w=_finite(part.housed_w),
                 numbers={name: _of(evaluation, name) for name in needed(names)},
             )

@@ -16,6 +16,7 @@ from dse.report.repricing.dependence import PRICED, moves
 from dse.search import exhaustive
 from dse.search.certainty.near_front import SEARCHED_AGAIN
 from dse.search.certainty.study_draws import StudyDraws, purchases
+from dse.search.certainty.usefulness import above_nothing
 from dse.study import Objective, Study, Value
 
 MOST = 120  # points
@@ -51,7 +52,9 @@ def candidates(found: StudyDraws, first: Iterable[int]) -> Candidates:
     kept = _kept(found, first, max(NEAR, MOST - len(others)))
     cost = found.problem.study.objectives[1].name
     own = _numbers(problem, [near.points[kept[0]]], cost)[0]
-    far = np.abs(np.log(_numbers(problem, others, cost) / own)) if others else np.zeros(0)
+    rest = _numbers(problem, others, cost) if others else np.zeros(0)
+    costs = above_nothing(np.append(rest, own))
+    far = np.abs(np.log(costs[:-1] / costs[-1]))
     order = np.argsort(far, kind="stable")[: MOST - len(kept)]
     more = [others[at] for at in order]
     positions = sorted(kept)

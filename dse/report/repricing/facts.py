@@ -48,8 +48,8 @@ class Terms:
 @dataclass(frozen=True, kw_only=True)
 class RepricedPoint:
     """A point that may be recommended. purchase: which; points of one differ in software alone.
-    bought, rented, servers, hosts, housed_w: see :class:`dse.pricing.composition.Composition`.
-    numbers: quantities that no price changes."""
+    bought, rented, servers, hosts, adds, housed_w: see
+    :class:`dse.pricing.composition.Composition`. numbers: quantities that no price changes."""
 
     config: Mapping[str, str]
     immaterial: tuple[str, ...] = ()
@@ -60,6 +60,7 @@ class RepricedPoint:
     rented: Quantities
     servers: float
     hosts: float
+    adds: bool = True
     housed_w: float | None
     numbers: Mapping[str, float | None]
 

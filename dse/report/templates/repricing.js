@@ -34,7 +34,7 @@
     const each = ([once, yearly]) => once + yearly * rates.amortisation_years;
     const extras = terms.extras;
     const capital = sum(point.bought) * (1 + each(extras.share))
-      + each(extras.once_usd) + point.hosts * each(extras.node_usd);
+      + (point.adds ? each(extras.once_usd) : 0) + point.hosts * each(extras.node_usd);
     const hours = rates.amortisation_years * HOURS_PER_YEAR;
     const power = point.housed_w * rates.pue;
     const servers = point.servers ? point.servers * prices[host] / hours : 0;
@@ -70,19 +70,39 @@
   };
   const meets = (found) => data.limits.every((limit) => holds(limit, found));
 
+  // What points gain for their cost beyond what can be had for nothing, and costs for a logarithmic
+  // scale: see dse/search/certainty/usefulness.py.
+  const gainPerCost = (gains, costs) => {
+    const stands = gains.filter((_, at) => costs[at] <= 0);
+    if (!stands.length) return (gain, cost) => gain / cost;
+    const top = Math.max(...stands);
+    const none = !gains.some((gain, at) => costs[at] > 0 && gain > top);
+    return (gain, cost) => (cost > 0 ? Math.max(gain - top, 0) / cost : none ? gain : 0);
+  };
+  const aboveNothing = (values) => {
+    const paid = values.filter((value) => value > 0);
+    return Math.max(LEAST, paid.length ? Math.min(...paid) : LEAST);
+  };
+
   // Which point a rule recommends of points by rising cost: see dse/report/recommendation.py.
   const most = (values) => values.indexOf(Math.max(...values));
   const recommended = (found) => {
     const gain = found.map((one) => one[data.gain]);
     const [cost, other] = data.costs.map((name) => found.map((one) => one[name]));
     if (data.rule === "cheapest") return 0;
-    if (data.rule === "speed-per-dollar") return most(gain.map((value, at) => value / cost[at]));
+    if (data.rule === "speed-per-dollar") {
+      const per = gainPerCost(gain, cost);
+      return most(gain.map((value, at) => per(value, cost[at])));
+    }
     if (data.rule === "cheapest-within-5%") {
       const enough = (1 - NEAR_FASTEST) * Math.max(...gain);
       return gain.findIndex((value) => value >= enough);
     }
     if (data.rule === "fastest" || found.length < 3) return most(gain);
-    const log = (values) => values.map((value) => Math.log(Math.max(value, LEAST)));
+    const log = (values) => {
+      const least = aboveNothing(values);
+      return values.map((value) => Math.log(Math.max(value, least)));
+    };
     const [y, spans] = [log(gain), []];
     const [low, high] = [Math.min(...y), Math.max(...y)];
     for (const x of [cost, other].filter(Boolean).map(log)) {
@@ -104,10 +124,11 @@
     const cost = (one) => one[data.costs[0]];
     const usable = found.filter((_, at) => met[at]);
     const gains = usable.map((one) => one[data.gain]);
+    const per = gainPerCost(gains, usable.map(cost));
     const rules = {
       cheapest: (one) => 1 / cost(one),
       fastest: (one) => one[data.gain],
-      "speed-per-dollar": (one) => one[data.gain] / cost(one),
+      "speed-per-dollar": (one) => per(one[data.gain], cost(one)),
       "cheapest-within-5%": (one) =>
         (one[data.gain] >= (1 - NEAR_FASTEST) * Math.max(...gains) ? 1 / cost(one) : 0),
       knee: (one) => aboveTheLine(one, usable, gains),
@@ -124,10 +145,12 @@
     const [low, high] = [log(first[data.gain]), log(last[data.gain])];
     let share = 0;
     for (const name of data.costs) {
-      const values = usable.map((other) => log(other[name]));
+      const nothing = aboveNothing(usable.map((other) => other[name]));
+      const paid = (other) => log(Math.max(other[name], nothing));
+      const values = usable.map(paid);
       const least = Math.min(...values);
-      const top = data.costs.length === 1 ? log(last[name]) : Math.max(...values);
-      if (top > least) share += (log(one[name]) - least) / (top - least);
+      const top = data.costs.length === 1 ? paid(last) : Math.max(...values);
+      if (top > least) share += (paid(one) - least) / (top - least);
     }
     return Math.exp(log(one[data.gain]) - low - (high - low) * share / data.costs.length);
   };
@@ -160,7 +183,7 @@
       }
       for (let at = 0; at < count; at += 1) {
         found.met[at] += met[at] / drawn.count;
-        if (top > 0) found.regret[at] += (1 - worth[at] / top) / drawn.count;
+        if (top > 0 && worth[at] < top) found.regret[at] += (1 - worth[at] / top) / drawn.count;
       }
     }
     return found;
@@ -242,7 +265,7 @@
       if (data.rule === "least-regret") chosen = least(likely, regret);
       else if (front.length) chosen = rule(front);
     } else {
-      const order = [...likely].sort(by([[cost, 1], [data.gain, -1]]));
+      const order = [...likely].sort(by([[cost, 1], ...also.map((name) => [name, 1]), [data.gain, -1]]));
       const sure = order.filter((at) => met[at] >= state.confidence);
       reached = sure.length > 0;
       if (!reached) chosen = least(order, met.map((share) => -share));

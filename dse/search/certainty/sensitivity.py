@@ -17,6 +17,7 @@ from dse.study import Value
 ALONE_DRAWS = 400  # of one source, the others at their best fit
 SOBOL_DRAWS = 500  # of all, and again with one source drawn anew: indices to within 0.05
 DEAD = 0.01  # what moves nothing by more is dead
+LEAST = 1e-300  # stands for an objective that is nothing, of which anything is much
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ def effects(
     def logs(variation: Variation, count: int) -> Array:
         """(2, draws): of the gain, and of the cost per gain."""
         found = drawn_quantities(problem, [point], (gain_name, cost_name), variation, count)
-        gain, cost = (np.log(found[name][:, 0]) for name in (gain_name, cost_name))
-        return np.stack([gain, cost - gain])
+        gain, cost = np.log(found[gain_name][:, 0]), found[cost_name][:, 0]
+        if not cost.any():  # all of it is owned: nothing moves what it costs
+            return np.stack([gain, np.zeros(count)])
+        return np.stack([gain, np.log(cost) - gain])
 
     usual = logs(Variation(), SOBOL_DRAWS)
     best = logs(Variation(alone=frozenset()), 1)
@@ -107,8 +110,9 @@ def dead_axes(problem: Problem, point: Mapping[str, Value | None]) -> list[str]:
         away = 0.0
         for _, evaluation in problem.rows(moved):
             for name in names:
-                ratio = np.asarray(evaluation[name]) / best[name]
-                away = max(away, float(np.max(np.abs(ratio[np.isfinite(ratio)] - 1), initial=0.0)))
+                off = np.abs(np.asarray(evaluation[name]) - best[name])
+                off = np.where(off > 0, off / (abs(best[name]) or LEAST), 0.0)
+                away = max(away, float(np.max(off[np.isfinite(off)], initial=0.0)))
         if away <= DEAD:
             found.append(axis.name)
     return found

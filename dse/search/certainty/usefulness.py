@@ -5,7 +5,8 @@ The worth of point j in draw d is 0 where it misses a constraint in that draw, e
 
     cheapest               1 / cost
     fastest                gain
-    speed-per-dollar       gain / cost
+    speed-per-dollar       gain / cost; where some points cost nothing, (gain - the largest of
+                           theirs) / cost, and theirs counts where no other point gains more
     cheapest-within-5%     1 / cost where its gain is at least 95 % of the largest, else 0
     knee                   exp(height above the line between the ends of the front)
 
@@ -64,7 +65,30 @@ def _fast(priced: Priced) -> Array:
 
 
 def _gain_per_cost(priced: Priced) -> Array:
-    return np.asarray(priced.gain / priced.costs[0])
+    return gain_per_cost(priced.gain, priced.costs[0], priced.met)
+
+
+def gain_per_cost(gain: Array, cost: Array, met: Mask) -> Array:
+    """What every point gains for its cost beyond what can be had for nothing, (rows, points).
+
+    ``(gain - g) / cost`` with g the largest gain of the row's points that cost nothing, as hardware
+    does that stands there already; 0 where there are none. Points that cost nothing are worth 0, or
+    their gain where no other point of the row gains more than g.
+    """
+    free = met & (cost <= 0)
+    if not free.any():
+        return np.asarray(gain / cost)
+    stands = np.where(free, gain, 0.0).max(axis=1, keepdims=True)
+    added = np.where(met & (cost > 0), np.maximum(gain - stands, 0.0), 0.0)
+    none = added.max(axis=1, keepdims=True) <= 0
+    return np.where(free, np.where(none, gain, 0.0), added / np.where(cost > 0, cost, 1.0))
+
+
+def above_nothing(cost: Array) -> Array:
+    """Costs for a logarithmic scale: what costs nothing stands with the cheapest of the row that
+    costs something, (rows, points)."""
+    least = np.where(cost > 0, cost, np.inf).min(axis=-1, keepdims=True)
+    return np.maximum(cost, np.where(np.isfinite(least), least, _LEAST))
 
 
 def _within(priced: Priced) -> Array:
@@ -77,7 +101,7 @@ def _above_the_line(priced: Priced) -> Array:
     """The height of gain above the mean of its costs, on logarithmic scales: see
     :func:`dse.report.recommendation.recommended`."""
     y = np.log(np.maximum(priced.gain, _LEAST))
-    x = [np.log(np.maximum(cost, _LEAST)) for cost in priced.costs]
+    x = [np.log(above_nothing(cost)) for cost in priced.costs]
     gains = np.where(priced.met, priced.gain, -np.inf)
     first = np.argmin(np.where(priced.met, priced.costs[0], np.inf), axis=1)[:, np.newaxis]
     last = np.argmax(gains, axis=1)[:, np.newaxis]

@@ -120,9 +120,13 @@ def stale(fronts: list[Array]) -> bool:
 def losses_of(numbers: Array) -> tuple[Array, Mask]:
     """(what to have little of, which rows are usable), from objectives and violation.
 
-    Objectives by logarithm, and violations, which begin at 0, by log(1 + x).
+    Objectives by logarithm, and violations, which begin at 0, by log(1 + x). A cost of nothing, of
+    hardware that is owned, counts as a tenth of the least that is not.
     """
-    values, violation = numbers[:, :-1], numbers[:, -1]
+    values, violation = numbers[:, :-1].copy(), numbers[:, -1]
+    for cost in values.T[1:]:
+        least = np.min(cost[cost > 0], initial=np.inf)
+        cost[cost == 0] = least / 10 if np.isfinite(least) else 1.0
     usable = np.all(np.isfinite(values) & (values > 0), axis=1)
     losses = np.log(np.where(usable[:, None], values, 1.0))
     losses[:, 0] *= -1.0  # the one to have much of

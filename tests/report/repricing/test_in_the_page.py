@@ -194,3 +194,28 @@ def test_it_fits_and_is_accessible(
         assert not seen.page.locator("#repricing").is_visible()
     assert seen.console == []
     assert seen.requests == []
+
+
+OWNED = """\
+market: used
+owned: {accelerator: v100-sxm2-16gb, gpus: 8, gpus_per_node: 4, inter_node: 10gbe}
+prices: {extras: {installation: 2 kUSD, support: 5 %}}
+"""
+
+
+@pytest.mark.parametrize("rule", [*RULES[:-1]])
+def test_what_stands_there_costs_nothing_in_the_page_too(tmp_path: Path, rule: str) -> None:
+    text = study("capital", f"{OWNED}recommend: {rule}\n")
+    dearer = text.replace("extras:", "host: 90 kUSD, extras:")
+    before, anew = searched(tmp_path, text), searched(tmp_path, dearer)
+    with browser.opened(render_page(before.document), tmp_path) as seen:
+        assert config(before.document, seen) == before.document.recommended.config
+        untouched: dict[str, list[float]] = seen.run(POINTS)
+        enter(seen, ids(before.document, {"host": "90000"}))
+        moved: dict[str, list[float]] = seen.run(POINTS)
+        assert config(before.document, seen) == anew.document.recommended.config
+    assert seen.console == []
+    assert 0.0 in [costs[1] for costs in untouched.values()]
+    for at in sorted(moved, key=int)[::7]:
+        assert untouched[at] == pytest.approx(costs_at(before, before.document, int(at)), rel=1e-9)
+        assert moved[at] == pytest.approx(costs_at(anew, before.document, int(at)), rel=1e-9)

@@ -1,0 +1,96 @@
+"""Hardware that stands there already, counted part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from dse import catalog
+from dse.study import OwnedHardware, Study, Value, Wire
+
+_PART_TITLES = {"hosts": "host", "nics": "network card", "switches": "switch", "cables": "cable"}
+# A link between nodes as its parts are ordered: fabric, bandwidth, and latency where it is of no
+# fabric of the catalogue.
+Network: TypeAlias = tuple[str, float, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stock:
+    """How many of every part an entry of ``owned`` stands for.
+
+    machine: accelerator or node type, empty where there is none. held: accelerators that one of its
+    hosts holds. network: None where it is not known, and none of it counts. values: of the axes, of
+    a point that is made of the machines; None without any.
+    """
+
+    network: Network | None
+    machine: str = ""
+    accelerators: float = 0.0
+    held: float = 0.0
+    hosts: float = 0.0
+    nics: float = 0.0
+    switches: float = 0.0
+    cables: float = 0.0
+    racks: float = 0.0
+    values: Mapping[str, Value | None] | None = None
+
+
+def network_of(value: Value) -> Network:
+    """The network that a value of the axis ``inter_node`` stands for."""
+    if isinstance(value, Wire):
+        known = value.fabric or ""
+        return known, value.bytes_per_s, None if known else value.latency_s
+    return str(value), float(catalog.fabric(str(value)).bytes_per_s or np.nan), None
+
+
+def titles(study: Study, standing: Sequence[Stock]) -> list[str]:
+    """What stands there, an entry each: ``64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps
+    Ethernet``."""
+    return [_title(entry, stock) for entry, stock in zip(study.owned, standing, strict=True)]
+
+
+def _title(entry: OwnedHardware, stock: Stock) -> str:
+    if entry.axis == "node":
+        parts = [f"{entry.count:,} x {catalog.node(entry.machine).title}"]
+    elif entry.machine:
+        device = catalog.accelerator(entry.machine).title
+        many = f"{stock.hosts:,.0f} node{'s' * (stock.hosts != 1)}"
+        parts = [f"{entry.count:,} x {device} in {many}"]
+    else:
+        parts = []
+    parts += [
+        f"{count:,} {_PART_TITLES[key]}{('es' if key == 'switches' else 's') * (count != 1)}"
+        for key, count in entry.parts.items()
+        if not (entry.machine and key == "hosts")
+    ]
+    if entry.inter_node is not None:
+        parts.append(_network_title(entry.inter_node))
+    return ", ".join(parts)
+
+
+def _network_title(value: Value) -> str:
+    if isinstance(value, Wire):
+        return catalog.fabric(value.fabric).title if value.fabric else value.label
+    return catalog.fabric(str(value)).title
+
+
+def notes(study: Study, standing: Sequence[Stock]) -> Iterator[str]:
+    """What of the owned hardware no point of the study can use."""
+    networks = {network_of(v) for v in study.values("inter_node")}
+    networks |= {network_of(name) for value in study.values("node")
+                 if (name := catalog.node(str(value)).inter_node)}  # fmt: skip
+    for entry, title, stock in zip(study.owned, titles(study, standing), standing, strict=True):
+        unused = []
+        if entry.machine and not study.has(entry.axis, entry.machine):
+            unused.append("its machines")
+        if stock.network is not None and stock.network not in networks:
+            unused.append("its network")
+        if unused:
+            verb = "is" if unused == ["its network"] else "are"
+            yield (
+                f"Owned ({title}): {' and '.join(unused)} {verb} in no point of the space, so "
+                "nothing of it is saved."
+            )

@@ -1,0 +1,75 @@
+"""Counting what an owner has: every part of the machines and networks that a study names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from dse import catalog
+from dse.model.arrays import Array
+from dse.model.power import draw
+from dse.model.racks import racks
+from dse.pricing import power
+from dse.pricing.point_arrays import Points
+from dse.pricing.stock import Stock, network_of
+from dse.study import OwnedHardware, Study, Value
+from dse.study.owned import PARTS
+
+Values: TypeAlias = Mapping[str, Value | None]
+
+
+def stocks(study: Study, points_at: Callable[[Values], Points]) -> tuple[Stock, ...]:
+    """One for every entry of the study. points_at: places a point, before it is priced."""
+    return tuple(_stock(study, entry, points_at) for entry in study.owned)
+
+
+def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Points]) -> Stock:
+    network = None if entry.inter_node is None else network_of(entry.inter_node)
+    given = {key: float(count) for key, count in entry.parts.items()}
+    if not entry.machine:
+        hosts, nics, switches, cables = (given.get(key, 0.0) for key in PARTS)
+        return Stock(network=network, hosts=hosts, nics=nics, switches=switches, cables=cables)
+    values = _values(study, entry)
+    points = points_at(values)
+    bill = points.bill
+    if network is None:
+        given = {"nics": 0.0, "switches": 0.0, "cables": 0.0, **given}
+    drawn = draw(bill, points.wire(lambda w: w.switch_radix), power.unit_watts(points))
+    filled = _number(racks(bill, drawn, power.rack(points)))
+    return Stock(
+        machine=entry.machine,
+        accelerators=_number(bill.accelerators),
+        held=_number(points.gpus_per_node),
+        hosts=given.get("hosts", _number(bill.nodes)),
+        network=network,
+        nics=given.get("nics", _number(bill.nics)),
+        switches=given.get("switches", _number(bill.tree.switches)),
+        cables=given.get("cables", _number(bill.tree.cables)),
+        racks=filled if np.isfinite(filled) else 0.0,
+        values=values,
+    )
+
+
+def _values(study: Study, entry: OwnedHardware) -> dict[str, Value | None]:
+    """Of a point that is made of an entry's machines, and trains as the baseline does."""
+    values: dict[str, Value | None] = dict(study.baseline.values)
+    for name in ("accelerator", "node", "gpus_per_node", "nics_per_node"):
+        values.pop(name, None)
+    values[entry.axis] = entry.machine
+    if entry.axis == "node":
+        values["gpus"] = entry.count * catalog.node(entry.machine).accelerators
+    else:
+        values["gpus"], values["gpus_per_node"] = entry.count, entry.gpus_per_node or 1
+        values["nics_per_node"] = 1
+    if entry.nics_per_node is not None:
+        values["nics_per_node"] = entry.nics_per_node
+    if entry.inter_node is not None:
+        values["inter_node"] = entry.inter_node
+    values["ps_placement"] = "colocated"  # it is no server that the machines need
+    return values
+
+
+def _number(value: Array) -> float:
+    return float(np.ravel(value)[0])

@@ -1,0 +1,114 @@
+"""Reading what the owner of a cluster has already: ``owned`` in a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dse.study.axes import AXES
+from dse.study.cursor import Cursor
+from dse.study.definition import Axis, OwnedHardware, Value
+from dse.study.names import Names
+from dse.study.quantities import QUANTITIES, RENT
+from dse.study.values import any_value
+
+_MOST = 10**7  # of anything
+_MACHINES = ("accelerator", "node")
+_OF_NETWORK = ("nics", "switches", "cables")
+PARTS = ("hosts", *_OF_NETWORK)
+_KEYS = (*_MACHINES, "gpus", "gpus_per_node", "nodes", "inter_node", "nics_per_node", *PARTS)
+_EXAMPLE = "{accelerator: v100-sxm2-16gb, gpus: 64, gpus_per_node: 8, inter_node: 100gbe}"
+_COUNT = {"type": "integer", "minimum": 1}
+_ENTRY: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "accelerator": {"type": "string", "description": "a name of `dse catalog accelerators`"},
+        "node": {"type": "string", "description": "a name of `dse catalog nodes`, with nodes"},
+        "gpus": {**_COUNT, "description": "how many accelerators stand there"},
+        "gpus_per_node": {**_COUNT, "description": "how many a host holds; 1 when absent"},
+        "nodes": {**_COUNT, "description": "how many machines of the type node stand there"},
+        "inter_node": {
+            "type": ["string", "object"],
+            "description": "the network that joins them, as in space",
+        },
+        "nics_per_node": {**_COUNT, "description": "network cards of a node; 1 when absent"},
+        "hosts": {"type": "integer", "minimum": 0, "description": "hosts, where others than such "
+                  "a cluster has"},
+        "nics": {"type": "integer", "minimum": 0, "description": "network cards, likewise"},
+        "switches": {"type": "integer", "minimum": 0, "description": "switches, likewise"},
+        "cables": {"type": "integer", "minimum": 0, "description": "cables, likewise"},
+    },
+}  # fmt: skip
+OWNED_SCHEMA = {"anyOf": [_ENTRY, {"type": "array", "items": _ENTRY, "minItems": 1}]}
+
+
+def read_owned(
+    at: Cursor, axes: Sequence[Axis], compared: Iterable[str], names: Names
+) -> tuple[OwnedHardware, ...]:
+    """The entries, one or a list.
+
+    axes: of the space, whose labels they may use. compared: the quantities that the study minimizes
+    or limits. Rents are an error among them: what is owned takes nothing off the rent of a cluster.
+    """
+    if at.value is None or at.value == []:
+        raise at.wrong("owned is empty", f"write owned: {_EXAMPLE}, or drop it", key=True)
+    for name in compared:
+        if RENT in QUANTITIES[name].facts:
+            problem = f"owned: {name} is rent, and owned hardware is not rented"
+            raise at.wrong(problem, "compare capital or tco, or drop owned", key=True)
+    known = {axis.name: axis for axis in axes}
+    return tuple(_entry(place, known, names) for place in at.each())
+
+
+def _entry(at: Cursor, axes: dict[str, Axis], names: Names) -> OwnedHardware:
+    keys = at.keys(_KEYS)
+    machine = next((name for name in _MACHINES if name in keys), "")
+    if not machine and not any(part in keys for part in PARTS):
+        raise at.wrong("owned: an entry without machines and parts", f"write {_EXAMPLE}")
+    if machine:
+        _check_machine(at, machine, axes)
+    counted, of_machines = ("nodes", "gpus") if machine == "node" else ("gpus", "nodes")
+    for key in (of_machines, *(() if machine else (counted, "gpus_per_node", "nics_per_node"))):
+        if key in keys:
+            which = machine or "spare parts"
+            remedy = f"write {counted}: 8" if machine else f"name the machines: {_EXAMPLE}"
+            raise at.at(key).wrong(f"owned: {key} does not go with {which}", remedy, key=True)
+    if machine == "node" and "gpus_per_node" in keys:
+        problem = "owned: a node has its own accelerators"
+        raise at.at("gpus_per_node").wrong(problem, "drop gpus_per_node", key=True)
+    if machine and counted not in keys:
+        raise at.wrong(f"owned: missing key '{counted}'", f"add {counted}: 8")
+    for key in _OF_NETWORK:
+        if key in keys and "inter_node" not in keys:
+            problem = f"owned: {key} of an unknown network"
+            raise at.at(key).wrong(problem, f"add inter_node: {AXES['inter_node'].example}",
+                                   key=True)  # fmt: skip
+    return OwnedHardware(
+        axis=machine,
+        machine=_value(at, machine, axes, names) if machine else "",  # type: ignore[arg-type]
+        count=at.at(counted).whole(1, _MOST) if machine else 0,
+        gpus_per_node=at.at("gpus_per_node").whole(1, 1024) if "gpus_per_node" in keys else None,
+        inter_node=_value(at, "inter_node", axes, names) if "inter_node" in keys else None,
+        nics_per_node=at.at("nics_per_node").whole(1, 64) if "nics_per_node" in keys else None,
+        parts={key: at.at(key).whole(0, _MOST) for key in PARTS if key in keys},
+    )
+
+
+def _check_machine(at: Cursor, machine: str, axes: dict[str, Axis]) -> None:
+    """Raise where an entry names machines in another way than the space does."""
+    other = next(name for name in _MACHINES if name != machine)
+    if at.has(other):
+        raise at.at(other).wrong("owned: both node and accelerator", "keep one of the two",
+                                 key=True)  # fmt: skip
+    if machine not in axes and other in axes:
+        remedy = "write accelerator, gpus and gpus_per_node" if other == "accelerator" else (
+            "write node and nodes"
+        )  # fmt: skip
+        problem = f"owned: the space has {other}, not {machine}"
+        raise at.at(machine).wrong(problem, remedy, key=True)
+
+
+def _value(at: Cursor, name: str, axes: dict[str, Axis], names: Names) -> Value:
+    value, _ = any_value(axes.get(name), name, at.at(name), names)
+    return value

@@ -1,0 +1,264 @@
+"""Owned hardware in the report: the answer, the bills, the payback, and what costs nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.pricing.bill_of_materials import OWNED
+from dse.pricing.composition import composition
+from dse.pricing.load import load
+from dse.report import (
+    bills,
+    choices,
+    comparison_of_runs,
+    figures,
+    json_form,
+    live,
+    payback,
+    scales,
+)
+from dse.report.answer import answer
+from dse.report.assembly import build
+from dse.report.comparison_of_runs import compared
+from dse.report.document import RunDocument
+from dse.report.explain import lines
+from dse.report.markdown import render_markdown
+from dse.report.page import render_page
+from dse.report.points import explained
+from dse.search import exhaustive
+from dse.search.run import run
+from tests.pricing import priced, studies
+from tests.pricing.test_owned import CABLE, GROW, HOST, NIC, OURS, V100
+from tests.report.repricing.studies import searched
+
+PAGE = Path(__file__).parents[2] / "docs" / "study.md"
+ADDED = 64 * V100 + 8 * (HOST + NIC + CABLE)
+
+
+def found(folder: Path, *more: str) -> RunDocument:
+    return searched(folder, "".join((GROW, OURS, *more))).document
+
+
+def test_the_answer_says_what_is_added_and_when_it_pays_back(tmp_path: Path) -> None:
+    document = found(
+        tmp_path, "market: used\n", 'constraints: ["gpus == 128", "gpus_per_node == 8"]\n'
+    )
+    said = " ".join(answer(document))
+    assert "to add; the baseline stands there already." in said
+    assert "unknown" not in said
+    assert "Its purchase price" not in said
+    assert re.search(r"(Payback in [\d.]+ months \(90 % range|No payback: )", said)
+    assert document.owned == ("64 x NVIDIA Tesla V100 SXM2 16 GB in 8 nodes, 100 Gbps Ethernet",)
+
+
+def test_what_stands_there_is_recommended_where_it_is_cheapest(tmp_path: Path) -> None:
+    document = found(tmp_path, "recommend: cheapest\n")
+    assert document.recommended.objectives["capital"] == 0.0
+    said = " ".join(answer(document))
+    assert "All of it stands there already." in said
+    assert "Nothing is added, so nothing has to pay back." in said
+    text = render_markdown(document)
+    assert "NaN" not in text
+    assert "inf" not in re.findall(r"\b(?:inf|nan)\b", text)
+
+
+def test_page_text_and_table_have_needed_owned_and_to_buy(tmp_path: Path) -> None:
+    document = found(tmp_path, "market: used\n", "recommend: fastest\n",
+                     "constraints: [gpus == 128]\n")  # fmt: skip
+    text, page = render_markdown(document), render_page(document)
+    assert "| Item | Quantity | Owned | To buy | Unit price | Sum | Price |" in text
+    assert "Stands there already, and is not paid for: 64 x NVIDIA Tesla V100" in text
+    assert "no resale is counted" in page
+    assert '<th scope="col" class="n">To buy</th>' in page
+    rows = list(csv.DictReader(io.StringIO(bills.bills_csv(document))))
+    base = [row for row in rows if row["point"] == "baseline" and row["price_class"] == "owned"]
+    assert [(row["quantity"], row["owned"], row["to_buy"], row["usd"]) for row in base] == [
+        (count, count, "0", "0.0") for count in ("64", "8", "8", "1", "8")
+    ]
+    assert sum(float(row["usd"]) for row in rows if row["point"] == "recommended") == (
+        pytest.approx(document.recommended.objectives["capital"])
+    )
+
+
+def test_a_study_that_owns_nothing_has_no_such_columns(tmp_path: Path) -> None:
+    document = searched(tmp_path, GROW).document
+    assert (document.owned, document.payback) == (None, None)
+    assert "To buy" not in render_markdown(document)
+    assert '"owned"' not in json_form.text(document)
+
+
+def test_documents_keep_it_and_older_ones_do_not_have_it(tmp_path: Path) -> None:
+    document = found(tmp_path)
+    plain = json_form.plain(document)
+    assert json_form.parsed(RunDocument, plain) == document
+    assert plain["bills"]["baseline"][0]["owned"] == 64
+    for key in ("owned", "payback"):
+        del plain[key]
+    for items in plain["bills"].values():
+        for item in items:
+            item.pop("owned", None)
+    for point in plain["repricing"]["points"]:
+        del point["adds"]
+    older: Any = json_form.parsed(RunDocument, plain)
+    assert older.payback is None
+    assert older.repricing.points[0].adds
+
+
+def test_explain_has_the_bill_and_the_payback(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    text = "\n".join(lines(explained(problem, priced.point(problem, gpus=128))))
+    assert "64 owned, 64 to buy" in text
+    assert re.search(r"payback +(Payback in|No payback)", text)
+    base = "\n".join(lines(explained(problem, priced.point(problem))))
+    assert "Nothing is added" in base
+
+
+def test_the_payback_is_as_by_hand(tmp_path: Path) -> None:
+    more = "prices: {electricity: 0.2 USD/kWh}\nownership: {utilisation: 0.5}\n"
+    problem = load(studies.written(tmp_path, GROW + OURS + more))
+    values = priced.point(problem, gpus=128, batch_per_gpu=128)
+    result = payback.of_point(problem, values)
+    assert result is not None
+    own, point = problem.point(priced.point(problem, batch_per_gpu=128)), problem.point(values)
+    one = {name: float(np.ravel(own[name])[0]) for name in ("speedup", "power")}
+    two = {name: float(np.ravel(point[name])[0]) for name in ("speedup", "power", "hourly")}
+    times = two["speedup"] / one["speedup"]
+    saved = two["hourly"] * (1 - 1 / times) + (one["power"] - two["power"]) / 1000 * 0.2
+    assert result.added_usd == ADDED
+    assert result.times == pytest.approx(times)
+    assert result.saved_usd_per_month == pytest.approx(saved * 730 * 0.5)
+    assert result.months == pytest.approx(ADDED / (saved * 365))
+    assert result.interval is not None
+    low, high = result.interval
+    assert low is not None
+    assert low <= (result.months or 0)
+    assert high is None or high >= (result.months or 0)
+
+
+def test_software_gains_are_no_savings(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    slow, quick = (priced.point(problem, gpus=128, batch_per_gpu=b) for b in (64, 128))
+    one, two = payback.of_point(problem, slow), payback.of_point(problem, quick)
+    assert one is not None
+    assert two is not None
+    assert (one.times or 0) < (two.times or 0), "what stands there has the best software in both"
+
+
+def test_where_nothing_is_saved_or_known_it_says_so(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    slower = payback.of_point(problem, priced.point(problem, gpus=32, gpus_per_node=4,
+                                                    inter_node="ib-ndr"))  # fmt: skip
+    assert slower is not None
+    if slower.months is None:
+        assert payback.said(slower).startswith("No payback: adding costs USD ")
+    never = replace(slower, saved_usd_per_month=-5.0, months=None, missing="")
+    assert "saves nothing against" in payback.said(never)
+    loose = load(studies.written(tmp_path, f"{GROW}owned: {{hosts: 4}}\n", "loose.yaml"))
+    nobody = payback.of_point(loose, priced.point(loose))
+    assert nobody is not None
+    assert payback.said(nobody).startswith("Payback cannot be told: no owned machines can train")
+    plain = load(studies.written(tmp_path, GROW, "plain.yaml"))
+    assert payback.of_point(plain, priced.point(plain)) is None
+
+
+def test_what_costs_nothing_is_a_choice_by_itself() -> None:
+    gain, cost = np.array([1.0, 1.001, 2.0]), np.array([0.0, 10.0, 500.0])
+    rows = choices.covered([gain, cost], 0.01, None)
+    assert sorted(row.tolist() for row in rows) == [[0], [1], [2]]
+    twice = choices.covered([gain[:2], np.zeros(2)], 0.01, 0)
+    assert [row.tolist() for row in twice] == [[0, 1]]
+
+
+def test_charts_of_what_costs_nothing_are_linear(tmp_path: Path) -> None:
+    assert not scales.wide(0.0, 1e6)
+    document = found(tmp_path, "market: used\n")
+    assert document.front[0].objectives["capital"] == 0.0
+    axis = json.loads(figures.front_figure(document))["layout"]["xaxis"]
+    assert axis.get("type") != "log"
+    assert axis["rangemode"] == "tozero"
+    assert ">nan<" not in render_page(document).lower()
+
+
+def test_the_waterfall_begins_with_nothing(tmp_path: Path) -> None:
+    document = found(tmp_path, "market: used\n", "recommend: fastest\n")
+    assert document.baseline.objectives["capital"] == 0.0
+    costs = [step.cost for step in document.waterfall if step.software]
+    assert set(costs) <= {0.0}
+    assert document.waterfall[-1].cost == document.recommended.objectives["capital"]
+
+
+def test_runs_before_and_after_buying_are_compared(tmp_path: Path) -> None:
+    plain, ours = searched(tmp_path, GROW).document, found(tmp_path)
+    told = compared(plain, ours, ("A", "B"))
+    assert "They own different hardware" in " ".join(told.apart)
+    assert not [change for change in told.prices if change.b_class == OWNED]
+    text = "\n".join(comparison_of_runs.lines(told))
+    assert "nan" not in re.findall(r"\bnan\b", text)
+    again = compared(ours, found(tmp_path, "recommend: cheapest\n"), ("A", "B"))
+    assert "They own different" not in " ".join(again.apart)
+    other = compared(found(tmp_path, "recommend: cheapest\n"), ours, ("A", "B"))
+    assert other.measures[2].a == 0.0
+    assert comparison_of_runs.lines(other), "a share of nothing is not told"
+
+
+def test_what_the_page_prices_from_is_what_is_bought(tmp_path: Path) -> None:
+    extras = "prices: {rack: 3 kUSD, extras: {installation: 20 kUSD, management: 300 USD/node}}\n"
+    problem = load(studies.written(tmp_path, GROW + OURS + extras))
+    values = priced.point(problem, gpus=128)
+    part = composition(problem.points_at(values))
+    capital = float(np.ravel(problem.point(values)["capital"])[0])
+    hardware = sum(price.usd * count for price, count in part.bought)
+    assert part.adds
+    assert part.hosts == 8
+    assert capital == hardware + 20_000 + 8 * 300
+    stands = composition(problem.points_at(priced.point(problem)))
+    assert (stands.bought, stands.hosts, stands.adds) == ((), 0.0, False)
+    assert float(np.ravel(problem.point(priced.point(problem))["capital"])[0]) == 0.0
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    (example,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
+                  if "owned:" in text]  # fmt: skip
+    problem = load(studies.written(tmp_path, example))
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    document = build(outcome, "dse run", 0, 1.0, {})
+    assert document.front[0].objectives["capital"] == 0.0
+    assert document.payback is not None
+    assert document.payback.months is not None
+    values = priced.point(problem, gpus=128)
+    assert float(np.ravel(problem.point(values)["capital"])[0]) == ADDED == 850_496
+
+
+def test_a_live_answer_owns_the_same(tmp_path: Path) -> None:
+    text = f"{GROW}{OURS}market: used\n"
+    problem = load(studies.written(tmp_path, text))
+    key = next(price.key for price in live.prices_of(problem) if price.label == "Host")
+    asked = live.Question(prices={key: 1234.0}, rule="fastest")
+    here = live.answer(problem, asked)
+    anew = load(studies.written(tmp_path, f"{text}prices: {{host: 1234 USD}}\n", "anew.yaml"))
+    front = exhaustive.search(anew, anew.space.boxes(10_000)).front
+    assert here.front == len(front)
+    rows = [row.numbers for row in here.rows]
+    assert rows == list(zip(front.gain.tolist(), front.cost.tolist(), strict=True))
+    assert rows[0][1] == 0.0
+    assert here.recommended == len(here.rows) - 1
+
+
+def test_of_what_costs_nothing_the_second_cost_decides_with_a_confidence_too(
+    tmp_path: Path,
+) -> None:
+    text = GROW.replace("minimize: capital", "minimize: [capital, energy]")
+    text += f"{OURS}target: {{samples: 1e8}}\nconstraints: [time_to_target <= 2 h]\n"
+    likely, sure = (searched(tmp_path, text + more).document for more in ("", "confidence: 0.5\n"))
+    assert likely.recommended.rule == sure.recommended.rule == "cheapest"
+    assert likely.recommended.objectives["capital"] == 0.0
+    assert sure.recommended.config == likely.recommended.config

@@ -1,0 +1,183 @@
+"""Searches of studies that own hardware: exact fronts, and rules where something costs nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.pricing.load import load
+from dse.report.recommendation import recommended
+from dse.search import bounds, exhaustive
+from dse.search.certainty import flips as price_flips
+from dse.search.certainty.sensitivity import dead_axes, effects
+from dse.search.certainty.study_draws import purchases
+from dse.search.certainty.usefulness import Priced, above_nothing, gain_per_cost, regret, worth
+from dse.search.distance import ThreeObjectives, TwoObjectives
+from dse.search.guided.acquisition import losses_of
+from dse.search.pareto import Front, front_of
+from dse.search.run import FrontPoint, run
+from tests.pricing import priced, studies
+from tests.pricing.test_owned import GROW, OURS
+from tests.search.test_screening import WIDE, fewer_are_priced_for_the_same
+
+RULES = ("cheapest", "fastest", "speed-per-dollar", "cheapest-within-5%", "knee")
+STANDS = """\
+owned:
+  - {accelerator: v100-sxm2-16gb, gpus: 12, gpus_per_node: 4, inter_node: 10gbe, nics_per_node: 2}
+  - {accelerator: a100-sxm4-80gb, gpus: 8, gpus_per_node: 8}
+  - {inter_node: ib-hdr, switches: 1, cables: 4}
+"""
+
+
+@pytest.mark.parametrize("least", ["capital", "tco", "capital, power", "power, capital"])
+@pytest.mark.parametrize("market", ["new", "used"])
+def test_bounds_stay_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: str, market: str
+) -> None:
+    monkeypatch.setattr(bounds, "SCREENED_FROM", 1)
+    text = WIDE.replace("minimize: capital", f"minimize: [{least}]") + STANDS
+    problem = load(studies.written(tmp_path, f"{text}market: {market}\n"))
+    fewer_are_priced_for_the_same(problem)
+
+
+def test_the_front_is_that_of_a_plain_loop(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    points = list(priced.feasible(problem))
+    best: dict[float, float] = {}
+    for _, (gain, cost) in points:
+        best[cost] = max(gain, best.get(cost, 0.0))
+    expected, top = [], 0.0
+    for cost in sorted(best):
+        if best[cost] > top:
+            expected.append((best[cost], cost))
+            top = best[cost]
+    front = exhaustive.search(problem, problem.space.boxes(700)).front
+    assert list(zip(front.gain.tolist(), front.cost.tolist(), strict=True)) == expected
+    assert expected[0][1] == 0.0, "what stands there"
+
+
+def test_a_guided_search_finds_what_costs_nothing(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    exact = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    found = run(problem, "guided", None, None, lambda *_: None, 2000, 0)
+    assert found.front[0].cost == exact.front[0].cost == 0.0
+    assert [point.gain for point in found.front] == [point.gain for point in exact.front]
+
+
+def point(gain: float, cost: float) -> FrontPoint:
+    return FrontPoint({}, {}, gain, cost, 0.0, 0, ())
+
+
+def test_speed_per_dollar_is_of_what_is_added() -> None:
+    free, small, large = point(2.0, 0.0), point(2.5, 100.0), point(6.0, 400.0)
+    assert recommended([free, small, large], "speed-per-dollar") == 2, "4 for 400, not 0.5 for 100"
+    assert recommended([small, large], "speed-per-dollar") == 0, "2.5 for 100, not 6 for 400"
+    assert recommended([free], "speed-per-dollar") == 0
+    assert recommended([free, point(2.0, 10.0)], "speed-per-dollar") == 0, "nothing is added"
+    assert recommended([free, small, large], "cheapest") == 0
+    assert recommended([free, small, large], "cheapest-within-5%") == 2
+
+
+def test_the_knee_does_not_hang_on_how_little_nothing_is() -> None:
+    front = [point(1.0, 0.0), point(2.0, 1e4), point(9.0, 2e4), point(10.0, 1e6)]
+    assert recommended(front, "knee") == 2
+
+
+def test_dominated_points_and_slower_free_ones_change_nothing() -> None:
+    gain, cost = np.array([[2.0, 2.5, 6.0]]), np.array([[0.0, 100.0, 400.0]])
+    more = np.hstack([gain, [[1.0, 5.9]]]), np.hstack([cost, [[0.0, 500.0]]])
+    first = gain_per_cost(gain, cost, np.ones(gain.shape, bool))
+    second = gain_per_cost(*more, np.ones(more[0].shape, bool))
+    assert first.tolist() == second[:, :3].tolist() == [[0.0, 0.005, 0.01]]
+
+
+@given(st.lists(st.tuples(st.floats(0.1, 1e4), st.sampled_from([0.0, 1.0, 50.0, 1e6]),
+                          st.booleans()), min_size=1, max_size=12))  # fmt: skip
+def test_what_is_gained_for_the_cost_is_as_by_hand(rows: list[tuple[float, float, bool]]) -> None:
+    gain, cost, met = (np.array([column]) for column in zip(*rows, strict=True))
+    stands = max((g for g, c, m in rows if m and c == 0), default=0.0)
+    added = [(g - stands) / c if m and c > 0 else 0.0 for g, c, m in rows]
+    expected = []
+    for (g, c, m), each in zip(rows, added, strict=True):
+        if m and c == 0:
+            expected.append(g if max(added) <= 0 else 0.0)
+        else:
+            expected.append(max(each, 0.0))
+    found = worth("speed-per-dollar", Priced(gain, [cost], met))
+    assert found[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_regrets_of_points_that_cost_nothing_are_numbers(rule: str) -> None:
+    gain = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 1.5]])
+    cost = np.array([[0.0, 10.0, 30.0], [0.0, 11.0, 0.0]])
+    worths = worth(rule, Priced(gain, [cost], np.ones(gain.shape, bool)))
+    lost = regret(worths)
+    assert np.isfinite(lost).all()
+    assert (lost.min(axis=1) == 0).all()
+    assert (lost >= 0).all()
+
+
+def test_costs_of_nothing_on_a_logarithmic_scale() -> None:
+    assert above_nothing(np.array([0.0, 5.0, 7.0])).tolist() == [5.0, 5.0, 7.0]
+    assert above_nothing(np.array([0.0, 0.0])).min() > 0
+    assert above_nothing(np.array([3.0, 4.0])).tolist() == [3.0, 4.0]
+
+
+def front(*rows: tuple[float, ...]) -> Front:
+    gain, cost, *other = (np.array(column) for column in zip(*rows, strict=True))
+    return front_of(gain, cost, np.arange(len(rows)), *other)
+
+
+def test_distances_from_a_point_that_costs_nothing() -> None:
+    two = TwoObjectives(front((1.0, 0.0), (2.0, 100.0)), 0.1)
+    values = [np.array([0.95, 0.99, 1.95]), np.array([0.0, 5.0, 105.0])]
+    assert two.within(values).tolist() == [True, False, True]
+    kept = [column[[0, 2]] for column in values]
+    of, away = two.nearest(kept)
+    assert of.tolist() == [0, 1]
+    assert away == pytest.approx([0.05, 0.05])
+    three = ThreeObjectives(front((1.0, 0.0, 5.0), (2.0, 100.0, 5.0)), 0.1)
+    rows = [np.array([0.95, 1.95]), np.array([0.0, 105.0]), np.array([5.0, 5.0])]
+    assert three.within(rows).all()
+    of, away = three.nearest(rows)
+    assert of.tolist() == [0, 1]
+    assert away == pytest.approx([0.05, 0.05])
+
+
+def test_what_costs_nothing_teaches_a_guided_search() -> None:
+    numbers = np.array([[2.0, 0.0, 0.0], [3.0, 100.0, 0.0], [3.0, 200.0, 1.0]])
+    losses, usable = losses_of(numbers)
+    assert usable.all()
+    assert np.isfinite(losses).all()
+    assert losses[0, 1] < losses[1, 1] < losses[2, 1]
+    assert losses_of(numbers[:1])[1].all()
+    assert numbers[0, 1] == 0.0, "the archive is left as it is"
+
+
+def test_effects_and_dead_axes_of_what_is_owned(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, GROW + OURS))
+    sources = {"price": frozenset({"price: v100-sxm2-16gb"}),
+               "computing": frozenset({"computing: v100-sxm2-16gb, fp16"})}  # fmt: skip
+    for effect in effects(problem, priced.point(problem), sources):
+        assert np.isfinite([*effect.gain, *effect.cost_per_gain, effect.cost_total]).all()
+        assert effect.cost_per_gain == (1.0, 1.0)
+        assert effect.cost_total == 0.0
+    assert "gpus" not in dead_axes(problem, priced.point(problem))
+
+
+def test_prices_of_what_stands_there_flip_nothing(tmp_path: Path) -> None:
+    problem = load(studies.written(tmp_path, f"{GROW}{OURS}market: used\n"))
+    points = [priced.point(problem), priced.point(problem, gpus=128)]
+    own = purchases(problem, points)
+    assert price_flips.flips(problem, points, "cheapest", own, 0) == []
+    found = {flip.part: flip for flip in price_flips.flips(problem, points, "fastest", own, 1)}
+    assert set(found) == {"v100-sxm2-16gb", "host", "network 100gbe"}
+    shares = {part: flip.share for part, flip in found.items()}
+    whole = 64 * 10_664 + 8 * 21_000
+    assert shares["v100-sxm2-16gb"] == pytest.approx(64 * 10_664 / whole)
+    assert shares["network 100gbe"] == pytest.approx(8 * 1_000 / whole)
