@@ -19,7 +19,7 @@ from dse.pricing.load import load
 from dse.report import (
     bills,
     choices,
-    comparison_of_runs,
+    comparison_words,
     figures,
     json_form,
     live,
@@ -201,13 +201,13 @@ def test_runs_before_and_after_buying_are_compared(tmp_path: Path) -> None:
     told = compared(plain, ours, ("A", "B"))
     assert "They own different hardware" in " ".join(told.apart)
     assert not [change for change in told.prices if change.b_class == OWNED]
-    text = "\n".join(comparison_of_runs.lines(told))
+    text = "\n".join(comparison_words.lines(told))
     assert "nan" not in re.findall(r"\bnan\b", text)
     again = compared(ours, found(tmp_path, "recommend: cheapest\n"), ("A", "B"))
     assert "They own different" not in " ".join(again.apart)
     other = compared(found(tmp_path, "recommend: cheapest\n"), ours, ("A", "B"))
     assert other.measures[2].a == 0.0
-    assert comparison_of_runs.lines(other), "a share of nothing is not told"
+    assert comparison_words.lines(other), "a share of nothing is not told"
 
 
 def test_what_the_page_prices_from_is_what_is_bought(tmp_path: Path) -> None:
