@@ -17,9 +17,29 @@ _APART_YEARS = 2.0
 
 def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
     """That recommended point and baseline are rented from two sellers, or at prices of different
-    years or without a date; nothing where the study rents nothing."""
+    years or without a date, and what the rent does not hold; nothing where the study rents nothing.
+    """
     if not rents(problem.study):
         return []
+    return [*_of_two_sellers(problem, recommended), *_by_the_accelerator(problem, recommended)]
+
+
+def _by_the_accelerator(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
+    """That a rent by the accelerator is the same in any machine on any network."""
+    points = problem.points_at(values)
+    if points.machine_axis == "node":
+        return []
+    each = int(np.ravel(points.gpus_per_node)[0])
+    joined = " and with a network that joins them so" * (int(np.ravel(points.gpus)[0]) > each)
+    return [
+        f"The rent of the recommended point is by the accelerator, whatever machine and network it "
+        f"comes with. Ask whether machines with {each} each{joined} are let at that price, or name "
+        "the machines that can be rented (node: in the study's space)."
+    ]
+
+
+def _of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
+    """That two rents cannot simply be compared."""
     mine, theirs = _rent(problem, recommended), _rent(problem, problem.study.baseline.values)
     if mine is None or theirs is None or mine == theirs:
         return []
