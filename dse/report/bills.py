@@ -353,4 +353,5 @@ def _usd(value: float | None) -> str:
 
 
 def _cell(value: float | None) -> object:
-    return "" if value is None else value
+    """A number without the last digits of its arithmetic: sums still add up to the cent."""
+    return "" if value is None else round(value, 6)
