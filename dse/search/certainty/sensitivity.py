@@ -69,10 +69,10 @@ def effects(
     def logs(variation: Variation, count: int) -> Array:
         """(2, draws): of the gain, and of the cost per gain."""
         found = drawn_quantities(problem, [point], (gain_name, cost_name), variation, count)
-        gain, cost = np.log(found[gain_name][:, 0]), found[cost_name][:, 0]
+        gain, cost = _log(found[gain_name][:, 0]), found[cost_name][:, 0]
         if not cost.any():  # all of it is owned: nothing moves what it costs
             return np.stack([gain, np.zeros(count)])
-        return np.stack([gain, np.log(cost) - gain])
+        return np.stack([gain, _log(cost) - gain])
 
     usual = logs(Variation(), SOBOL_DRAWS)
     best = logs(Variation(alone=frozenset()), 1)
@@ -91,6 +91,11 @@ def effects(
             total_order(usual[1], anew[1]),
         ))  # fmt: skip
     return sorted(found, key=lambda effect: -max(effect.gain_total, effect.cost_total))
+
+
+def _log(values: Array) -> Array:
+    """Logarithms; a run that never ends counts as one that takes next to forever."""
+    return np.asarray(np.log(np.clip(values, LEAST, 1 / LEAST)))
 
 
 def dead_axes(problem: Problem, point: Mapping[str, Value | None]) -> list[str]:
