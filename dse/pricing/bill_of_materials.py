@@ -17,6 +17,7 @@ from dse.model.arrays import Array
 from dse.model.bill import most_endpoints
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
+from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
 
@@ -157,10 +158,11 @@ def _item(points: Points, name: str, count: Array, price: UnitPrice) -> Iterator
     quantity = int(np.ravel(count)[0])
     if not quantity or price.usd == 0:
         return
-    yield _line(points, name, quantity, price)
+    yield line_of(points.problem, name, quantity, price)
 
 
-def _line(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
+def line_of(problem: StudyFacts, name: str, quantity: int, price: UnitPrice) -> Item:
+    """The line of so many of a part at its price."""
     fact, known = price.fact, np.isfinite(price.usd)
     offer = None if fact is None else fact.offer
     own = QUOTE if fact is None or fact.source not in catalog.sources() else LIST
@@ -171,14 +173,14 @@ def _line(points: Points, name: str, quantity: int, price: UnitPrice) -> Item:
         usd=quantity * price.usd if known else None,
         price_class=LIST if not known else own if offer is None else offer.price_class,
         price_date="" if fact is None else fact.date,
-        age_years=None if fact is None else age_years(fact, points.problem.prices.as_of),
+        age_years=None if fact is None else age_years(fact, problem.prices.as_of),
         checked=fact is None or fact.status not in UNCHECKED,
-        source=_source(points, fact) if known else "",
-        terms=None if fact is None else _terms(points, price.usd, fact),
+        source=_source(problem, fact) if known else "",
+        terms=None if fact is None else _terms(problem, price.usd, fact),
     )
 
 
-def _terms(points: Points, usd: float, fact: catalog.Fact) -> Terms | None:
+def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
     """Those that a bill shows of a unit price; None where there are none."""
     offer, net = fact.offer, fact.value
     if offer is None:
@@ -189,7 +191,7 @@ def _terms(points: Points, usd: float, fact: catalog.Fact) -> Terms | None:
         discount=offer.discount,
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
-        expired=offer.expired(points.problem.prices.valid_on),
+        expired=offer.expired(problem.prices.valid_on),
         converted=offer.converted,
         vendor=offer.vendor,
     )
@@ -207,11 +209,11 @@ def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
             price = replace(price, usd=price.usd * hardware_usd)
         if price.usd:
             count = hosts if basis == PER_NODE else 1
-            yield replace(_line(points, line.title, count, price), extra=True)
+            yield replace(line_of(points.problem, line.title, count, price), extra=True)
 
 
-def _source(points: Points, fact: catalog.Fact | None) -> str:
+def _source(problem: StudyFacts, fact: catalog.Fact | None) -> str:
     """A source of the catalogue, else the name of the file that has the price."""
     if fact is None:
-        return Path(points.problem.study.path).name
+        return Path(problem.study.path).name
     return fact.source if fact.source in catalog.sources() else Path(fact.source).name

@@ -17,6 +17,7 @@ from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints, rents
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_materials import bill_of_materials
+from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -57,6 +58,7 @@ from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
+from dse.study.rental import ON_DEMAND
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
@@ -92,6 +94,7 @@ def build(
             path=study.path,
             workload=problem.workload.name,
             workload_title=problem.workload.title,
+            rental="" if study.rental.term == ON_DEMAND else study.rental.term,
         ),
         command=command,
         **vars(inputs(problem)),
@@ -167,6 +170,7 @@ def build(
         confidence=chosen.confidence,
         ownership=ownership.of_point(problem, values),
         repricing=repricing(draws, chosen.position, [cheap, fast]),
+        prices=part_prices(problem),
     )
 
 
