@@ -67,6 +67,7 @@ second = [time] = s = sec
 minute = 60 * second = min
 hour = 3600 * second = h = hr
 day = 24 * hour = d
+week = 7 * day
 year = 8760 * hour = yr
 flop = [operation] = FLOP
 flops = flop / second = FLOPS
@@ -97,6 +98,7 @@ _SPELLINGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "minute": ("min", "minute minutes", ()),
     "hour": ("h hr", "hour hours", ()),
     "day": ("d", "day days", ()),
+    "week": ("", "week weeks", ()),
     "year": ("yr", "year years", ()),
     "watt": ("W", "watt watts", ("m", "k", "M", "G")),
     "joule": ("J", "joule joules", ("m", "k", "M", "G")),

@@ -19,6 +19,7 @@ from dse.model.leaves import leaf_ports
 from dse.model.owned import anything
 from dse.pricing import extras, hardware, market
 from dse.pricing.point_arrays import Points
+from dse.pricing.study_facts import StudyFacts
 from dse.pricing.unit_price import UnitPrice, unit_price
 from dse.study import Wire
 
@@ -213,11 +214,11 @@ def _item(
     if not quantity or price.usd == 0:
         return
     owned = quantity - buys if points.problem.standing else None
-    yield line_of(points, name, quantity, price, owned)
+    yield line_of(points.problem, name, quantity, price, owned)
 
 
 def line_of(
-    points: Points, name: str, quantity: int, price: UnitPrice, owned: int | None = None
+    problem: StudyFacts, name: str, quantity: int, price: UnitPrice, owned: int | None = None
 ) -> Item:
     """The line of so many parts at a price, with its date, class and source; owned: how many of
     them stand there already."""
@@ -236,15 +237,15 @@ def line_of(
         usd=(quantity - (owned or 0)) * price.usd if known else None,
         price_class=LIST if not known else own if offer is None else offer.price_class,
         price_date="" if fact is None else fact.date,
-        age_years=None if fact is None else age_years(fact, points.problem.prices.as_of),
+        age_years=None if fact is None else age_years(fact, problem.prices.as_of),
         checked=fact is None or fact.status not in UNCHECKED,
-        source=_source(points, fact) if known else "",
-        terms=None if fact is None else _terms(points, price.usd, fact),
+        source=_source(problem, fact) if known else "",
+        terms=None if fact is None else _terms(problem, price.usd, fact),
         owned=owned,
     )
 
 
-def _terms(points: Points, usd: float, fact: catalog.Fact) -> Terms | None:
+def _terms(problem: StudyFacts, usd: float, fact: catalog.Fact) -> Terms | None:
     """Those that a bill shows of a unit price; None where there are none."""
     offer, net = fact.offer, fact.value
     if offer is None:
@@ -255,7 +256,7 @@ def _terms(points: Points, usd: float, fact: catalog.Fact) -> Terms | None:
         discount=offer.discount,
         quote=offer.quote,
         valid_until="" if offer.valid_until is None else str(offer.valid_until),
-        expired=offer.expired(points.problem.prices.valid_on),
+        expired=offer.expired(problem.prices.valid_on),
         converted=offer.converted,
         vendor=offer.vendor,
     )
@@ -276,11 +277,11 @@ def _extras(points: Points, parts: tuple[Item, ...]) -> Iterator[Item]:
             count = hosts if basis == PER_NODE else int(np.ravel(anything(buy))[0])
             if not count:
                 continue
-            yield replace(line_of(points, line.title, count, price), extra=True)
+            yield replace(line_of(points.problem, line.title, count, price), extra=True)
 
 
-def _source(points: Points, fact: catalog.Fact | None) -> str:
+def _source(problem: StudyFacts, fact: catalog.Fact | None) -> str:
     """A source of the catalogue, else the name of the file that has the price."""
     if fact is None:
-        return Path(points.problem.study.path).name
+        return Path(problem.study.path).name
     return fact.source if fact.source in catalog.sources() else Path(fact.source).name

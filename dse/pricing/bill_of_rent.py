@@ -77,7 +77,7 @@ def _items(points: Points, rent: Rent) -> Iterator[Item]:
     else:
         count, price, name = bill.nodes, machine.host_usd_per_hour, machine.node.title
     quantity = int(np.ravel(count)[0])
-    item = _for_hours(_on_terms(line_of(points, name, quantity, price), share), share, rent)
+    item = _for_hours(_on_terms(line_of(points.problem, name, quantity, price), share), share, rent)
     idle = quantity - int(np.ravel(bill.training)[0]) if machine.node is None else 0
     yield replace(item, idle=idle)
     servers = int(np.ravel(bill.servers)[0])
@@ -86,7 +86,7 @@ def _items(points: Points, rent: Rent) -> Iterator[Item]:
         years = hardware.number(prices.amortisation_years.value)
         name = f"Host for a parameter server, its price spread over {years:g} years"
         spread = 1 / (years * HOURS_PER_YEAR)
-        yield _for_hours(line_of(points, name, servers, host), spread, rent)
+        yield _for_hours(line_of(points.problem, name, servers, host), spread, rent)
 
 
 def _for_hours(item: Item, share: float, rent: Rent) -> Item:

@@ -17,6 +17,7 @@ from dse.calibration.runners.registry import command_for
 from dse.pricing import caveats, constraints, rents, stock
 from dse.pricing.aggregations import FORMULA
 from dse.pricing.bill_of_rent import bills
+from dse.pricing.part_prices import part_prices
 from dse.pricing.problem import Problem
 from dse.report import (
     confidence,
@@ -58,6 +59,7 @@ from dse.report.without_buying import NOT_TRIED, without_buying
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
+from dse.study.rental import ON_DEMAND
 
 SAMPLED = 2000  # feasible points drawn as the backdrop of the front
 
@@ -93,6 +95,7 @@ def build(
             path=study.path,
             workload=problem.workload.name,
             workload_title=problem.workload.title,
+            rental="" if study.rental.term == ON_DEMAND else study.rental.term,
         ),
         command=command,
         **vars(inputs(problem)),
@@ -173,6 +176,7 @@ def build(
         owned=tuple(stock.titles(study, problem.standing)) or None,
         payback=payback.of_point(problem, values),
         repricing=repricing(draws, chosen.position, [cheap, fast]),
+        prices=part_prices(problem),
     )
 
 

@@ -6,6 +6,7 @@ All of it is read from their documents; nothing is priced again.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -225,7 +226,7 @@ def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:
     if a.hashes.catalogue != b.hashes.catalogue:
         yield "the catalogue"
     if a.inputs_hash != b.inputs_hash:
-        yield "the prices, or the workload's layers"
+        yield f"the prices, or the workload's layers{_price_files(a, b)}"
     if a.hashes.calibration != b.hashes.calibration:
         yield "the calibration profiles"
     for name in dict.fromkeys((*a.versions, *b.versions)):
@@ -238,15 +239,28 @@ def _inputs(a: RunDocument, b: RunDocument) -> Iterator[str]:
         yield f"the seed: {a.seed} and {b.seed}"
 
 
+def _price_files(a: RunDocument, b: RunDocument) -> str:
+    """`` (quote-b.csv in A, quote-b-2.csv in B)``; empty where both have the same files."""
+    mine, theirs = ({row.source.partition(",")[0]: None for row in found.sources
+                     if row.item == OWN} for found in (a, b))  # fmt: skip
+    sides = [(name, [file for file in one if file not in other])
+             for name, one, other in (("A", mine, theirs), ("B", theirs, mine))]  # fmt: skip
+    said = ", ".join(f"{' and '.join(files)} in {name}" for name, files in sides if files)
+    return f" ({said})" if said else ""
+
+
 def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
-    """Unit prices of hardware that differ, or that one bill alone has, of what is recommended."""
+    """Unit prices of hardware that differ, or that one run alone has, of what is recommended; what
+    either recommends comes first, and of that what most of the money goes to."""
     mine, theirs = _hardware(a), _hardware(b)
-    ordered = {item.item for run in (a, b) for item in run.bills.get("recommended", ())}
-    for name in dict.fromkeys((*mine, *theirs)):
+    paid = {_part(item.item): item.usd or 0.0 for run in (a, b)
+            for item in run.bills.get("recommended", ()) if not item.extra}  # fmt: skip
+    names = dict.fromkeys((*mine, *theirs))
+    for name in sorted(names, key=lambda name: -paid.get(name, -1.0)):
         one, other = mine.get(name), theirs.get(name)
-        if one and other and (one.unit_usd, one.price_date) == (other.unit_usd, other.price_date):
+        if one and other and _as_priced(one) == _as_priced(other):
             continue
-        if not (one and other) and name not in ordered:
+        if not (one and other) and name not in paid:
             continue
         yield PriceChange(
             item=name,
@@ -261,15 +275,28 @@ def _prices(a: RunDocument, b: RunDocument) -> Iterator[PriceChange]:
         )
 
 
+def _as_priced(item: Item) -> tuple[float | None, str]:
+    return item.unit_usd, item.price_date
+
+
 def _hardware(document: RunDocument) -> dict[str, Item]:
-    """What is ordered, extras apart, which are no unit prices."""
-    bills = document.bills.values()
+    """Part -> its price: of all that could be chosen, and of what the bills have; extras apart,
+    which are no unit prices."""
+    billed = (item for items in document.bills.values() for item in items)
     return {
-        item.item: item
-        for items in bills
-        for item in items
+        _part(item.item): item
+        for item in (*document.prices, *billed)
         if not item.extra and item.price_class != OWNED
     }
+
+
+_TIER = re.compile(r"^(?:Leaf|Spine|Core) switch of ")
+_WHOLE = re.compile(r", sold in units of \d+$")
+
+
+def _part(item: str) -> str:
+    """A line of a bill without what is of the cluster: the tier of a switch, the units sold."""
+    return _WHOLE.sub("", _TIER.sub("Switch of ", item))
 
 
 def _terms(item: Item | None) -> str:

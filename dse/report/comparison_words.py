@@ -37,7 +37,7 @@ def lines(found: RunComparison) -> list[str]:
     out += _listed("What differs in what they follow from", found.inputs)
     out += _listed("Questions", [f"{name}: {_or_none(was)} in A, {_or_none(now)} in B"
                                  for name, (was, now) in found.questions.items()])  # fmt: skip
-    out += _listed("Unit prices in their bills", [*map(_price_line, found.prices)])
+    out += _listed("Unit prices", [*map(_price_line, found.prices)])
     out += _listed("Beside the hardware", [*map(_extra_line, found.extras)])
     out += _listed("Facts, and prices as they are written", [*map(_fact_line, found.facts)])
     out += _listed("Calibration profiles", found.profiles)
@@ -135,7 +135,7 @@ def _price_line(change: PriceChange) -> str:
 def _priced(usd: float | None, kind: str, date: str, terms: str) -> str:
     """``USD 35,085.44 (quote, 2026-11-09, quotation A-2041, 6 % off, EUR at USD 1.08)``."""
     if not kind:
-        return "not in its bills"
+        return "no price"
     said = ", ".join(filter(None, [kind, date or "no date", terms]))
     return f"{_usd(usd)} ({said})"
 

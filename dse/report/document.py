@@ -34,13 +34,14 @@ Sense: TypeAlias = Literal["maximize", "minimize", "minimize_also"]
 
 @dataclass(frozen=True, kw_only=True)
 class StudyInfo:
-    """Which study was asked; path: of its file."""
+    """Which study was asked; path: of its file. rental: the term, empty on demand."""
 
     name: str
     description: str
     path: str
     workload: str
     workload_title: str = ""
+    rental: str = field(default="", metadata=IF_ANY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -371,6 +372,7 @@ class RunDocument:
     questions: Mapping[str, str] | None = field(default=None, metadata=IF_ANY)
     confidence: Confidence | None = field(default=None, metadata=IF_ANY)
     repricing: Repricing | None = field(default=None, metadata=IF_ANY)
+    prices: tuple[Flat[Item], ...] = field(default=(), metadata=IF_ANY)
 
     @property
     def inputs(self) -> Inputs:

@@ -22,6 +22,7 @@ OTHERS = {
     "more-spares": SMALL
     + "prices: {currencies: {EUR: 1.08 USD}, host: {value: 9000, currency: EUR, discount: 10 %, "
     "quote: Q-1}, extras: {spares: 5 %, installation: 1000 EUR}}\n",
+    "cheap-ports": SMALL + "prices: {fabrics: {10gbe: {switch_port: 50 USD}}}\n",
     "few": SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1, 4]"),
 }
 
@@ -60,10 +61,23 @@ def test_another_quote_is_named_with_both_prices_and_what_it_changes(runs: Path)
     assert "(list, 2018-07-01) in A, USD 20,000.00 (quote, no date) in B" in text
     assert any(QUOTE.strip() in line for line in found["study"])
     assert f"  +{QUOTE.strip()}" in text
-    assert "the prices, or the workload's layers" in found["inputs"]
+    assert "the prices, or the workload's layers (quote.yaml in B)" in found["inputs"]
     (fact,) = (one for one in found["facts"] if "p100" in one["fact"])
     assert (fact["item"], fact["fact"]) == ("prices", "p100-sxm2-16gb")
     assert (fact["a"], fact["b"]) == ("7400 USD", "20000 USD")
+
+
+def test_prices_of_what_is_not_recommended_are_compared_and_switches_by_part(runs: Path) -> None:
+    found, text = compared(runs, "plain", "cheap-ports")
+    ports = [one for one in found["prices"] if "witch" in one["item"]]
+    assert ports
+    assert len({one["item"] for one in ports}) == len(ports)
+    for one in ports:
+        assert one["item"].startswith("Switch of ")
+        assert one["a_usd"] is not None
+        assert one["b_usd"] is not None
+        assert one["a_usd"] != one["b_usd"]
+    assert "no price" not in text
 
 
 def test_extras_are_compared_by_their_rates_and_prices_with_their_currency(runs: Path) -> None:

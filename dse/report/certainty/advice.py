@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dse.calibration.number_text import time_text
 from dse.calibration.planning.advice import Advice, suggest
 from dse.errors import DseError
+from dse.pricing.drawn_points import drawn_quantities
+from dse.pricing.draws import Variation
 from dse.pricing.load import shipped_studies
 from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge
 from dse.report.certainty.titles import how, title
 from dse.report.words import percent
-from dse.search.certainty.sensitivity import Effect
+from dse.search.certainty.sensitivity import ALONE_DRAWS, DEAD, Effect
 from dse.search.certainty.sources import COMMUNICATION
 from dse.search.certainty.usefulness import (
     CHEAPEST,
@@ -23,6 +27,7 @@ from dse.search.certainty.usefulness import (
     SPEED_PER_DOLLAR,
     WITHIN,
 )
+from dse.study import Value
 
 BUDGET_S = 600.0  # of the runs that are suggested
 # What a share of the rule's aim is a share of.
@@ -33,12 +38,16 @@ OF_AIM: Mapping[str, str] = {
     SPEED_PER_DOLLAR: "of the speed per dollar",
     KNEE: "of the gain beyond the line between the ends of the front",
 }
+NARROWED = 0.9  # of the interval is what runs must leave at most, else they are not suggested
+THROUGHPUT = "throughput"
 LEAST_WORTH = 0.005  # of the rule's aim; else what varies most is named
 
 
 def raising(
     problem: Problem,
+    point: Mapping[str, Value | None],
     sources: Sequence[Effect],
+    names: Mapping[str, frozenset[str]],
     knowledge: Sequence[Knowledge],
     transport: str,
     machine: str,
@@ -46,12 +55,13 @@ def raising(
 ) -> str:
     """The number most worth knowing, else the source with the largest share of the variance.
 
-    sources: by falling share. knowledge: by falling worth. transport, machine: of the recommended
-    point. rule: by which points are compared.
+    point: the recommended one. sources: by falling share. names: of the draws of each source.
+    knowledge: by falling worth. transport, machine: of the recommended point. rule: by which points
+    are compared.
     """
     if knowledge and knowledge[0].worth >= LEAST_WORTH:
         first = knowledge[0]
-        means = measured(problem, first.name, transport) or first.how
+        means = means_for(problem, point, frozenset({first.name}), transport) or first.how
         return (
             f"{_capital(means)} would settle most: to have it before deciding is worth "
             f"{percent(first.worth)} {OF_AIM[rule]}, on average."
@@ -59,7 +69,9 @@ def raising(
     if not sources:
         return "Nothing that is uncertain changes it."
     largest = sources[0]
-    means = measured(problem, largest.source, transport) or how(largest.source, transport, machine)
+    means = means_for(problem, point, names[largest.source], transport) or how(
+        largest.source, transport, machine
+    )
     share = max(largest.gain_total, largest.cost_total)
     return (
         f"{_capital(means)} would settle most: {title(largest.source)} makes {percent(share)} of "
@@ -71,11 +83,37 @@ def _capital(text: str) -> str:
     return text if text.startswith("'") else text[:1].upper() + text[1:]
 
 
-def measured(problem: Problem, name: str, transport: str) -> str:
-    """The runs that `dse calibrate suggest` lists for a profile of the transport; empty where it
-    has nothing to say."""
-    if not name.startswith(COMMUNICATION):
+def means_for(
+    problem: Problem,
+    point: Mapping[str, Value | None],
+    names: frozenset[str],
+    transport: str,
+) -> str:
+    """How to find out more about communication, by whose it is; empty for anything else, and where
+    no run that is known of narrows it.
+
+    names: of the draws. What leaves the recommended point's own speed alone is not found out by
+    measuring its network.
+    """
+    if not all(name.startswith(COMMUNICATION) for name in names):
         return ""
+    if _moves(problem, point, names):
+        return measured(problem, transport)
+    if _moves(problem, problem.study.baseline.values, names):
+        return "measuring the baseline's network, or simply the time of its step,"
+    return "measuring the network of the purchases that it is compared with"
+
+
+def _moves(problem: Problem, point: Mapping[str, Value | None], names: frozenset[str]) -> bool:
+    """Whether these draws change a point's own speed, all others at the best fit."""
+    alone = Variation(alone=names)
+    drawn = drawn_quantities(problem, [point], (THROUGHPUT,), alone, ALONE_DRAWS)[THROUGHPUT]
+    return bool(np.ptp(np.log(drawn[:, 0])) > DEAD)
+
+
+def measured(problem: Problem, transport: str) -> str:
+    """The runs that `dse calibrate suggest` lists for a profile of the transport; empty where none
+    narrows the interval by a tenth."""
     for label, profile in problem.profiles.items():
         if profile.transport != transport or not (profile.fits or profile.auto or profile.network):
             continue
@@ -83,7 +121,7 @@ def measured(problem: Problem, name: str, transport: str) -> str:
             found = suggest(profile, messages_of(problem, transport, profile), BUDGET_S)
         except DseError:
             continue
-        if found.runs:
+        if found.runs and found.width_then <= NARROWED * found.width_now:
             return _runs(found, label, problem.study.path)
     return ""
 

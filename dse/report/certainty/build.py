@@ -62,7 +62,8 @@ def certainty(
     name = values.get("aggregation")
     transport = name.transport or "" if isinstance(name, AggregationName) else ""
     machine = _machine(values)
-    by_source = effects(problem, values, sources(found.record.asked))
+    asked = sources(found.record.asked)
+    by_source = effects(problem, values, asked)
     knowledge = [*_knowledge(found, transport, machine)]
     word, why = verdict(point)
     living = [effect for effect in by_source if not effect.dead]
@@ -74,7 +75,9 @@ def certainty(
         rule=found.rule,
         word=word,
         why=why,
-        raised_by=raising(problem, living, knowledge, transport, machine, found.rule),
+        raised_by=raising(
+            problem, values, living, asked, knowledge, transport, machine, found.rule
+        ),
         choices=(*_choices(found, position, named),),
         sources=tuple(
             SourceEffect(title=title(effect.source), **vars(effect)) for effect in living

@@ -16,10 +16,15 @@ from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.launch.settings import Launcher, Settings, settings
 from dse.report.launch.skypilot_names import ACCELERATORS, CLOUDS
+from dse.study.rental import SPOT
 
 PORT = 29500  # torch.distributed's own
 _SCRIPT = '"${TRAIN_SCRIPT:-train.py}"'
 _WIDTH = 96  # of a comment
+_OF_THE_TIME = (
+    "--time is the upper end of the predicted time to the target, with failures and checkpoints as "
+    "the study counts them. Starting up and loading data are not in it: add what they take."
+)
 _DAY_S, _HOUR_S, _MINUTE_S = 86400, 3600, 60
 
 
@@ -31,6 +36,8 @@ def launch_file(document: RunDocument, point: Point, name: str, form: str) -> st
 def skypilot(document: RunDocument, point: Point, name: str, found: Settings) -> str:
     """A task of SkyPilot, as YAML: ``sky launch task.yaml``."""
     resources, notes = _resources(point, found)
+    if spot(document):
+        resources["use_spot"] = True
     task: dict[str, Any] = {
         "name": document.study.name.lower().replace(".", "-").replace("_", "-"),
         "num_nodes": found.nodes,
@@ -40,7 +47,9 @@ def skypilot(document: RunDocument, point: Point, name: str, found: Settings) ->
         "run": "\n".join(_run_of_skypilot(found)) + "\n",
     }
     text = yaml.dump(task, Dumper=_Blocks, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return _comments([*_about(document, point, name), *notes, *found.notes]) + text
+    return (
+        _comments([*_about(document, point, name), *notes, *_term(document), *found.notes]) + text
+    )
 
 
 def slurm(document: RunDocument, point: Point, name: str, found: Settings) -> str:
@@ -53,9 +62,12 @@ def slurm(document: RunDocument, point: Point, name: str, found: Settings) -> st
         f"#SBATCH --gpus-per-node={found.gpus_per_node}",
         "#SBATCH --exclusive",
     ]
-    if (limit := _time_limit(point)) is not None:  # add what setting up and checkpoints take
+    if (limit := _time_limit(point)) is not None:
         lines.append(f"#SBATCH --time={limit}")
-    lines += ["", *_comment_lines([*_about(document, point, name), *found.notes]), "",
+    if spot(document):
+        lines.append("#SBATCH --requeue")
+    said = [*_about(document, point, name), *([_OF_THE_TIME] if limit else []), *_term(document)]
+    lines += ["", *_comment_lines([*said, *found.notes]), "",
               "set -euo pipefail", *_exports(found)]  # fmt: skip
     if found.launcher is Launcher.TORCHRUN:
         lines += ['MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n1)',
@@ -110,6 +122,20 @@ def _about(document: RunDocument, point: Point, name: str) -> Iterator[str]:
         f"{words.count(point.global_batch)}."  # fmt: skip
     yield f"Made by dse {document.versions.get('dse', '')} from the run of {document.created}."
     yield "TRAIN_SCRIPT is your training script; it reads the variables below."
+
+
+def spot(document: RunDocument) -> bool:
+    """Whether the study rents spot machines."""
+    return document.study.rental == SPOT
+
+
+def _term(document: RunDocument) -> Iterator[str]:
+    """What spot machines ask of the training script."""
+    if spot(document):
+        yield (
+            "Priced on spot machines, which may be taken away at any time: the script must write "
+            "checkpoints, and go on from the last one when it is started again."
+        )
 
 
 def _comment_lines(sentences: Iterable[str]) -> list[str]:

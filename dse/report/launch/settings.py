@@ -161,6 +161,12 @@ def _approach(point: Point, name: str) -> _Parts:
 def _ddp(point: Point) -> tuple[dict[str, str], tuple[str, ...]]:
     """What DistributedDataParallel must be given; the training script reads it."""
     environment, notes = {}, []
+    if words.label(point, "accumulation") not in ("", "1"):
+        notes.append(
+            "Accumulation: the script must run all but the last of the ACCUMULATION_STEPS passes "
+            "inside DistributedDataParallel's no_sync(); else gradients are summed in every pass, "
+            "which is slower than this point was priced."
+        )
     if label := words.label(point, "bucket"):
         environment["DDP_BUCKET_CAP_MB"] = f"{parse(label, 'bytes') / MIB:g}"
         notes.append(

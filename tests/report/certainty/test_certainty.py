@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dse.pricing.load import load
+from dse.pricing.load import load, shipped_studies
 from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
 from dse.report.certainty import words
+from dse.report.certainty.advice import means_for
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
 from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.titles import how, title
@@ -295,3 +296,14 @@ def test_what_nobody_timed_is_not_measured(computing: str, word: str) -> None:
 def test_sources_in_words(name: str, said: str, found_out: str) -> None:
     assert title(name) == said
     assert how(name, "nccl", "it") == found_out
+
+
+def test_what_moves_the_baseline_alone_is_measured_there() -> None:
+    problem = load(shipped_studies() / "speed-price-power.yaml")
+    point = {**problem.study.baseline.values, "accelerator": "a100-sxm4-80gb", "gpus": 8}
+    one_node = problem.applicable({**point, "gpus_per_node": 8})
+    ring = frozenset({"communication: ring, outside"})
+    assert "the baseline's network, or simply the time of its step" in means_for(
+        problem, one_node, ring, "nccl"
+    )
+    assert means_for(problem, one_node, frozenset({"computing: family cnn"}), "nccl") == ""

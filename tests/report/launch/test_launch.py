@@ -172,3 +172,31 @@ def test_quotes_in_a_name_end_no_command() -> None:
     for form in ("slurm", "torchrun"):
         checked(text(form, found))
         assert "export PRECISION='it'\"'\"'s; rm -rf /'" in text(form, found)
+
+
+def test_spot_machines_are_asked_for_only_where_the_study_rents_them() -> None:
+    spot = replace(RUN, study=replace(RUN.study, rental="spot"))
+    asked = launch_file(spot, made(), "row 3 of the front", "skypilot")
+    batch = launch_file(spot, made(), "row 3 of the front", "slurm")
+    assert yaml.safe_load(asked)["resources"]["use_spot"] is True
+    assert "#SBATCH --requeue" in batch
+    for said in (asked, batch):
+        assert "may be taken away at any time" in plain(said)
+    assert "use_spot" not in text("skypilot", made())
+    assert "--requeue" not in text("slurm", made())
+
+
+@pytest.mark.parametrize(("passes", "said"), [("1", False), ("4", True)])
+def test_accumulation_says_in_the_file_what_the_script_must_do(passes: str, said: bool) -> None:
+    for form in FORMATS:
+        assert ("no_sync()" in text(form, made(accumulation=passes))) == said
+
+
+def test_the_time_limit_says_what_is_not_in_it() -> None:
+    found = text("slurm", made())
+    limited = "#SBATCH --time" in found
+    assert ("Starting up and loading data are not in it" in plain(found)) == limited
+
+
+def plain(text: str) -> str:
+    return " ".join(text.replace("#", " ").split())
