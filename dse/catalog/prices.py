@@ -16,7 +16,7 @@ from dse.catalog.facts import Fact, day_of
 from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
-from dse.catalog.store import UnknownName, find
+from dse.catalog.store import UnknownName, find, names
 
 CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
@@ -118,6 +118,9 @@ class PriceList:
         return self.as_of if self.stated else max(self.as_of, datetime.date.today())
 
 
+_MACHINES = ("accelerators", "fabrics", "nodes")  # named in a list as in the catalogue
+
+
 def default_prices() -> PriceList:
     """The price list of the catalogue."""
     return _complete(find("prices", DEFAULT))
@@ -217,6 +220,11 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
     extras = dict(base.extras)
     for name in (group := entry.section("extras")).labels():
         extras[name] = Extra(name, group.read(name, reading))
+    for name in entry.labels():
+        for section in _MACHINES:
+            if name in names(section):
+                remedy = f"write its price under {section}: {{{name}: ..}}"
+                raise entry.wrong(f"'{name}' is one of the {section}", remedy, name)
     entry.finish()
     return replace(
         base,

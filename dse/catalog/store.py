@@ -31,6 +31,7 @@ KINDS = {
     "prices": "price list",
     "regions": "region",
 }
+_MOST_ENTRIES = 3  # that are suggested
 TABLES = {"regions": "regions.csv"}  # kinds whose entries are rows of one file
 _ENDINGS = {"populations": (".yaml", ".csv")}  # of the files of a kind; .yaml of all others
 
@@ -92,11 +93,18 @@ def _shipped_dir() -> Path:
 def names(kind: str) -> tuple[str, ...]:
     """Names of all entries of ``kind`` (a key of :data:`KINDS`), sorted."""
     if kind not in KINDS:
-        near = alike(kind, KINDS)
+        near = alike(kind, KINDS) or entries_like(kind)
         raise UnknownName("kind of catalogue entry", kind, near or tuple(KINDS))
     if kind in TABLES:
         return tuple(_rows(models_dir() / TABLES[kind]))
     return tuple(_entries(models_dir() / kind))
+
+
+def entries_like(name: str) -> tuple[str, ...]:
+    """Entries of any kind that may be meant by a name, each after its kind: ``nodes dgx-h100``."""
+    exact = [f"{kind} {name}" for kind in KINDS if name in names(kind)]
+    near = (f"{kind} {entry}" for kind in KINDS for entry in alike(name, names(kind)))
+    return tuple(exact or list(near)[:_MOST_ENTRIES])
 
 
 @cache

@@ -24,6 +24,7 @@ MAX_LENGTH = 500
 MAX_DEPTH = 30
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
+_FOREIGN = re.compile(r"(?i)^[kMGT]?(EUR|GBP|CHF|JPY|CNY|CAD|AUD|INR|KRW|SEK|NOK|DKK|PLN|SGD)\b")
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
@@ -165,6 +166,8 @@ class _Parser:
             scale, dimension = dimensions.of_unit("".join(unit.split()))
         except UnitError as cause:
             remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
+            if _FOREIGN.search(unit):
+                remedy = "limits are in USD, whatever currency prices are in: write 2 MUSD"
             raise ExpressionError(offset, cause.problem, remedy) from cause
         value = float(f"{float(text.replace('_', '')) * scale:.15g}")
         return Number(self.finite(value, offset)), dimension

@@ -43,6 +43,10 @@ EDITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("'captial' is not a known quantity", "mean capital?")),
     "mismatched units": ("200 kUSD", "200 kW", ("'capital' is in USD", "'200 kW' is in W")),
     "constraint as code": ('"global_batch <= 2048"', '"__import__(1) <= 2"', ("__import__",)),
+    "limit in another currency": ("200 kUSD", "2 MEUR",
+        ("'MEUR' has a unit", "limits are in USD", "write 2 MUSD")),
+    "price in no section": ("search:", "prices: {dgx-h100: 268 kUSD}\nsearch:",
+        ("'dgx-h100' is one of the nodes", "write its price under nodes: {dgx-h100: ..}")),
     "profile nobody made": ("search:", "calibration: [mine]\nsearch:",
         ("no calibration profile 'mine'", "dse calibrate run --name mine")),
 }  # fmt: skip
@@ -151,6 +155,8 @@ def test_a_profile_that_cannot_be_used(
 
 
 COMMANDS: dict[str, tuple[str, ...]] = {
+    "catalog h100": ("no such kind of catalogue entry", "accelerators h100-sxm"),
+    "catalog dgx-h100": ("did you mean nodes dgx-h100?",),
     "run study.yaml --engine foo": ("--engine", "'foo'", "auto, exhaustive, guided"),
     "run study.yaml --executor spark": ("--executor", "'spark'", "auto, local, ray"),
     "run study.yaml --points 0": ("--points", "'0' is not a whole number from 1 to"),
