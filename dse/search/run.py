@@ -15,7 +15,7 @@ from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.gradient_format import summed_format
 from dse.pricing.problem import Problem
-from dse.search import exhaustive, pareto
+from dse.search import conflict, exhaustive, pareto
 from dse.search.engine_choice import choose_engine
 from dse.search.executors import Executor, LocalExecutor
 from dse.search.guided import Archive, Block, Guide, Guided, Points, record
@@ -145,9 +145,11 @@ def _exhaustive(
     reasons = sorted(tally.rejected)  # in whatever order the units came
     tally = replace(tally, rejected={reason: tally.rejected[reason] for reason in reasons})
     if not tally.feasible:
-        boxes = problem.space.boxes(exhaustive.BOX_POINTS)
+        boxes = [*problem.space.boxes(exhaustive.BOX_POINTS)]
         values = problem.space.point(exhaustive.least_violating(problem, boxes))
-        raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
+        every = (found for box in boxes for _, found in exhaustive.judged(problem, box))
+        together = conflict.excluded(problem.study, every)
+        raise _nothing_feasible(problem, tally, labels_of(problem, values), values, together)
     return tally, repeated
 
 
@@ -183,7 +185,9 @@ def _guided(problem: Problem, search: Guided) -> tuple[Tally, list[FrontPoint]]:
     tally = Tally(len(archive), archive.feasible, archive.rejected, front, len(archive))
     if not archive.feasible:
         values = archive.space.values(archive.points[archive.best()[0]])
-        raise _nothing_feasible(problem, tally, labels_of(problem, values), values)
+        priced = problem.rows([archive.space.values(point) for point in archive.points])
+        together = conflict.excluded(problem.study, (found for _, found in priced))
+        raise _nothing_feasible(problem, tally, labels_of(problem, values), values, together)
     found = []
     for at in range(len(front)):
         positions = [archive.position[int(index)] for index in front.indices[at]]
@@ -245,7 +249,9 @@ def _nothing_feasible(
     tally: Tally,
     labels: Mapping[str, str],
     values: Mapping[str, Value | None],
+    together: Sequence[conflict.Excluded],
 ) -> NoFeasiblePoint:
+    """together: limits that exclude one another."""
     rejected = constraints.counted_once(tally.rejected)
     worst = max(rejected, key=lambda name: rejected[name])
     evaluation = problem.point(values)
@@ -260,6 +266,8 @@ def _nothing_feasible(
     most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
     if rejected.get(constraints.FITS) == tally.points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
+    if together:
+        most = conflict.sentence(together, _quantity)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
         f"nearest is {shown}, which {' and '.join(missed)}"
