@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dse.catalog import decimal_mark
 from dse.catalog.fabrics import PARTS
 from dse.catalog.store import names
 from dse.errors import StudyError
 from dse.spelling import alike, alternatives
 from dse.text_source import text_of
+from dse.units import UnitError
 
 ENDINGS = (".csv", ".tsv")  # of files that are tables
 ITEM, PRICE = "item", "price"
 # Columns; those besides the first two may be left out, and be empty in a row.
 COLUMNS = (ITEM, PRICE, "currency", "rate", "date", "valid_until", "quote", "discount", "class",
            "vendor", "status", "source", "detail")  # fmt: skip
+_NUMBERS = (PRICE, "rate", "discount")  # columns of numbers
 _MOST_BYTES = 1_000_000
 _SECTIONS = ("currencies", "extras", "accelerators", "nodes", "fabrics")
 _TEXTS = ("title", "as_of", "includes")  # whose value is a word, without a source
 Loc = tuple[str | int, ...]
+_Cells = dict[str, tuple[str, tuple[int, int]]]  # of a row: by its column, text and place
 
 
 class PriceTable:
@@ -51,28 +55,62 @@ class PriceTable:
     def _read(self, text: str) -> None:
         first = text.split("\n", 1)[0]
         mark = max(",;\t", key=first.count)
-        lines = text.split("\n")
-        reader = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True)
         columns: list[str] = []
+        rows: list[_Cells] = []
+        for line, cells in self._lines(text, mark):
+            starts = _starts(text.split("\n")[line - 1], mark)
+            places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
+            if not columns:
+                columns = self._header(cells, places)
+                continue
+            self._wide(columns, cells, places)
+            rows.append(
+                {
+                    column: (cell, place)
+                    for column, cell, place in zip(columns, cells, places, strict=False)
+                }
+            )
+        if not columns:
+            raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
+        written = (row[column][0] for row in rows for column in _NUMBERS if column in row)
+        # Where semicolons part cells, commas are as likely decimal as not.
+        usual = decimal_mark.usual(written, "" if mark == ";" else decimal_mark.POINT)
+        for row in rows:
+            self._row(row, usual)
+
+    def _lines(self, text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
+        """(line, cells) of all rows but empty ones and remarks."""
+        lines = text.split("\n")
+        reader = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True, strict=True)
         while True:
             line = reader.line_num + 1
             try:
                 row = next(reader, None)
             except csv.Error as cause:
+                if reader.line_num > line or "unexpected end" in str(cause):
+                    raise self._unclosed(line, lines) from None
                 raise StudyError(self.path, line, 1, f"not CSV: {cause}", "check quotes") from None
             if row is None:
-                break
+                return
             cells = [cell.strip() for cell in row]
             if not any(cells) or cells[0].startswith("#"):
                 continue
-            starts = _starts(lines[line - 1], mark)
-            places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
-            if columns:
-                self._row(columns, cells, places)
-            else:
-                columns = self._header(cells, places)
-        if not columns:
-            raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
+            if reader.line_num > line:
+                raise self._unclosed(line, lines)
+            yield line, cells
+
+    def _unclosed(self, line: int, lines: list[str]) -> StudyError:
+        """Of a quote that is not closed on its line, which swallows the next ones."""
+        column = lines[line - 1].rfind('"') + 1
+        return StudyError(self.path, line, column, "this quote is not closed on its line",
+                          "close it, or leave it out")  # fmt: skip
+
+    def _wide(self, columns: list[str], cells: list[str], places: list[tuple[int, int]]) -> None:
+        """Refuse a row of more cells than there are columns."""
+        if len(cells) > len(columns) and any(cells[len(columns) :]):
+            more = f"{len(cells)} cells, but {len(columns)} columns"
+            raise StudyError(self.path, *places[len(columns)], more,
+                             "put a value with a comma in quotes")  # fmt: skip
 
     def _header(self, cells: list[str], places: list[tuple[int, int]]) -> list[str]:
         columns = [cell.lower().replace(" ", "_") for cell in cells]
@@ -88,18 +126,20 @@ class PriceTable:
                 raise StudyError(self.path, 1, 1, f"no column {column}", f"begin with {HEADER}")
         return columns
 
-    def _row(self, columns: list[str], cells: list[str], places: list[tuple[int, int]]) -> None:
-        line = places[0][0]
-        if len(cells) > len(columns) and any(cells[len(columns) :]):
-            more = f"{len(cells)} cells, but {len(columns)} columns"
-            raise StudyError(self.path, line, places[len(columns)][1], more,
-                             "put a value with a comma in quotes")  # fmt: skip
-        found = dict(zip(columns, cells, strict=False))
-        at = dict(zip(columns, places, strict=False))
-        place = at[ITEM]
-        if not found.get(PRICE):
+    def _row(self, cells: _Cells, usual: str) -> None:
+        """usual: decimal mark of the table."""
+        found = {column: cell for column, (cell, _) in cells.items()}
+        at = {column: place for column, (_, place) in cells.items()}
+        place, written = at[ITEM], found.get(PRICE, "")
+        if not written:
             raise StudyError(self.path, *place, f"{found[ITEM] or 'this row'} has no price",
                              "write one, or unknown")  # fmt: skip
+        for column in _NUMBERS:
+            if column in found:
+                try:
+                    found[column] = decimal_mark.with_point(found[column], usual)
+                except UnitError as cause:
+                    raise StudyError(self.path, *at[column], cause.problem, cause.remedy) from None
         loc = self._item(found[ITEM], place)
         if loc in self._places:
             problem = f"{found[ITEM]} again, first on line {self._places[loc][0]}"
@@ -110,9 +150,9 @@ class PriceTable:
             self._places.setdefault(loc[: loc.index(step) + 1], place)
         rest = {key: value for key, value in found.items() if value and key not in (ITEM, PRICE)}
         leaf = str(loc[-1])
-        section[leaf] = found[PRICE] if leaf in _TEXTS else {"value": found[PRICE], **rest}
+        section[leaf] = written if leaf in _TEXTS else {"value": found[PRICE], **rest}
         self._places[loc] = at[PRICE]
-        self._texts[loc] = self._texts[(*loc, "value")] = found[PRICE]
+        self._texts[loc] = self._texts[(*loc, "value")] = written
         for key in rest:
             self._places[(*loc, key)] = at[key]
 

@@ -60,7 +60,7 @@ def least_violating(problem: Problem, boxes: Iterable[Box]) -> int:
     """Index of the point that is nearest to feasible (see :func:`.feasibility.violation`)."""
     best, best_index = np.inf, 0
     for box in boxes:
-        for piece, evaluation in _judged(problem, box):
+        for piece, evaluation in judged(problem, box):
             past = np.broadcast_to(constraints.violation(evaluation, problem.study), piece.shape)
             at = int(np.argmin(past))
             if past.flat[at] < best:
@@ -68,8 +68,9 @@ def least_violating(problem: Problem, boxes: Iterable[Box]) -> int:
     return best_index
 
 
-def _judged(problem: Problem, box: Box) -> Iterator[tuple[Box, Evaluation]]:
-    """Evaluations that tell who meets the constraints, without communication if it matters not."""
+def judged(problem: Problem, box: Box) -> Iterator[tuple[Box, Evaluation]]:
+    """Pieces of a box, with evaluations that tell who meets the constraints: without communication
+    where that does not matter."""
     if bounds.screens(problem, box):
         yield box, bounds.ideal(problem.placed(box))
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dse.errors import NoFeasiblePoint
 from dse.pricing import constraints, memory_remedies
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
+from dse.search import conflict
 from dse.search.tally import Tally
 from dse.study import Study, Value
 from dse.study.quantities import QUANTITIES
@@ -30,8 +31,10 @@ def nothing_feasible(
     tally: Tally,
     labels: Mapping[str, str],
     values: Mapping[str, Value | None],
+    together: Sequence[conflict.Excluded],
 ) -> NoFeasiblePoint:
-    """The error to raise. values: of the point that misses least; labels: the same as text."""
+    """The error to raise. values: of the point that misses least; labels: the same as text;
+    together: limits that exclude one another."""
     rejected = constraints.counted_once(tally.rejected)
     worst = max(rejected, key=lambda name: rejected[name])
     evaluation = problem.point(values)
@@ -47,6 +50,8 @@ def nothing_feasible(
     most = f"most ({rejected[worst]:,}) are rejected because {constraints.unmet(worst)}"
     if rejected.get(constraints.FITS) == tally.points:
         most = f"{problem.workload.name} fits on no accelerator of the space"
+    if together:
+        most = conflict.sentence(together, _quantity)
     return NoFeasiblePoint(
         f"{problem.study.path}: none of {tally.points:,} points meets every constraint; {most}; "
         f"nearest is {_named(problem.study, labels)}, which {' and '.join(missed)}"

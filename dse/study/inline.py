@@ -79,6 +79,9 @@ def _existing(cursor: Cursor) -> str:
     """A path in the study counts from the study's folder."""
     text = cursor.text("a path")
     path = os.path.join(os.path.dirname(cursor.source.path), text)
+    if "\0" not in path and os.path.isdir(path):
+        problem = f"{cursor.label}: '{clipped(text)}' is a folder"
+        raise cursor.wrong(problem, "name a file in it")
     if "\0" in path or not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []

@@ -62,6 +62,29 @@ def test_spreadsheets_part_cells_in_other_ways(tmp_path: Path, mark: str) -> Non
     assert read_prices(path).accelerator_usd["t4"].value == 900
 
 
+def test_spreadsheets_with_decimal_commas(tmp_path: Path) -> None:
+    rows = "t4;8000,50;EUR;1,08;2,5 %\nhost;9.000;USD;;\na10;1.234.567;USD;;\n"
+    prices = read_prices(table(tmp_path, rows, "item;price;currency;rate;discount\n"))
+    assert prices.accelerator_usd["t4"].value == pytest.approx(8000.5 * 1.08 * 0.975, abs=0.005)
+    assert prices.host_usd.value == 9000
+    assert prices.accelerator_usd["a10"].value == 1_234_567
+
+
+def test_a_point_and_a_comma_in_one_table(tmp_path: Path) -> None:
+    """Each is read as far as it tells; what does not tell is asked for."""
+    header = "item;price;currency\n"
+    prices = read_prices(table(tmp_path, "t4;8000,50;USD\nhost;99.5;USD\n", header))
+    assert (prices.accelerator_usd["t4"].value, prices.host_usd.value) == (8000.5, 99.5)
+    for rows in ("t4;8.000;USD\n", "t4;8,000;USD\n", "host;99.5;USD\na10;9,5;USD\nt4;8.000;USD\n"):
+        with pytest.raises(StudyError, match=r":4: '8[.,]000' may be 8000 or 8.000; write 8000 or"):
+            read_prices(table(tmp_path, rows, header))
+
+
+def test_a_quoted_decimal_comma_between_commas(tmp_path: Path) -> None:
+    prices = read_prices(table(tmp_path, 't4,"8000,5",USD\nhost,"9,000.5",USD\n'))
+    assert (prices.accelerator_usd["t4"].value, prices.host_usd.value) == (8000.5, 9000.5)
+
+
 def test_other_currencies_count_at_the_stated_rate(tmp_path: Path) -> None:
     rates = tmp_path / "rates.yaml"
     rates.write_text("currencies: {EUR: 1.08 USD, JPY: 0.0065 USD}\n")
@@ -153,6 +176,11 @@ def test_offers_must_be_valid_today_unless_a_list_says_when(tmp_path: Path) -> N
         ("t4,1,USD\nt4,2,USD\n", ":3:1: t4 again, first on line 2; keep one of them"),
         ("t4,1,2,3,4,5,6,7,8,9\n", "10 cells, but 9 columns; put a value with a comma in quotes"),
         ("currencies euro,1.08 USD\n", "'euro' is no code of a currency; write EUR, GBP, JPY"),
+        ('t4,"10,USD\na10,11,USD\n', ":2:4: this quote is not closed on its line; close it, or "
+         "leave it out"),
+        ('t4,10,"USD\na10,"11",USD\n', ":2:7: this quote is not closed on its line"),
+        ('t4,10,USD\n"a10,11,USD\n', ":3:1: this quote is not closed on its line"),
+        ('"t4"x,10,USD\n', ":2:1: not CSV"),
         ("extras spares,many\n", "'many' is not a quantity; write 10 %, 8 %/year, 25 kUSD"),
         ("extras spares,-10 %\n", "-10 % is negative"),
         ("accelerators t4 sold_until,soon\n", "sold_until 'soon'; write 2022, 2022-03"),

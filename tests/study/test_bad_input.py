@@ -191,6 +191,8 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
         ("'fast' is not a mapping",)),
     "section is empty": ("{engine: auto, budget: 20000, seed: 0}", "", 18, 8, ("nothing",)),
     "missing price list": ("executor: {kind: auto}", "prices: [mine.csv]", 19, 10, ("no file",)),
+    "price list that is a folder": ("executor: {kind: auto}", "prices: [.]", 19, 10,
+        ("'.' is a folder; name a file in it",)),
     "market": ("executor: {kind: auto}", "market: old", 19, 9, ("'old'", "new")),
     "resolution": ("executor: {kind: auto}", "resolution: 80 %", 19, 13,
         ("resolution: '80 %' is not a share from 0 to 50 %", "write for example 1 %")),

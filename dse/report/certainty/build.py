@@ -9,7 +9,7 @@ import numpy as np
 from dse import catalog
 from dse.model.arrays import Array
 from dse.pricing.uncertainty import INTERVAL
-from dse.report.certainty.advice import raising
+from dse.report.certainty.advice import LEAST_WORTH, raising
 from dse.report.certainty.facts import (
     Bounds,
     Certainty,
@@ -24,7 +24,7 @@ from dse.report.certainty.verdict import verdict
 from dse.report.design_point import Point
 from dse.report.recommendation import LEAST_REGRET, by_need, recommended
 from dse.search.certainty.flips import flips
-from dse.search.certainty.information import value_of_all, values_of
+from dse.search.certainty.information import value_by_chance, value_of_all, values_of
 from dse.search.certainty.sensitivity import dead_axes, effects
 from dse.search.certainty.sources import sources
 from dse.search.certainty.study_draws import StudyDraws, study_draws
@@ -33,7 +33,6 @@ from dse.study import AggregationName, Value
 
 RIVALS = 6  # listed
 LEAST_LIKELY = 0.01  # a rival that is the best in fewer draws is not listed
-LEAST_WORTH = 0.001  # of the rule's aim; knowledge worth less is not listed
 MOST_KNOWLEDGE = 5
 
 
@@ -152,12 +151,17 @@ def _band(drawn: Array, best: float) -> Bounds | None:
 
 
 def _knowledge(found: StudyDraws, transport: str, machine: str) -> Iterator[Knowledge]:
-    """What is worth knowing, the most first; what is found out together counts once."""
+    """What is worth knowing, the most first; what is found out together counts once.
+
+    What is worth less than LEAST_WORTH, or no more than chance makes of numbers that decide
+    nothing, is left out.
+    """
     values = values_of(found.record.noted, found.worths)
+    least = max(LEAST_WORTH, value_by_chance(found.worths))
     told = set[str]()
     for name in sorted(values, key=lambda name: -values[name]):
         means = how(name, transport, machine)
-        if values[name] >= LEAST_WORTH and means not in told and len(told) < MOST_KNOWLEDGE:
+        if values[name] >= least and means not in told and len(told) < MOST_KNOWLEDGE:
             told.add(means)
             yield Knowledge(name=name, title=title(name), worth=values[name], how=means)
 

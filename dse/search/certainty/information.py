@@ -15,6 +15,7 @@ from dse.model.arrays import Array
 from dse.search.certainty.usefulness import least_regret, regret
 
 DEGREE = 3  # of the polynomial that expected regrets follow
+IDLE = 40  # numbers that decide nothing, to see what chance makes of such
 
 
 def value_of_all(worths: Array) -> float:
@@ -46,3 +47,14 @@ def values_of(noted: Mapping[str, Array], worths: Array) -> dict[str, float]:
             taken[judged] = np.take_along_axis(lost[judged], best[:, np.newaxis], axis=1)[:, 0]
         found[name] = max(0.0, float(now - taken.mean()))
     return found
+
+
+def value_by_chance(worths: Array) -> float:
+    """The most that any of IDLE numbers on which no point depends seems to be worth, at least 0.
+
+    With a limited number of draws such numbers have a value above 0. Whatever has no larger one may
+    be of no use to any point. worths: (draws, points).
+    """
+    drawn = np.random.default_rng(0).standard_normal((IDLE, len(worths)))
+    idle = values_of({str(at): row for at, row in enumerate(drawn)}, worths)
+    return max(idle.values(), default=0.0)

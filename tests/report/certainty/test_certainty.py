@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dse.pricing.load import load, shipped_studies
@@ -14,6 +15,7 @@ from dse.report import words as report_words
 from dse.report.answer import answer
 from dse.report.certainty import words
 from dse.report.certainty.advice import means_for
+from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
 from dse.report.certainty.figure import certainty_figure
 from dse.report.certainty.titles import how, title
@@ -23,6 +25,7 @@ from dse.report.document import Choices as RowsOfChoices
 from dse.report.document import RunDocument
 from dse.report.markdown import render_markdown
 from dse.report.page import render_page
+from dse.report.points import describe
 from dse.search.run import run
 from tests.pricing import studies
 from tests.report.documents import document, read_point, written
@@ -82,6 +85,21 @@ def test_the_same_study_is_as_sure_again(small: RunDocument, tmp_path: Path) -> 
     assert found.choices == of(small).choices
     assert found.knowledge == of(small).knowledge
     assert found.flips == of(small).flips
+
+
+def test_numbers_that_decide_nothing_are_not_worth_knowing(tmp_path: Path) -> None:
+    """Thirty that no point depends on, drawn beside those of the study."""
+    outcome = run(load(studies.written(tmp_path, studies.SMALL)), "exhaustive", None, None,
+                  lambda *_: None, 1000, 0)  # fmt: skip
+    found, at = drawn_answer(outcome, "speed-per-dollar", {})
+    point = describe(outcome.problem, found.near.points[at])
+    before = certainty(found, at, {}, point).knowledge
+    assert before
+    random = np.random.default_rng(7)
+    for number in range(30):
+        found.record.noted[f"rate: idle {number}"] = random.standard_normal(1000)
+    assert certainty(found, at, {}, point).knowledge == before
+    assert all(item.worth >= 0.005 for item in before)
 
 
 def test_the_answer_and_the_section_say_it(small: RunDocument) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.search.certainty.information import value_of_all, values_of
+from dse.search.certainty.information import value_by_chance, value_of_all, values_of
 from dse.search.certainty.usefulness import regret
 
 DRAWS = 20_000
@@ -38,6 +38,17 @@ def test_where_one_point_always_wins_nothing_is_worth_knowing() -> None:
     worths = np.stack([np.exp(a), 0.5 * np.exp(a)], axis=1)
     assert values_of({"a": a}, worths) == {"a": 0.0}
     assert value_of_all(worths) == 0
+
+
+def test_chance_makes_something_of_nothing() -> None:
+    """Two points that a number decides, in few draws: others seem worth something, less than it."""
+    random = np.random.default_rng(6)
+    a, b = random.standard_normal((2, 200))
+    worths = np.stack([np.ones(200), np.exp(0.2 * a)], axis=1)
+    chance = value_by_chance(worths)
+    assert 0 < chance < values_of({"a": a}, worths)["a"]
+    assert values_of({"b": b}, worths)["b"] <= chance
+    assert value_by_chance(np.ones((200, 2))) == 0
 
 
 def test_what_does_not_vary_is_left_out() -> None:

@@ -1,0 +1,74 @@
+"""Limits that can each be met, but not together: told as that, with what is possible."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.errors import NoFeasiblePoint
+from dse.pricing import constraints
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.search import conflict
+from dse.search.run import run
+from tests.pricing import studies
+
+LIMIT = '"capital <= 200 kUSD"'
+
+
+def problem_of(folder: Path, *limits: str) -> Problem:
+    written = ", ".join(f'"{limit}"' for limit in limits)
+    return load(studies.written(folder, studies.SMALL.replace(LIMIT, written)))
+
+
+def refusal(problem: Problem, engine: str) -> str:
+    with pytest.raises(NoFeasiblePoint) as caught:
+        run(problem, engine, None, None, lambda *_: None, 6000, 0)
+    return str(caught.value)
+
+
+def best_without(problem: Problem, name: str, left_out: str) -> float:
+    """The best of a quantity that any point reaches that meets all but a limit, one by one."""
+    found = []
+    for index in range(problem.space.size):
+        evaluation = problem.point(problem.space.point(index))
+        demands = constraints.demands(evaluation, problem.study)
+        if all(bool(mask.all()) for demand, mask in demands if demand != left_out):
+            found.append(float(np.ravel(evaluation[name])[0]))
+    return min(found) if name == "capital" else max(found)
+
+
+@pytest.mark.parametrize("engine", ["exhaustive", "guided"])
+def test_two_limits_that_exclude_one_another(tmp_path: Path, engine: str) -> None:
+    speed, money = "speedup >= 4", "capital <= 50 kUSD"
+    problem = problem_of(tmp_path, speed, money)
+    line = refusal(problem, engine)
+    fastest = best_without(problem, "speedup", speed)
+    cheapest = float(f"{best_without(problem, 'capital', money):.4g}")
+    assert f"{speed} and {money} can each be met, but not both at once: within the other" in line
+    assert f"the best is speedup {fastest:.4g} and capital {cheapest:,.12g} USD; nearest" in line
+    assert "rejected because" not in line
+
+
+def test_three_limits_of_which_any_two_can_be_met(tmp_path: Path) -> None:
+    """They are met in pairs: leaving any one away is enough."""
+    problem = problem_of(
+        tmp_path, "gpus >= 4", "batch_per_gpu >= 64", "global_batch < 256", "capital <= 1 MUSD"
+    )
+    found = refusal(problem, "exhaustive")
+    assert "gpus >= 4 and batch_per_gpu >= 64 and global_batch < 256 can each be met" in found
+    assert "but not all at once" in found
+    assert "capital" not in found.split(";")[1]
+
+
+@pytest.mark.parametrize("limits", [("capital <= 1 USD",), ("capital <= 1 USD", "speedup >= 2"),
+                                    ("capital <= 1 USD", "power <= 1 W")])  # fmt: skip
+def test_a_limit_that_nothing_meets_is_blamed_alone(
+    tmp_path: Path, limits: tuple[str, ...]
+) -> None:
+    problem = problem_of(tmp_path, *limits)
+    every = [problem.point(problem.space.point(at)) for at in range(problem.space.size)]
+    assert conflict.excluded(problem.study, every) == []
+    assert "can each be met" not in refusal(problem, "exhaustive")
