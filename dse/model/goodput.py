@@ -10,6 +10,8 @@ from dse.model.arrays import Array, ArrayLike
 
 SECONDS_PER_DAY = 86_400.0
 SECONDS_PER_MONTH = 365.0 / 12 * SECONDS_PER_DAY
+LEAST_SHARE = 1e-100  # 0 would make times infinite, and no number of them
+HOPELESS = 1e-6  # of the time: a day of training takes 2,700 years
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def goodput(accelerators: ArrayLike, failures: Failures, machines: ArrayLike = 1
     of Kokolis et al., HPCA 2025. The interval is Daly's (his equation 37), with r = w / 2M:
     ``t = sqrt(2 w M) (1 + sqrt(r) / 3 + r / 9) - w`` where w < 2M, else M. Spot machines that are
     taken away i times a second stop a run in addition, each time for their start, too, and are held
-    1 / (1 + i wait) of the time.
+    1 / (1 + i wait) of the time. The share is at least :data:`LEAST_SHARE`.
     """
     accelerators = np.asarray(accelerators, dtype=np.float64)
     whole = np.minimum(accelerators / failures.whole_job, 1.0)
@@ -84,8 +86,8 @@ def goodput(accelerators: ArrayLike, failures: Failures, machines: ArrayLike = 1
         )
     recovered = np.exp(-stops_per_s * failures.recover_s - interruptions * failures.restart_s)
     held = 1.0 / (1.0 + interruptions * failures.wait_s)
-    share = np.asarray(held * training * unspoilt * recovered)
-    return Goodput(between, np.asarray(interval), share, np.asarray(held))
+    share = np.maximum(held * training * unspoilt * recovered, LEAST_SHARE)
+    return Goodput(between, np.asarray(interval), np.asarray(share), np.asarray(held))
 
 
 def _interval(saving: Array, between: Array, given: float | None) -> Array:

@@ -13,6 +13,7 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
+from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
 from dse.pricing import constraints, memory_remedies, requirements, target
@@ -246,14 +247,15 @@ def _check_baseline(problem: Problem) -> None:
 
 
 def _check_goodput(problem: Problem) -> None:
-    """A baseline that never gets anywhere has no time, cost or energy of a run."""
+    """A baseline that never gets anywhere has no time, cost or energy of a run to compare with."""
     running = problem.baseline.running
-    if np.all(running.share > 0):
+    if np.all(running.share > HOPELESS):
         return
     study, minutes = problem.study, float(np.ravel(running.between_stops_s)[0]) / 60
+    often = f"{minutes:,.0f}" if minutes >= 100 else f"{minutes:.3g}"
     raise study.source.error(
         ("failures",) if study.failures.given else ("baseline",),
-        f"the baseline trains nothing: it stops every {minutes:.3g} minutes, and a stop costs more",
+        f"the baseline trains hardly at all: it stops every {often} minutes, and a stop costs more",
         "give it fewer accelerators, or failures: lower rates or a shorter recover",
     )
 

@@ -145,8 +145,10 @@ def _against(document: RunDocument, point: Point, base: Point, sense: Sense) -> 
     mine, theirs = cost(document, point, sense), cost(document, base, sense)
     if document.owned and mine is not None and theirs == 0:
         return f"{_cost(document, point, sense)}; the baseline stands there already"
-    if mine is None or not theirs:
+    if mine is None or theirs is None:
         return f"{_cost(document, point, sense)}; that of the baseline is unknown"
+    if theirs == 0:
+        return f"{_cost(document, point, sense)} against {show_cost(document, base, sense)}"
     ratio = mine / theirs
     change = f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
     if ratio >= 1.995:

@@ -235,8 +235,10 @@ def price_notes(document: RunDocument) -> Iterator[str]:
     found = {item.price_class for items in bills.values() for item in items}
     if len(known_classes := [name for name in _CLASSES if name in found]) > 1:
         *some, rest = known_classes
-        said = [f"{_shares(bills, partial(_is_of, name))} are {_CLASSES[name]}" for name in some]
-        yield f"{'; '.join(said)}, the rest {_CLASSES[rest]}."
+        shares = {name: _shares(bills, partial(_is_of, name)) for name in some}
+        said = [f"{share} are {_CLASSES[name]}" for name, share in shares.items() if share]
+        if said:  # where a class costs nothing it is no share of the sum
+            yield f"{'; '.join(said)}, the rest {_CLASSES[rest]}."
 
 
 def _is_of(price_class: str, item: Item) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dse import catalog
 from dse.model.arrays import Array
+from dse.model.goodput import HOPELESS
 from dse.pricing.problem import Problem
 from dse.report.design_point import Goodput
 from dse.report.words import duration, significant
@@ -30,8 +31,8 @@ def said(goodput: Goodput) -> str:
     if goodput.between_stops_s is None:
         return "all of the time trains (failures: ideal)"
     stops = f"a stop every {duration(goodput.between_stops_s)} on average"
-    if not goodput.share:
-        return f"nothing of the time trains: {stops}, and a stop costs more than that"
+    if goodput.share < HOPELESS:
+        return f"hardly any of the time trains: {stops}, and a stop costs more than that"
     saves = f"a checkpoint every {duration(goodput.interval_s)}" if goodput.interval_s else ""
     after = f", {saves}" * bool(saves)
     return f"{significant(100 * goodput.share)} % of the time trains: {stops}{after}"

@@ -55,7 +55,8 @@ def start_note(problem: Problem, values: Mapping[str, Value | None]) -> Iterator
         return
     point, start_s = problem.point(values), problem.rental.billing.start_up_s
     usd = float(np.ravel(point["hourly"])[0]) * start_s / SECONDS_PER_HOUR
-    share = usd / float(np.ravel(point["per_run"])[0])
+    per_run = float(np.ravel(point["per_run"])[0])
+    share = usd / per_run if per_run > 0 else 0.0
     if share >= LEAST_START:
         yield (
             f"{percent(share)} of the cost of a run, {shown(usd, 'USD')}, pay for the "

@@ -76,20 +76,23 @@ def test_a_run_is_billed_its_start_and_whole_hours(tmp_path: Path) -> None:
 
 def test_spot_machines_are_taken_away_and_not_paid_meanwhile(tmp_path: Path) -> None:
     """By hand: machines stay 3 h and are away for 1 h, so they are held 3/4 of the time. Each time
-    costs 10 min to recover, 20 min to start, and half of an interval of sqrt(2 * 1 * 180) - 1 =
-    17.974 min: 38.987 of 180 min, 21.659 %; saving takes 1 / 17.974. 0.78341 / 1.05564 * 3/4 =
-    55.659 %."""
+    costs 10 min to recover and 20 min to start. A checkpoint takes 1 min and is due every
+    sqrt(360) (1 + sqrt(1 / 360) / 3 + 1 / 3240) - 1 = 18.313 min. Of the time that they are held,
+    18.313 / (180 * exp(30 / 180) * (exp(19.313 / 180) - 1)) = 76.036 % trains; 3/4 of it is
+    57.027 %."""
     more = (
         "failures: {per_accelerator_month: 0, per_job_day: 0, recover: 10 min, checkpoint: 1 min}\n"
         "rental: {term: spot, discount: 0.6, spell: 3 h, wait: 1 h, start_up: 20 min}\n"
     )
     found = problem(tmp_path, more)
     at = found.point(point(found, gpus=16))
-    assert float(at["goodput"][0]) == pytest.approx(0.55659, abs=1e-5)
+    assert float(at["goodput"][0]) == pytest.approx(0.57027, abs=1e-5)
     assert float(at.running.held[0]) == 0.75
     took = float(at["time_to_target"][0])
     due = float(np.ravel(at["hourly"])[0]) * (0.75 * took + 1200) / 3600
     assert float(at["per_run"][0]) == pytest.approx(due, rel=1e-3)
+    watts = float(np.ravel(at["power"])[0])  # what is away draws nothing
+    assert float(at["energy"][0]) == pytest.approx(watts * 0.75 * took)
 
 
 def test_more_spot_machines_stay_together_for_less_time(tmp_path: Path) -> None:

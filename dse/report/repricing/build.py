@@ -174,7 +174,10 @@ def _drawn(
         drawn = _draws_of(looked, name)
         if drawn is not None:
             exact = np.array([_of(one, name) or np.nan for one in best], dtype=np.float64)
-            columns[name] = _packed(drawn / exact)
+            factors = drawn / exact
+            if name == BILLED:  # of machines that cost nothing the bill does not tell the hours
+                factors = np.where(looked.quantities["hourly"] > 0, factors, 1.0)
+            columns[name] = _packed(factors)
     fixed = [mask for text, mask in looked.met.items() if text not in movable(study)]
     met = np.logical_and.reduce(fixed) if fixed else None
     share = np.asarray(found.problem.sampled.rental.billing.price_share)
@@ -211,7 +214,8 @@ def _draws_of(looked: Candidates, name: str) -> Array | None:
     """(draws, points); None where it is the same in all."""
     known = looked.quantities
     if name == BILLED:
-        return np.asarray(known["per_run"] * SECONDS_PER_HOUR / known["hourly"])
+        hourly = np.where(known["hourly"] > 0, known["hourly"], np.nan)
+        return np.asarray(known["per_run"] * SECONDS_PER_HOUR / hourly)
     return known.get(name)
 
 
@@ -232,7 +236,9 @@ def _finite(value: float) -> float | None:
 
 
 def _packed(values: Array) -> str:
-    return _text(np.ascontiguousarray(values, dtype="<f4"))
+    """What a 32-bit number cannot hold is the largest that it can; NaN stays."""
+    most = float(np.finfo(np.float32).max)
+    return _text(np.ascontiguousarray(np.clip(values, -most, most), dtype="<f4"))
 
 
 def _text(values: NDArray[np.generic]) -> str:

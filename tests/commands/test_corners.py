@@ -1,0 +1,86 @@
+"""Studies at the edge of what is allowed, from the file to the report, its page and comparisons."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.command import dse, refused
+from tests.pricing.studies import SMALL, written
+
+TARGET = "target: {samples: 1e8}\n"
+PER_RUN = SMALL.replace("minimize: capital", "minimize: per_run") + TARGET
+RENTED = PER_RUN.replace('"capital <= 200 kUSD", ', "")
+FREE = "prices: {accelerators: {v100-sxm2-16gb: {purchase: 0 USD, hourly: 0 USD/hour}}}\n"
+ALL_FREE = (
+    "prices: {host: 0 USD, accelerators: {p100-sxm2-16gb: {purchase: 0 USD, hourly: 0 USD/hour},"
+    " v100-sxm2-16gb: {purchase: 0 USD, hourly: 0 USD/hour}},"
+    " fabrics: {10gbe: {nic: 0 USD, switch_port: 0 USD, cable: 0 USD}}}\n"
+)
+ONE = SMALL.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [1]")
+CORNERS = {
+    "spot": RENTED + "rental: spot\n",
+    "spot by purchase price": SMALL + TARGET + "rental: spot\n",
+    "spot on one accelerator": ONE + TARGET + "rental: spot\n",
+    "spot that is soon gone": RENTED + "rental: {term: spot, spell: 20 min, wait: 5 d}\n",
+    "slow recovery": RENTED + "failures: {recover: 30 d}\n",
+    "many failures": RENTED + "failures: {per_job_day: 1000}\n",
+    "draws that never end": RENTED.replace("8, 16]", "8, 16, 1000]").replace(
+        '"global_batch <= 2048"', '"gpus >= 1000"'
+    )
+    + "failures: {recover: 300 d}\n",
+    "large points never end": SMALL + TARGET
+    + "failures: {per_accelerator_month: 40, recover: 1 d}\n",
+    "no rent": RENTED + FREE,
+    "no rent, spot": RENTED + "rental: spot\n" + FREE,
+    "no rent at all": RENTED + ALL_FREE,
+    "no purchase price": SMALL + FREE,
+    "no purchase price at all": SMALL + ALL_FREE,
+    "no purchase price, second cost": SMALL.replace("e: capital", "e: [capital, power]") + ALL_FREE,
+    "no purchase price, knee": SMALL + "recommend: knee\n" + FREE,
+}  # fmt: skip
+
+
+def numbers_of(text: str) -> Any:
+    """A JSON document; what is no number in JSON is a mistake."""
+
+    def no_number(name: str) -> Any:
+        raise AssertionError(f"{name} in a document")
+
+    return json.loads(text, parse_constant=no_number)
+
+
+@pytest.mark.parametrize("corner", CORNERS)
+def test_a_corner_has_a_report_an_explanation_and_a_comparison(tmp_path: Path, corner: str) -> None:
+    written(tmp_path, CORNERS[corner])
+    ran = dse("run", "study.yaml", "--out", "out", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "Traceback" not in ran.stdout + ran.stderr
+    found = numbers_of((tmp_path / "out" / "run.json").read_text())
+    assert found["recommended"]["config"]["gpus"]
+    for words in (
+        ["report", "out"],
+        ["compare", "out", "out"],
+        ["explain", "study.yaml", "--json"],
+    ):
+        more = dse(*words, cwd=tmp_path)
+        assert more.returncode == 0, more.stderr
+    assert numbers_of(more.stdout)["config"]
+
+
+def test_a_baseline_that_comes_to_nothing_is_refused(tmp_path: Path) -> None:
+    """Also where the share of its time that trains is a number above 0."""
+    written(tmp_path, RENTED + "failures: {per_accelerator_month: 1000, recover: 1 d}\n")
+    ran = dse("run", "study.yaml", "--out", "out", cwd=tmp_path)
+    assert "the baseline trains hardly at all: it stops every 10.9 minutes" in refused(ran)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_price_of_nothing_is_not_an_unknown_one(tmp_path: Path) -> None:
+    written(tmp_path, SMALL + ALL_FREE)
+    ran = dse("run", "study.yaml", "--out", "out", cwd=tmp_path)
+    assert "unknown" not in ran.stdout.partition("Note:")[0]
+    assert "Note:  " not in ran.stdout
