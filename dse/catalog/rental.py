@@ -20,7 +20,7 @@ class RentalFacts:
     """What is known of renting.
 
     discounts: by term, shares off the price on demand; their ``draws`` are those of the logarithm
-    of what is left. spell_s, wait_s: for how long one spot machine stays, and until it is back;
+    of what is left. spell_s, wait_s: for how long one spot accelerator stays, and until it is back;
     n together stay for n to the power -``spell_power`` of it. rented_in: by accelerator, how many a
     machine has that is rented whole.
     """

@@ -22,9 +22,9 @@ class Failures:
     network. per_job_s: for other reasons, of a job on ``whole_job`` accelerators or more; smaller
     jobs have it in proportion. recover_s: from a stop until training goes on. checkpoint_s: for
     which training waits while state is saved. interval_s: between two checkpoints; None for the
-    best. interruptions_per_s: of one machine that may be taken away (spot); n together are
-    interrupted n to the power ``interruption_power`` times as often, wait ``wait_s`` until there
-    are machines again, and ``restart_s`` until these have started.
+    best. interruptions_per_s: of one accelerator that may be taken away (spot); n together, in
+    machines of any size, are interrupted n to the power ``interruption_power`` times as often, wait
+    ``wait_s`` until there are machines again, and ``restart_s`` until these have started.
     """
 
     per_accelerator_s: ArrayLike = 0.0
@@ -54,8 +54,8 @@ class Goodput:
     held: Array
 
 
-def goodput(accelerators: ArrayLike, failures: Failures, machines: ArrayLike = 1.0) -> Goodput:
-    """The goodput of jobs on so many accelerators in so many machines.
+def goodput(accelerators: ArrayLike, failures: Failures) -> Goodput:
+    """The goodput of jobs on so many accelerators.
 
     With M seconds between stops, u to recover, w to save, and t of training between checkpoints
     (J. T. Daly, FGCS 22, 2006, section 3, stops at a constant rate, also while a job recovers):
@@ -70,8 +70,7 @@ def goodput(accelerators: ArrayLike, failures: Failures, machines: ArrayLike = 1
     """
     accelerators = np.asarray(accelerators, dtype=np.float64)
     whole = np.minimum(accelerators / failures.whole_job, 1.0)
-    together = np.asarray(machines, dtype=np.float64) ** failures.interruption_power
-    interruptions = together * failures.interruptions_per_s
+    interruptions = accelerators**failures.interruption_power * failures.interruptions_per_s
     stops_per_s = accelerators * failures.per_accelerator_s + whole * failures.per_job_s
     stops_per_s = stops_per_s + interruptions
     saving = np.asarray(failures.checkpoint_s, dtype=np.float64)

@@ -328,7 +328,6 @@ class PointArrays(LayoutArrays, ABC):
                 self.drawn(found.restart_s),
                 self.drawn(found.wait_s),
             ),
-            node_count(self.gpus, self.gpus_per_node),
         )
 
     @property

@@ -108,13 +108,13 @@ def test_runs_played_stop_by_stop_come_to_the_same(accelerators: int) -> None:
     assert played == pytest.approx(float(found.share), rel=0.02)
 
 
-def test_spot_machines_count_not_accelerators() -> None:
-    """Eight in one machine are taken away together."""
+def test_spot_accelerators_count_whatever_machines_they_are_in() -> None:
+    """Machines of 8 V100 stayed 0.76 and 1.16 h in two zones, machines of one 2.69 and 3.70 h."""
     spot = Failures(interruptions_per_s=1 / 11_520, interruption_power=0.37, wait_s=5_400.0)
-    assert goodput(8, spot, 1).share == goodput(1, spot, 1).share
-    assert goodput(8, spot, 8).share < goodput(8, spot, 1).share
-    held = goodput(64, spot, 8).held
-    assert float(held) == pytest.approx(1 / (1 + 8**0.37 * 5_400 / 11_520))
+    held = goodput([1, 8, 64], spot).held
+    spells = 5_400.0 * held / (1 - held) / HOUR
+    assert spells.tolist() == pytest.approx([3.2, 3.2 / 8**0.37, 3.2 / 64**0.37])
+    assert spells[1] / spells[0] < 0.5
 
 
 def test_without_failures_all_of_the_time_trains() -> None:
