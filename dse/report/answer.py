@@ -47,8 +47,9 @@ def answer(document: RunDocument) -> list[str]:
     named = describe(best, identified=True, beside=base)
     sure = f"{_how_sure(document)}{_choice_by_rules(best)}"
     lines = [
-        f"Recommended: {named}.", worth, *_slower(document), *training_runs.answer_lines(document),
-        *waterfall.said(document), *without_buying.said(document), *what_if.said(document),
+        f"Recommended: {named}{_if_slower(document)}.", worth, *_slower(document),
+        *training_runs.answer_lines(document), *waterfall.said(document),
+        *without_buying.said(document), *what_if.said(document),
         *payback.said_of(document), *_next_dollars(document), _nearly(document), sure,
     ]  # fmt: skip
     lines += [*certainty_sentences(document), *confidence.said(document)]
@@ -66,17 +67,21 @@ def answer(document: RunDocument) -> list[str]:
     return lines
 
 
+def _if_slower(document: RunDocument) -> str:
+    """That what is recommended is slower than the baseline; empty where it is not."""
+    speedup = document.recommended.speedup
+    if speedup is None or speedup >= 1 - _AS_FAST:
+        return ""
+    return f", which is slower than the baseline ({shown(speedup, 'x')})"
+
+
 def _slower(document: RunDocument) -> list[str]:
-    """That what is recommended is slower than the baseline, and what to do if that is unwanted."""
-    best = document.recommended
-    if best.speedup is None or best.speedup >= 1 - _AS_FAST:
+    """What to do if an answer that is slower than the baseline is unwanted."""
+    if not _if_slower(document):
         return []
     faster = [point for point in document.front if (point.speedup or 0) >= 1]
     least = f", which {_costs(document, faster[0])} or more" if faster else ""
-    return [
-        f"It is slower than the baseline ({shown(best.speedup, 'x')}). If that is no use to you, "
-        f"demand speedup >= 1{least}."
-    ]
+    return [f"If less speed than the baseline's is no use to you, demand speedup >= 1{least}."]
 
 
 def _notes(document: RunDocument) -> tuple[str, ...]:

@@ -75,7 +75,10 @@ def test_the_commands_run_one_after_the_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", range(len(blocks("yaml"))))
 def test_the_studies_shown_run(number: int, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(blocks("yaml")[number], encoding="utf-8")
+    """Those that are whole, and parts of one in the first."""
+    first, shown = blocks("yaml")[0], blocks("yaml")[number]
+    text = shown if "study:" in shown else first + shown
+    (tmp_path / "study.yaml").write_text(text, encoding="utf-8")
     done = dse("run", "study.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Recommended: " in done.stdout

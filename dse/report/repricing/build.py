@@ -21,6 +21,7 @@ from dse.report.repricing.candidates import DRAWS, Candidates, candidates, movab
 from dse.report.repricing.dependence import (
     BILLED,
     ELECTRICITY,
+    HELD,
     PRICED,
     PUE,
     moves,
@@ -216,12 +217,19 @@ def _draws_of(looked: Candidates, name: str) -> Array | None:
     if name == BILLED:
         hourly = np.where(known["hourly"] > 0, known["hourly"], np.nan)
         return np.asarray(known["per_run"] * SECONDS_PER_HOUR / hourly)
+    if name == HELD:
+        held = known["energy"] / known["power"] if "energy" in known else None
+        return known.get("time_to_target") if held is None else np.asarray(held)
     return known.get(name)
 
 
 def _of(evaluation: Evaluation, name: str) -> float | None:
     if name == BILLED:
         return _finite(_number(evaluation.billed_s))
+    if name == HELD:
+        if evaluation.convergence is None:
+            return None
+        return _finite(_number(evaluation["time_to_target"] * evaluation.running.held))
     if QUANTITIES[name].needs_target and evaluation.convergence is None:
         return None
     return _finite(_number(evaluation[name]))

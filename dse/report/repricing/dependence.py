@@ -8,6 +8,7 @@ from typing import NamedTuple
 PURCHASES, RENTS = "purchases", "rents"
 ELECTRICITY, PUE, YEARS = "electricity", "pue", "amortisation_years"
 BILLED = "billed_s"  # seconds of rent that a run is billed
+HELD = "held_s"  # seconds of a run in which its machines are held, and draw power
 
 
 class Dependence(NamedTuple):
@@ -17,7 +18,7 @@ class Dependence(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-_RUN = ("time_to_target",)
+_RUN = (HELD,)
 PRICED: Mapping[str, Dependence] = {
     "capital": Dependence(frozenset({PURCHASES})),
     "hourly": Dependence(frozenset({RENTS})),

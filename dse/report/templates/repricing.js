@@ -41,7 +41,7 @@
     const hourly = sum(point.rented) * share + servers;
     const tco = capital * (1 - terms.residual_value) / (hours * terms.utilisation)
       + power / 1000 * rates.electricity;
-    const energy = power * numbers.time_to_target;
+    const energy = power * numbers.held_s;
     return {
       ...numbers, capital, hourly, tco, power, energy,
       per_run: hourly * numbers.billed_s / 3600,
