@@ -65,10 +65,11 @@ class Prices:
 
 @dataclass(frozen=True)
 class Cost:
-    """Arrays: USD to buy; USD per hour to rent; USD per hour to own; watts by what draws them; how
-    many racks."""
+    """Arrays: USD to buy; of these for hardware, which can be sold again; USD per hour to rent; USD
+    per hour to own; watts by what draws them; how many racks."""
 
     capital_usd: Array
+    hardware_usd: Array
     rental_usd_per_hour: Array
     tco_usd_per_hour: Array
     draw: Draw
@@ -80,12 +81,24 @@ class Cost:
         return self.draw.total_w
 
 
-def capital_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
-    """The sum of the bill: quantity times unit price of every part, and the extras, in USD.
+def capital_usd(parts: Bill, hardware: Array, extras: Extras) -> Array:
+    """The sum of the bill, hardware and extras, in USD.
 
-    capital = hardware (1 + share) + once + hosts * (USD a node), with the racks, of which there are
-    ``filled``, among the hardware; ``once`` where there is any. What is not bought costs nothing,
-    whether or not its price is known; and what is free costs nothing, however many there are.
+    capital = hardware (1 + share) + once + hosts * (USD a node); ``once`` where there is any
+    hardware.
+    """
+    if extras is NO_EXTRAS:
+        return hardware
+    hosts = parts.nodes + parts.servers
+    beside = np.where(anything(parts), extras.once_usd, 0.0) + hosts * np.asarray(extras.node_usd)
+    return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
+
+
+def hardware_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
+    """Quantity times unit price of every part, racks among them, of which there are ``filled``.
+
+    What is not bought costs nothing, whether or not its price is known; and what is free costs
+    nothing, however many there are.
     """
     switch_usd = np.asarray(prices.switch_port_usd) * prices.switch_radix
     machines = _spent(parts.accelerators, prices.accelerator_usd)
@@ -96,13 +109,7 @@ def capital_usd(parts: Bill, filled: Array, prices: Prices) -> Array:
     rack_usd = np.asarray(prices.rack_usd)
     housing = np.where(rack_usd == 0, 0.0, filled * rack_usd)
     servers = _spent(parts.servers, prices.server_usd)
-    hardware = machines + network + servers + housing
-    extras = prices.extras
-    if extras is NO_EXTRAS:
-        return np.asarray(hardware)
-    hosts = parts.nodes + parts.servers
-    beside = np.where(anything(parts), extras.once_usd, 0.0) + hosts * np.asarray(extras.node_usd)
-    return np.asarray(hardware * (1 + np.asarray(extras.share)) + beside)
+    return np.asarray(machines + network + servers + housing)
 
 
 def _spent(count: Array, unit_usd: ArrayLike) -> Array:
@@ -120,16 +127,18 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     """
     drawn = draw(parts, prices.switch_radix, prices.watts)
     filled = racks(parts, drawn, prices.rack)
-    if owned is None:
-        capital = capital_usd(parts, filled, prices)
-    else:
-        capital = capital_usd(to_buy(parts, owned), beyond(filled, owned.racks), prices)
+    bought, housed = parts, filled
+    if owned is not None:
+        bought, housed = to_buy(parts, owned), beyond(filled, owned.racks)
+    hardware = hardware_usd(bought, housed, prices)
+    capital = capital_usd(bought, hardware, prices.extras)
     hours = prices.amortisation_years * HOURS_PER_YEAR
     feeding = drawn.total_w / WATT_PER_KILOWATT * prices.electricity_usd_per_kwh
     rental = parts.rented * np.asarray(prices.accelerator_usd_per_hour)
     rental = rental + parts.servers * np.asarray(prices.server_usd) / hours
     rental = rental + parts.nodes * np.asarray(prices.host_usd_per_hour)
+    resold = hardware * prices.residual_value
     owning = owned_usd_per_hour(
-        capital, feeding, prices.amortisation_years, prices.residual_value, prices.utilisation
+        capital, feeding, prices.amortisation_years, resold, prices.utilisation
     )
-    return Cost(np.asarray(capital), np.asarray(rental), owning, drawn, filled)
+    return Cost(np.asarray(capital), hardware, np.asarray(rental), owning, drawn, filled)

@@ -14,18 +14,16 @@ def owned_usd_per_hour(
     capital_usd: ArrayLike,
     electricity_usd_per_hour: ArrayLike,
     years: float,
-    residual_value: float = 0.0,
+    resold_usd: ArrayLike = 0.0,
     utilisation: float = 1.0,
 ) -> Array:
-    """USD per hour in use: ``capital (1 - residual) / (years 8760 utilisation) + electricity``.
+    """USD per hour in use: ``(capital - resold) / (years 8760 utilisation) + electricity``.
 
-    residual_value: share of the capital that the hardware is sold for after these years.
-    utilisation: share of their hours in which it is used, in (0, 1]; only these draw power.
+    resold_usd: for which the hardware is sold after these years. utilisation: share of their hours
+    in which it is used, in (0, 1]; only these draw power.
     """
     hours = years * HOURS_PER_YEAR * utilisation
-    return np.asarray(
-        np.asarray(capital_usd) * (1 - residual_value) / hours + electricity_usd_per_hour
-    )
+    return np.asarray((np.asarray(capital_usd) - resold_usd) / hours + electricity_usd_per_hour)
 
 
 def break_even_utilisation(
@@ -33,15 +31,15 @@ def break_even_utilisation(
     electricity_usd_per_hour: ArrayLike,
     rent_usd_per_hour: ArrayLike,
     years: float,
-    residual_value: float = 0.0,
+    resold_usd: ArrayLike = 0.0,
 ) -> Array:
     """The share of hours in use at which owning costs as much as renting.
 
-    ``capital (1 - residual) / (years 8760 (rent - electricity))``. Above 1 renting is cheaper even
+    ``(capital - resold) / (years 8760 (rent - electricity))``. Above 1 renting is cheaper even
     around the clock; without bound where the rent is no more than the electricity.
     """
     saved = np.asarray(rent_usd_per_hour) - np.asarray(electricity_usd_per_hour)
-    spent = np.asarray(capital_usd) * (1 - residual_value) / (years * HOURS_PER_YEAR)
+    spent = (np.asarray(capital_usd) - resold_usd) / (years * HOURS_PER_YEAR)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(saved > 0, spent / saved, np.where(np.isnan(saved), np.nan, np.inf))
 

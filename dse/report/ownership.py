@@ -29,6 +29,7 @@ _RENTING = {
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
     """What owning and renting a point cost; None where its price or power is not known."""
     points = problem.point(values)
+    resold = float(np.ravel(points.cost.hardware_usd)[0]) * problem.study.ownership.residual_value
     capital, rent, power = (
         float(np.ravel(points[name])[0]) for name in ("capital", "hourly", "power")
     )
@@ -37,9 +38,7 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
         return None
-    even = float(
-        break_even_utilisation(capital, electricity, rent, years, own.residual_value).item()
-    )
+    even = float(break_even_utilisation(capital, electricity, rent, years, resold).item())
     rented = rent if math.isfinite(rent) else None
     return Owned(
         years=years,
@@ -53,8 +52,8 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
                 years=float(many),
                 purchase_usd=capital,
                 electricity_usd=electricity * hours,
-                residual_usd=capital * own.residual_value,
-                own_usd=capital * (1 - own.residual_value) + electricity * hours,
+                residual_usd=resold,
+                own_usd=capital - resold + electricity * hours,
                 rent_usd=None if rented is None else rented * hours,
             )
             for many in YEARS

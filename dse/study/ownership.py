@@ -16,8 +16,8 @@ OWNERSHIP_SCHEMA = {
 
 @dataclass(frozen=True)
 class StudyOwnership:
-    """residual_value: share of the purchase price that is left after the years of amortisation, in
-    [0, 1]. utilisation: share of all hours in which the cluster is used, in (0, 1]."""
+    """residual_value: share of the hardware's price that is left after the years of amortisation,
+    in [0, 1]. utilisation: share of all hours in which the cluster is used, in (0, 1]."""
 
     residual_value: float = 0.0
     utilisation: float = 1.0

@@ -21,7 +21,7 @@ usd = st.floats(1.0, 1e9)
 def test_by_hand() -> None:
     # 350,400 USD over 4 years are 10 USD an hour; a quarter is left, and half of the hours used.
     assert owned_usd_per_hour(350_400.0, 1.0, 4.0) == pytest.approx(11.0)
-    assert owned_usd_per_hour(350_400.0, 1.0, 4.0, 0.25, 0.5) == pytest.approx(16.0)
+    assert owned_usd_per_hour(350_400.0, 1.0, 4.0, 0.25 * 350_400.0, 0.5) == pytest.approx(16.0)
     # 10 USD an hour of all hours against 21 - 1 in use.
     assert break_even_utilisation(350_400.0, 1.0, 21.0, 4.0) == pytest.approx(0.5)
     assert break_even_utilisation(350_400.0, 1.0, 6.0, 4.0) == pytest.approx(2.0)
@@ -38,10 +38,11 @@ def test_at_the_break_even_both_cost_the_same(
     capital: float, electricity: float, more: float, years: float, residual: float
 ) -> None:
     rent = electricity + more
-    share = float(break_even_utilisation(capital, electricity, rent, years, residual))
-    owned = owned_usd_per_hour(capital, electricity, years, residual, share)
+    resold = residual * capital
+    share = float(break_even_utilisation(capital, electricity, rent, years, resold))
+    owned = owned_usd_per_hour(capital, electricity, years, resold, share)
     assert float(owned) == pytest.approx(rent, rel=1e-6)
-    total = capital * (1 - residual) + electricity * HOURS_PER_YEAR * years * share
+    total = capital - resold + electricity * HOURS_PER_YEAR * years * share
     assert total == pytest.approx(rent * HOURS_PER_YEAR * years * share, rel=1e-6)
 
 

@@ -54,6 +54,18 @@ def test_the_break_even_is_where_both_totals_meet(tmp_path: Path) -> None:
     assert four.own_usd == four.purchase_usd + four.electricity_usd - four.residual_usd
 
 
+def test_support_and_installation_are_not_sold_again(tmp_path: Path) -> None:
+    left = "ownership: {residual_value: 0.3}\n"
+    extras = "prices: {extras: {support: 10 %/year, installation: 100 kUSD}}\n"
+    plain, more = (problem(tmp_path, left + text) for text in ("", extras))
+    alone, beside = (ownership.of_point(one, one.study.baseline.values) for one in (plain, more))
+    assert alone is not None
+    assert beside is not None
+    (bare, *_), (whole, *_) = alone.totals, beside.totals
+    assert whole.purchase_usd == pytest.approx(bare.purchase_usd * 1.4 + 1e5)
+    assert whole.residual_usd == bare.residual_usd == pytest.approx(0.3 * bare.purchase_usd)
+
+
 def test_a_rent_that_is_never_more_is_not_beaten(tmp_path: Path) -> None:
     cheap = problem(tmp_path, "rental: {discount: 0.95}\n")
     found = ownership.of_point(cheap, cheap.study.baseline.values)

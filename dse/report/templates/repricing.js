@@ -33,13 +33,14 @@
     const sum = (items) => items.reduce((usd, [at, count]) => usd + count * prices[at], 0);
     const each = ([once, yearly]) => once + yearly * rates.amortisation_years;
     const extras = terms.extras;
-    const capital = sum(point.bought) * (1 + each(extras.share))
+    const hardware = sum(point.bought);
+    const capital = hardware * (1 + each(extras.share))
       + (point.adds ? each(extras.once_usd) : 0) + point.hosts * each(extras.node_usd);
     const hours = rates.amortisation_years * HOURS_PER_YEAR;
     const power = point.housed_w * rates.pue;
     const servers = point.servers ? point.servers * prices[host] / hours : 0;
     const hourly = sum(point.rented) * share + servers;
-    const tco = capital * (1 - terms.residual_value) / (hours * terms.utilisation)
+    const tco = (capital - hardware * terms.residual_value) / (hours * terms.utilisation)
       + power / 1000 * rates.electricity;
     const energy = power * numbers.held_s;
     return {

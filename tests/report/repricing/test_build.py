@@ -55,7 +55,7 @@ def owned(found: Repricing, at: int) -> dict[str, float]:
     for part, count in point.rented:
         hourly += (count or 0.0) * (found.parts[part].usd or 0.0) * terms.rent_share
     power = point.housed_w * terms.pue
-    lost = capital * (1 - terms.residual_value)
+    lost = capital - hardware * terms.residual_value
     tco = lost / (years * 8760 * terms.utilisation)
     tco += power * terms.electricity_usd_per_kwh / 1000
     return {"capital": capital, "hourly": hourly, "tco": tco, "power": power}
