@@ -18,7 +18,7 @@ RENTED = (
 FREE = "prices: {host: 0 USD, accelerators: {v100-sxm2-16gb: {purchase: 0 USD}}}\n"
 STUDIES = {
     "spot": RENTED + "rental: spot\n",
-    "spot that leaves at once": RENTED + "rental: {term: spot, spell: 1 min, wait: 10 h}\n",
+    "spot that leaves soon": RENTED + "rental: {term: spot, spell: 30 min, wait: 10 h}\n",
     "a day to recover": RENTED + "failures: {recover: 1 d}\n",
     "a stop every minute": RENTED + "failures: {per_job_day: 1000}\n",
     "nothing fails": RENTED + "failures: ideal\n",
