@@ -118,13 +118,14 @@ def test_an_offer_past_its_validity_is_told(tmp_path: Path) -> None:
 def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None:
     text = BOTH.replace("minimize: capital", "minimize: hourly")
     problem = problem_of(tmp_path, text)
-    (line,) = rents.notes(problem, priced.point(problem, accelerator="a10"))
+    line, machine = rents.notes(problem, priced.point(problem, accelerator="a10"))
+    assert machine.startswith("The rent of the recommended point is by the accelerator")
     assert line == (
         "The rent of the recommended point is a price of Lambda of 2022-08-05, the baseline's "
         "a price of Azure of 2018-12-30: they are of two clouds and they lie 3.6 years apart. Ask "
         "one seller for both."
     )
-    assert rents.notes(problem, problem.study.baseline.values) == []
+    assert rents.notes(problem, problem.study.baseline.values) == [machine]
     bought = load(studies.written(tmp_path, BOTH, "bought.yaml"))
     assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
 
