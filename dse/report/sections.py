@@ -36,6 +36,7 @@ from dse.report import (
     words,
 )
 from dse.report.answer import answer
+from dse.report.bills import buys
 from dse.report.certainty.section import facts as certainty_facts
 from dse.report.design_point import Bounds, Point
 from dse.report.document import CalibrationRow, RunDocument
@@ -54,12 +55,14 @@ NEAR_BOUND = 0.95  # a point this close to a bound, as a share of it, is called 
 @dataclass(frozen=True)
 class Section:
     """A section: its name in links and files, its heading, and what its templates say beside the
-    document, None where it is left out. link: its heading in the page's list of sections."""
+    document, None where it is left out. link: its heading in the page's list of sections. rented:
+    both headings where the study rents, if they are others."""
 
     name: str
     title: str
     link: str
     facts: Callable[[RunDocument], dict[str, Any] | None]
+    rented: str = ""
 
 
 def bodies(
@@ -70,7 +73,10 @@ def bodies(
         facts = section.facts(document)
         if facts is not None:
             template = environment.get_template(f"sections/{section.name}.{kind}.j2")
-            yield section, template.render(d=document, **facts).strip("\n")
+            titled = section
+            if section.rented and not buys(document):
+                titled = replace(section, title=section.rented, link=section.rented)
+            yield titled, template.render(d=document, **facts).strip("\n")
 
 
 def _begun(sentence: str) -> str:
@@ -205,11 +211,11 @@ def _glossary(_document: RunDocument) -> dict[str, Any]:
 
 
 SECTIONS = (
-    Section("buy", "What to buy", "What to buy", _buy),
+    Section("buy", "What to buy", "What to buy", _buy, "What to rent"),
     Section("front", "The front", "The front", _front),
     Section("gain", "Where the gain comes from", "Where the gain comes from", _gain),
     Section("what_if", "What if", "What if", _what_if),
-    Section("bill", "Bill of materials", "Bill of materials", _bill),
+    Section("bill", "Bill of materials", "Bill of materials", _bill, "Bill of the rent"),
     Section("ownership", "Buy or rent", "Buy or rent", ownership.section),
     Section("certainty", "How sure", "How sure", certainty_facts),
     Section("repricing", "What if prices differ", "What if prices differ", repricing_facts),

@@ -261,8 +261,8 @@ def said(document: RunDocument) -> list[str]:
     more = f" and what only it can do ({', '.join(needs)})" if needs else ""
     if software < 1:
         return [
-            f"None of the {total} is software: the new settings alone slow the baseline's hardware "
-            f"to {own}. The new hardware{more} makes that {rest} faster."
+            f"All of the {total} is hardware{more}: with the recommended settings the baseline's "
+            f"hardware runs at {own} of its speed, and the new hardware {rest} as fast as that."
         ]
     return [
         f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "

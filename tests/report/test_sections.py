@@ -23,6 +23,14 @@ def test_page_and_text_have_every_section_under_its_heading() -> None:
     assert links[: len(titles)] == [(section.name, section.link) for section in kept]
 
 
+def test_who_rents_is_not_told_what_to_buy() -> None:
+    text = markdown.render_markdown(document(cost="hourly"))
+    titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert titles[0] == "What to rent"
+    assert "What to buy" not in titles
+    assert "Bill of materials" not in titles
+
+
 def test_page_and_text_say_which_of_several_prices_is_used() -> None:
     run = document()
     assert PRICE_RULE in page.render_page(run)

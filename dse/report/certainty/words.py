@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dse.report import words
+from dse.report.bills import buys
 from dse.report.certainty.advice import OF_AIM
 from dse.report.certainty.facts import Bounds, Certainty, Choice, PriceFlip, Turn
 from dse.report.document import RunDocument
@@ -48,7 +49,7 @@ def sentences(document: RunDocument) -> list[str]:
         or_alike = f", or {_named_alike(document, alike)}," if alike else ""
         said = (
             f"in {chance(_best(own, alike))} of {words.count(found.draws)} draws of what is "
-            f"uncertain this purchase{or_alike} is the best by the rule"
+            f"uncertain this {_deal(document)}{or_alike} is the best by the rule"
             f"{_against(document, rivals)}.{_limits(own)}"
         )
     return [f"{_WORDS[found.word]}: {said}{flip(document)} {found.raised_by}"]
@@ -61,13 +62,18 @@ def _among_the_sure(document: RunDocument, rivals: list[Choice]) -> str:
     assert found is not None
     with_ = f"the limits with at least {chance(asked.asked)} probability"
     if not rivals:
-        return f"no other purchase that might be the best meets {with_}."
+        return f"no other {_deal(document)} that might be the best meets {with_}."
     nearest = _nearest(rivals)
     return (
-        f"of the purchases that meet {with_}, its nearest rival is "
+        f"of the {_deal(document)}s that meet {with_}, its nearest rival is "
         f"{named(document, nearest.config)}; this one is the better buy in "
         f"{chance(nearest.beaten or 0.0)} of {words.count(found.draws)} draws of what is uncertain."
     )
+
+
+def _deal(document: RunDocument) -> str:
+    """What is signed."""
+    return "purchase" if buys(document) else "rental"
 
 
 def _against(document: RunDocument, rivals: list[Choice]) -> str:
@@ -83,7 +89,14 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
 
 
 def _nearest(rivals: list[Choice]) -> Choice:
-    return max(rivals, key=lambda choice: (choice.best, -(choice.beaten or 0.0)))
+    """Of the rivals that are the better buy in most draws, else of all, the one that is most often
+    the best."""
+
+    def nearness(choice: Choice) -> tuple[bool, float, float]:
+        beaten = choice.beaten or 0.0
+        return beaten < 0.5, choice.best, -beaten
+
+    return max(rivals, key=nearness)
 
 
 def _alike_and_rivals(document: RunDocument) -> tuple[list[Choice], list[Choice]]:
@@ -146,7 +159,7 @@ def odds(document: RunDocument) -> str:
         sure = [one for one in rivals if one.meets_all >= asked.asked]
         how = f"that meet{'s' * (not sure)} the limits with {chance(asked.asked)} probability"
         if not sure:
-            return f" No other purchase {how} might be the best.{flip(document)}"
+            return f" No other {_deal(document)} {how} might be the best.{flip(document)}"
         won = chance(_nearest(sure).beaten or 0.0)
         return f" Of those {how}, it beats its nearest rival in {won} of draws.{flip(document)}"
     best = f"best by the rule in {chance(_best(found.choices[0], alike))} of draws"

@@ -191,6 +191,17 @@ def test_the_sentence_names_rival_price_and_limit() -> None:
     assert line.endswith("A quote would settle most.")
 
 
+def test_a_rival_that_is_the_better_buy_in_most_draws_is_named() -> None:
+    """However often another is the best of all."""
+    own, rival = of(sure()).choices
+    often = replace(rival, best=0.3, beaten=0.55)
+    better = replace(rival, config={**rival.config, "gpus": "32"}, best=0.2, beaten=0.44)
+    found = sure(choices=(replace(own, best=0.25), often, better))
+    (line,) = words.sentences(found)
+    assert "more often, in 56 %, 32 x NVIDIA" in line
+    assert "more often, in 56 %, 32 x NVIDIA" in words.odds(found)
+
+
 def test_a_purchase_within_the_resolution_is_no_rival() -> None:
     """Half as likely each, and as good: together they are the answer, and no price between them
     changes it."""
