@@ -133,7 +133,7 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     dates = sorted({item.price_date[:7] for item in bought if item.price_date})
     if not bought:
         return []
-    rented = rents.said(bought)
+    rented = rents.said(bought, point.config)
     if not dates:
         return [*rented, "prices without a date" if len(bought) > 1 else "price without a date"]
     some = " and without a date" * any(not item.price_date for item in bought)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dse.pricing.bill_of_materials import Item, Rent
 from dse.report.words import UNKNOWN, count, duration, significant
@@ -57,9 +57,9 @@ def billed(rent: Rent | None) -> str:
     return f"{duration(rent.hours * SECONDS_PER_HOUR)} are paid: {listed}."
 
 
-def said(items: Iterable[Item]) -> list[str]:
-    """``8 for 23.9 min at USD 44.00 an hour each, on demand``, of the machines of a bill of rent;
-    nothing where all is bought."""
+def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
+    """``8 machines for 23.9 min at USD 44.00 an hour each, on demand``, of a bill of rent; nothing
+    where all is bought. config: of the point that it is the bill of."""
     rented = [(item, item.rent) for item in items if item.rent and item.unit_usd is not None]
     if not rented:
         return []
@@ -68,8 +68,9 @@ def said(items: Iterable[Item]) -> list[str]:
     if rent.training_hours is not None and rent.hours is not None:
         lasts = f" for {duration(rent.hours * SECONDS_PER_HOUR)}"
     each = " each" * (item.quantity > 1)
+    what = "accelerator" if config.get("accelerator") else "machine"
     seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
     return [
-        f"{count(item.quantity)}{lasts} at USD {item.unit_usd:,.2f} an hour{each}, {term(rent)}"
-        f"{seller}"
+        f"{count(item.quantity)} {what}{'s' * (item.quantity > 1)}{lasts} at "
+        f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent)}{seller}"
     ]

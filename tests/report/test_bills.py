@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dse.catalog.price_terms import CLOUD, LIST, QUOTE, USED
 from dse.pricing.bill_of_materials import Item, Rent, Terms
-from dse.report import bills
+from dse.report import bills, rents
 from dse.report.document import RunDocument
 from tests.report import documents
 
@@ -180,12 +180,21 @@ def test_rents_without_a_date_or_of_old_ones_are_told_in_the_answer_and_on_the_c
         "date is known. Ask for them again."
     ]
     assert bills.priced_in(run, run.recommended) == [
-        "8 for 2.5 h at USD 44.00 an hour each, on demand, Nebius", "price without a date",
+        "8 accelerators for 2.5 h at USD 44.00 an hour each, on demand, Nebius",
+        "price without a date",
     ]  # fmt: skip
     old = rented(replace(MACHINES, price_date="2018-09", age_years=8.2))
     (note,) = bills.bill_notes(old)
     assert note.endswith("are prices more than 2 years old. Ask for them again.")
     assert bills.priced_in(old, old.recommended)[1] == "price of 2018-09"
+
+
+def test_what_is_rented_by_the_accelerator_is_counted_in_accelerators() -> None:
+    run, point = rented(MACHINES), {"accelerator": "h100-sxm-80gb"}
+    assert rents.said(run.bills["recommended"], {"node": "dgx-b200"})[0].startswith("8 machines ")
+    assert rents.said(run.bills["recommended"], point)[0].startswith("8 accelerators for 2.5 h ")
+    one = replace(MACHINES, quantity=1, rent=Rent(term="spot", hours=1.0))
+    assert rents.said([one], point) == ["1 accelerator at USD 44.00 an hour, spot, Nebius"]
 
 
 def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
