@@ -20,9 +20,6 @@ from dse.study.quantities import PURCHASE, RENT, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
-_HEADER = ("point", "item", "quantity", "unit_usd", "usd", "price_class", "price_date",
-           "age_years", "checked", "source", "list_usd", "discount", "converted", "quote",
-           "valid_until", "remark", "hours", "term", "owned", "to_buy")  # fmt: skip
 # What is said of prices of a class, the commonest last.
 _CLASSES = {
     QUOTE: "your own prices",
@@ -54,6 +51,15 @@ class Line(NamedTuple):
     hours: str = ""
     owned: str = ""
     to_buy: str = ""
+
+
+class Column(NamedTuple):
+    """A column of the bills as a table: its name in ``bom.csv``, what people call it, and its cell
+    for an item, None where it is empty."""
+
+    name: str
+    title: str
+    cell: Callable[[Item], object]
 
 
 class Table(NamedTuple):
@@ -172,27 +178,52 @@ def bills_csv(document: RunDocument) -> str:
     """All bills, a line of a bill each."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_HEADER)
+    writer.writerow(["point", *(column.name for column in COLUMNS)])
     for name, items in document.bills.items():
         for item in items:
-            writer.writerow([
-                name, item.item, item.quantity, _cell(item.unit_usd), _cell(item.usd),
-                item.price_class, item.price_date, _cell(rounded_age(item)),
-                "true" if item.checked else "false", item.source, *_offered(item),
-                *(("", "") if item.rent is None else (item.rent.hours, item.rent.term)),
-                item.owned or 0, 0 if item.price_class == OF_SITE else item.to_buy,
-            ])  # fmt: skip
+            cells = [column.cell(item) for column in COLUMNS]
+            writer.writerow([name, *(str(c).lower() if isinstance(c, bool) else c for c in cells)])
     return out.getvalue()
 
 
-def _offered(item: Item) -> tuple[object, ...]:
-    """The columns of what an offer says."""
-    terms = item.terms
-    if terms is None:
-        return "", "", "", "", "", item.remark or ""
-    off = terms.discount or ""
-    listed = _cell(terms.list_usd)
-    return listed, off, terms.converted, terms.quote, terms.valid_until, item.remark or ""
+def _offered(name: str) -> Callable[[Item], object]:
+    """What an offer says by that name."""
+    return lambda item: (getattr(item.terms, name) or None) if item.terms else None
+
+
+def _bought(item: Item) -> int | None:
+    """How many are bought; None of what is rented. What the site has is not bought."""
+    if item.rent is not None:
+        return None
+    return 0 if item.price_class == OF_SITE else item.to_buy
+
+
+def _cell(value: float | None) -> float | None:
+    """A number without the last digits of its arithmetic: sums still add up to the cent."""
+    return None if value is None else round(value, 6)
+
+
+COLUMNS = (
+    Column("item", "Item", lambda item: item.item),
+    Column("quantity", "Quantity", lambda item: item.quantity),
+    Column("unit_usd", "Unit price (USD)", lambda item: _cell(item.unit_usd)),
+    Column("usd", "Sum (USD)", lambda item: _cell(item.usd)),
+    Column("price_class", "Class of price", lambda item: item.price_class),
+    Column("price_date", "Date of price", lambda item: item.price_date),
+    Column("age_years", "Age (years)", lambda item: rounded_age(item)),
+    Column("checked", "Checked", lambda item: item.checked),
+    Column("source", "Source", lambda item: item.source),
+    Column("list_usd", "List price (USD)", lambda item: item.terms and _cell(item.terms.list_usd)),
+    Column("discount", "Discount", _offered("discount")),
+    Column("converted", "Currency", _offered("converted")),
+    Column("quote", "Quotation", _offered("quote")),
+    Column("valid_until", "Valid until", _offered("valid_until")),
+    Column("remark", "Remark", lambda item: item.remark),
+    Column("hours", "Hours", lambda item: item.rent and item.rent.hours),
+    Column("term", "Term", lambda item: item.rent and item.rent.term),
+    Column("owned", "Owned", lambda item: None if item.rent else item.owned or 0),
+    Column("to_buy", "To buy", _bought),
+)
 
 
 def total(items: Sequence[Item]) -> float | None:
@@ -352,8 +383,3 @@ def _note(items: Sequence[Item]) -> str:
 
 def _usd(value: float | None) -> str:
     return UNKNOWN if value is None else f"USD {value:,.2f}"
-
-
-def _cell(value: float | None) -> object:
-    """A number without the last digits of its arithmetic: sums still add up to the cent."""
-    return "" if value is None else round(value, 6)

@@ -8,7 +8,7 @@ from pathlib import Path
 from dse.errors import ArgumentError
 from dse.pricing.bill_of_rent import RENTED
 from dse.report import every_point, origin
-from dse.report.bills import rounded_age, total
+from dse.report.bills import COLUMNS, total
 from dse.report.document import RunDocument
 from dse.report.front_columns import front_columns
 from dse.report.table_files import WRITERS, Block, Sheet, check_rows, first_of
@@ -64,14 +64,10 @@ def _sheets(document: RunDocument) -> Sequence[Sheet]:
 
 
 def _bills(document: RunDocument) -> Iterable[Sequence[object]]:
-    yield ("Point", "Item", "Quantity", "Unit price (USD)", "Sum (USD)", "Class of price",
-           "Date of price", "Age (years)", "Checked", "Source", "Hours", "Term")  # fmt: skip
+    yield ("Point", *(column.title for column in COLUMNS))
     for name, items in document.bills.items():
         for item in items:
-            rent = (item.rent.hours, item.rent.term) if item.rent else ()
-            yield (_POINTS.get(name, name), item.item, item.quantity, item.unit_usd, item.usd,
-                   item.price_class, item.price_date, rounded_age(item), item.checked,
-                   item.source, *rent)  # fmt: skip
+            yield (_POINTS.get(name, name), *(column.cell(item) for column in COLUMNS))
         yield (_POINTS.get(name, name), "Sum", None, None, total(items))
 
 

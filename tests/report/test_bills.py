@@ -163,6 +163,7 @@ def test_a_bill_of_rent_says_which_hours_it_pays() -> None:
     assert line.price == "cloud, Nebius, on demand, no date"
     (found,) = csv.DictReader(io.StringIO(bills.bills_csv(document(fastest=(MACHINES,)))))
     assert (found["hours"], found["term"], found["usd"]) == ("2.5", "on-demand", "880.0")
+    assert (found["owned"], found["to_buy"]) == ("", "")
     by_hand = int(found["quantity"]) * float(found["unit_usd"]) * float(found["hours"])
     assert float(found["usd"]) == by_hand
 

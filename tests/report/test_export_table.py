@@ -16,6 +16,7 @@ from pyarrow import parquet
 import dse
 from dse.errors import DseError, OutputError
 from dse.report import table_files
+from dse.report.bills import bills_csv
 from dse.report.document import RunDocument
 from dse.report.export_table import export_table
 from dse.report.front_columns import Column, front_columns
@@ -74,6 +75,12 @@ def test_a_spreadsheet_has_the_bill_and_the_prices_with_their_dates(
     export_table(document, tmp_path / "front.xlsx")
     head, *bill = of_sheet(tmp_path / "front.xlsx", "Bill of materials")
     assert {"Item", "Quantity", "Unit price (USD)", "Date of price"} <= set(head)
+    named = bills_csv(document).splitlines()[0].split(",")
+    assert len(head) == len(named)
+    assert head[-2:] == ("Owned", "To buy")
+    columns = slice(named.index("owned"), named.index("to_buy") + 1)
+    bought = [row for row in bill if row[1] != "Sum" and row[5] != "of the site"]
+    assert all(row[columns] == (0, row[2]) for row in bought)
     sums = {row[0]: row[4] for row in bill if row[1] == "Sum"}
     assert sums["Recommended"] == pytest.approx(document.recommended.costs["capital"])
     facts = of_sheet(tmp_path / "front.xlsx", "Prices and facts")
