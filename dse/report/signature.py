@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from dse.catalog.price_terms import QUOTE
 from dse.pricing.bill_of_materials import OF_SITE, Item
-from dse.report import bills, words
+from dse.report import bills, rents, words
 from dse.report.certainty import words as certainty_words
 from dse.report.document import RunDocument
-from dse.report.provenance import OWN
 
 MOST_LINES = 5  # of each list, so that all of it is one page
 MOST_TURNS = 3  # prices that would change the answer
@@ -76,19 +75,22 @@ def _short(note: str) -> str:
 
 
 def _prices(document: RunDocument) -> Iterator[str]:
-    """Quotations and lists behind the recommended offer, the largest part of the sum first."""
-    if not bills.buys(document):
-        yield from _rents(document)
+    """What is rented, and the quotations and lists behind the recommended offer, the largest part
+    of the sum first; nothing of the purchase that an older version noted where a study rents."""
+    bill = document.bills.get("recommended", ())
+    if not bills.buys(document) and not bills.rent_of(bill):
         return
-    items = [item for item in document.bills.get("recommended", ())
-             if item.usd and item.price_class != OF_SITE]  # fmt: skip
+    yield from (f"Rent of {said}" for said in rents.said(bill, document.recommended.config))
+    items = [item for item in bill if item.usd and item.price_class != OF_SITE]
     whole = sum(item.usd or 0.0 for item in items)
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(_offered(item), []).append(item)
     sums = {name: sum(item.usd or 0.0 for item in own) for name, own in groups.items()}
     for name in sorted(groups, key=lambda name: -sums[name]):
-        yield f"{name}{_dates(groups[name])}: {words.percent(sums[name] / whole)} of the sum"
+        unchecked = ", not checked" * any(not item.checked for item in groups[name])
+        of_sum = words.percent(sums[name] / whole)
+        yield f"{name}{_dates(groups[name])}{unchecked}: {of_sum} of the sum"
 
 
 def _offered(item: Item) -> str:
@@ -100,28 +102,15 @@ def _offered(item: Item) -> str:
         name = f"Quotation {terms.quote}" if terms.quote else "Offer"
         return f"{name} ({item.source}{until}{past})"
     if not item.checked:
-        return "Prices from memory, not checked"
+        return "Prices from memory"
     kind = "your own" if item.price_class == QUOTE else item.price_class
     return f"{kind[:1].upper()}{kind[1:]} prices ({item.source})"
 
 
 def _dates(items: Sequence[Item]) -> str:
-    """`` of 2018-07-01 to 2019-01-11``; empty where no price has a date."""
+    """`` of 2018-07-01 to 2019-01-11``; where none has a date, that of rents."""
     dates = sorted({item.price_date for item in items if item.price_date})
-    some = "" if all(item.price_date for item in items) else " and without a date" * bool(dates)
-    return f" of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}" if dates else ""
-
-
-def _rents(document: RunDocument) -> Iterator[str]:
-    """The price by the hour of the recommended machine, with its date and source."""
-    config = document.recommended.config
-    names = [config[axis] for axis in ("node", "accelerator") if config.get(axis)]
-    for row in document.sources:
-        own = row.item == OWN and any(name in row.fact.split(".") for name in names)
-        listed = any(row.item == f"{kind} {name}" for kind in ("node", "accelerator")
-                     for name in names)  # fmt: skip
-        if (own or listed) and row.fact.endswith("hourly"):
-            dated = f"of {row.date}" if row.date else "without a date"
-            unsure = ", not checked" * (row.status == "unverified")
-            yield f"Rent {row.value}, {dated}{unsure} ({row.source})"
-            return
+    if not dates:
+        return " without a date" * any(item.rent is not None for item in items)
+    some = " and without a date" * any(not item.price_date for item in items)
+    return f" of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"

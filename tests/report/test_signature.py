@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.catalog import Citation
 from dse.catalog.price_terms import LIST, QUOTE
 from dse.pricing.bill_of_materials import Item, Terms
 from dse.report import signature
 from dse.report.certainty import words
-from dse.report.provenance import OWN
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document
-from tests.report.test_bills import GPU, HOST
+from tests.report.test_bills import GPU, HOST, MACHINES, RENT
 
 OLD = "98 % of the recommended point's sum are prices more than 2 years old. Ask for them again."
 FEW = "1.7 % of the recommended point's sum are prices from memory, which nobody checked."
@@ -57,21 +55,26 @@ def test_prices_are_told_by_quotation_and_date_with_their_share_of_the_sum() -> 
     assert "valid until 2026-12-31, which is past)" in signature.signature(run, []).prices[0]
 
 
-def test_a_rent_is_told_with_its_date() -> None:
-    run = document("speedup", "hourly")
-    name = run.recommended.config["accelerator"]
-    row = Citation(
-        item=f"accelerator {name}", fact=f"accelerators.{name}.hourly", value="2 USD/hour",
-        source="A cloud", url="", accessed="", date="2026-05", status="unverified", detail="",
+def test_a_rent_is_told_as_it_is_billed_with_its_date() -> None:
+    """Not the catalogue's price on demand: that of the term, for the hours that are paid."""
+    three_years = replace(RENT, term="3-year")
+    item = replace(MACHINES, unit_usd=1.377, usd=27.54, price_date="2026-05", rent=three_years)
+    run = replace(document("speedup", "per_run"), bills={"recommended": (item,)})
+    said = "Rent of 8 accelerators for 2.5 h at USD 1.38 an hour each, for three years, Nebius"
+    assert signature.signature(run, []).prices == (
+        said, "Cloud prices (skypilot-nebius) of 2026-05: 100 % of the sum",
     )  # fmt: skip
-    rented = replace(run, sources=(replace(row, item="accelerator x"), row))
-    assert signature.signature(rented, []).prices == (
-        "Rent 2 USD/hour, of 2026-05, not checked (A cloud)",
-    )
-    own = replace(row, item=OWN, source="vendor.csv, quotation Q-7", status="sourced", date="")
-    assert signature.signature(replace(run, sources=(own, row)), []).prices == (
-        "Rent 2 USD/hour, without a date (vendor.csv, quotation Q-7)",
-    )
+    own = replace(item, price_class=QUOTE, price_date="", source="vendor.csv",
+                  terms=Terms(vendor="Nebius", quote="Q-7"))  # fmt: skip
+    assert signature.signature(replace(run, bills={"recommended": (own,)}), []).prices == (
+        said, "Quotation Q-7 (vendor.csv) without a date: 100 % of the sum",
+    )  # fmt: skip
+    recalled = replace(item, checked=False)
+    assert signature.signature(replace(run, bills={"recommended": (recalled,)}), []).prices == (
+        said, "Prices from memory of 2026-05, not checked: 100 % of the sum",
+    )  # fmt: skip
+    purchase = replace(run, bills={"recommended": (GPU, HOST)})
+    assert signature.signature(purchase, []).prices == (), "an older version noted a purchase"
 
 
 def test_limits_and_turning_prices_are_there() -> None:
