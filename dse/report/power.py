@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from dse import catalog
+from dse.calibration.spread import NORMAL_90
 from dse.catalog.power_spread import stated
 from dse.model.arrays import Array
 from dse.pricing import power
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Power
+from dse.report.words import percent
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
 
-NORMAL_95 = 1.645  # standard deviations, of 90 % either way
-HALF_NORMAL_95 = 1.960  # of 95 % below
+HALF_NORMAL_90 = (1.960, 0.0627)  # |z| that 95 % and 5 % of a standard normal's draws stay below
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Power:
@@ -103,27 +104,49 @@ def assumptions(problem: Problem) -> Iterator[str]:
 
 
 def _spreads(problem: Problem) -> str:
-    """How far electricity, PUE and watts are taken to be off."""
-    spread, price = catalog.power_spread(), power.electricity(problem)
-    site, off = problem.prices.pue, problem.prices.pue.value
-    said = ["the price of electricity is yours, and certain"]
+    """What is certain since it is stated, and how far all else is taken to be off; see
+    :mod:`dse.pricing.power`."""
+    prices, spread = problem.prices, catalog.power_spread()
+    price, off = power.electricity(problem), prices.pue.value
+    certain: list[str] = []
+    drawn: list[str] = []
     if price.log_spread:
-        said = [f"electricity by a factor {_nine_of_ten(price.log_spread):.2g} either way"]
-    if stated(site):
-        said.append("the PUE is yours, and certain")
+        drawn.append(f"{_either_way(price.log_spread)} for the price of electricity")
+    else:
+        certain.append("the price of electricity")
+    if stated(prices.pue):
+        certain.append("the PUE")
     elif off is not None:
         factor = _nine_of_ten(spread.pue)
-        said.append(f"a PUE of {1 + (off - 1) / factor:.2f} to {1 + (off - 1) * factor:.2f}")
-    said.append(
-        f"accelerators, and machines whose maker states a maximum, down to "
-        f"{math.exp(-HALF_NORMAL_95 * spread.accelerators):.0%} of it"
+        drawn.append(f"a PUE of {1 + (off - 1) / factor:.2f} to {1 + (off - 1) * factor:.2f}")
+    drawn.append(f"{_below(spread.accelerators)} of the rated power of accelerators")
+    drawn.append(f"{_below(spread.machines)} of the maximum of machines whose maker states one")
+    if stated(prices.host_power_w):
+        certain.append("the watts of other hosts")
+    else:
+        drawn.append(f"{_either_way(spread.hosts)} for other hosts")
+    drawn.append(f"{_either_way(spread.network)} for the network")
+    *some, last = certain or [""]
+    listed = f"{', '.join(some)} and {last}" if some else last
+    yours = f"Taken as certain, since you state it: {listed}. " * bool(certain)
+    judged = "all but the first is" if price.log_spread else "all of this is"
+    return (
+        f"{yours}Nine of ten draws are within: {'; '.join(drawn)} ({judged} judged, not measured)."
     )
-    said.append(f"other hosts and the network by {_nine_of_ten(spread.hosts):.2g} either way")
-    return f"Nine times in ten: {'; '.join(said)}. All but the electricity is judged, not measured."
+
+
+def _either_way(log_spread: float) -> str:
+    return f"a factor {_nine_of_ten(log_spread):.2g} either way"
+
+
+def _below(log_spread: float) -> str:
+    """Of what is drawn below a maximum, from the 5th to the 95th percentile."""
+    least, most = (percent(math.exp(-end * log_spread)) for end in HALF_NORMAL_90)
+    return f"{least} to {most}"
 
 
 def _nine_of_ten(log_spread: float) -> float:
-    return math.exp(NORMAL_95 * log_spread)
+    return math.exp(NORMAL_90 * log_spread)
 
 
 def _amount(value: float | None, unit: str) -> str:

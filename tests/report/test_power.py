@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dse import catalog
+from dse.pricing.draws import normal
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.report import explain, power
@@ -82,10 +85,37 @@ def test_the_report_says_where_electricity_is_from(tmp_path: Path) -> None:
     assert "a PUE of 1.2." in bought
 
 
+def spread_of(folder: Path, more: str = "") -> str:
+    (said,) = (one for one in power.assumptions(problem(folder, more)) if "Nine of ten" in one)
+    return said
+
+
 def test_it_is_said_how_far_watts_and_electricity_are_off(tmp_path: Path) -> None:
-    (usual,) = (line for line in power.assumptions(problem(tmp_path)) if "Nine times" in line)
-    assert "electricity by a factor 1.7 either way; a PUE of 1.24 to 2.23" in usual
-    assert "down to 75% of it; other hosts and the network by 1.5 either way" in usual
+    assert spread_of(tmp_path) == (
+        "Nine of ten draws are within: a factor 1.7 either way for the price of electricity; a PUE "
+        "of 1.24 to 2.23; 75 % to 99 % of the rated power of accelerators; 75 % to 99 % of the "
+        "maximum of machines whose maker states one; a factor 1.5 either way for other hosts; a "
+        "factor 1.5 either way for the network (all but the first is judged, not measured)."
+    )
+
+
+def test_what_is_certain_is_not_told_as_true_nine_times_in_ten(tmp_path: Path) -> None:
     own = "prices: {electricity: 0.1 USD/kWh, pue: 1.2}\n"
-    (mine,) = (line for line in power.assumptions(problem(tmp_path, own)) if "Nine times" in line)
-    assert "the price of electricity is yours, and certain; the PUE is yours, and certain" in mine
+    certain, drawn = spread_of(tmp_path, own).split(". ")
+    assert certain == "Taken as certain, since you state it: the price of electricity and the PUE"
+    assert "electricity" not in drawn
+    assert "PUE" not in drawn
+    assert drawn.startswith("Nine of ten draws are within: 75 % to 99 %")
+    assert drawn.endswith("(all of this is judged, not measured).")
+    certain, drawn = spread_of(tmp_path, own.replace("pue", "host_power: 300 W, pue")).split(". ")
+    assert certain.endswith("the price of electricity, the PUE and the watts of other hosts")
+    assert "hosts" not in drawn
+    (alone, _) = spread_of(tmp_path, "prices: {host_power: 300 W}\n").split(". ")
+    assert alone == "Taken as certain, since you state it: the watts of other hosts"
+
+
+def test_the_ends_told_are_those_of_nine_in_ten_draws(tmp_path: Path) -> None:
+    """Of the draws themselves, by what the pricing draws."""
+    drawn = np.exp(-catalog.power_spread().accelerators * np.abs(normal("x", 100_000)))
+    low, high = np.percentile(drawn, (5, 95))
+    assert f"{low:.0%} to {high:.0%} of the rated".replace("%", " %") in spread_of(tmp_path)
