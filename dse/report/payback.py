@@ -21,6 +21,11 @@ from dse.search.best_software import best_software
 from dse.study import Value
 
 Values = Mapping[str, Value | None]
+_NONE_TRAINS = "no owned machines can train without something being added"
+_NO_NETWORK = (
+    "the study does not say what network joins the owned machines; add inter_node to the entry "
+    "under owned"
+)
 _NAMES = ("capital", "hourly", "power", "speedup")
 _TERMS = {"on-demand": "on demand", "1-year": "for a year", "3-year": "for three years",
           "spot": "as spot machines"}  # fmt: skip
@@ -38,8 +43,7 @@ def of_point(problem: Problem, values: Values) -> Payback | None:
         return Payback(added_usd=0.0, months=0.0)
     found = _stands(problem)
     if found is None:
-        why = "no owned machines can train without something being added; say what joins them"
-        return Payback(added_usd=added, missing=f"{why} (inter_node)")
+        return Payback(added_usd=added, missing=_NO_NETWORK if _loose(problem) else _NONE_TRAINS)
     title, own_values = found
     own = _numbers(problem, own_values)
     price = problem.prices.electricity_usd_per_kwh.value
@@ -92,13 +96,16 @@ def _interval(
 
 def _stands(problem: Problem) -> tuple[str, Values] | None:
     """The fastest of what stands there, with the best software of the study for it, and its name;
-    None where none of it trains by itself."""
+    None where none of it trains by itself, or what joins its machines is not known."""
     titles = stock.titles(problem.study, problem.standing)
+    alone = [(title, entry.values) for title, entry in zip(titles, problem.standing, strict=True)]
+    if not _loose(problem):  # of such machines the baseline may have but a few
+        alone.append(("the baseline", problem.study.baseline.values))
     found: list[tuple[float, str, Values]] = []
-    for title, entry in zip(titles, problem.standing, strict=True):
-        if entry.values is None or _numbers(problem, entry.values)["capital"] != 0:
+    for title, own in alone:
+        if own is None or _numbers(problem, own)["capital"] != 0:
             continue
-        best = best_software(problem, entry.values) or entry.values
+        best = best_software(problem, own) or own
         speed = _numbers(problem, best)["speedup"]
         if math.isfinite(speed):
             found.append((speed, title, best))
@@ -106,6 +113,17 @@ def _stands(problem: Problem) -> tuple[str, Values] | None:
         return None
     _, title, values = max(found, key=lambda one: one[0])
     return title, values
+
+
+def _loose(problem: Problem) -> bool:
+    """Whether machines stand there of which the study does not say what joins them, and which need
+    something for that."""
+    return any(
+        entry.inter_node is None
+        and stands.values is not None
+        and _numbers(problem, stands.values)["capital"] != 0
+        for entry, stands in zip(problem.study.owned, problem.standing, strict=True)
+    )
 
 
 def _numbers(problem: Problem, values: Values) -> dict[str, float]:
@@ -123,7 +141,7 @@ def said(found: Payback) -> str:
         return "Nothing is added, so nothing has to pay back."
     added = f"adding costs {shown(found.added_usd, 'USD')}"
     if found.missing or found.times is None or found.saved_usd_per_month is None:
-        return f"Payback cannot be told: {found.missing or 'a speed is not known'}."
+        return f"Payback is not computed: {found.missing or 'a speed is not known'}."
     work = f"the same work with what is owned ({found.stands})"
     if found.times > 1:
         rent = shown(found.rent_usd_per_hour, "USD/hour")

@@ -165,9 +165,38 @@ def test_where_nothing_is_saved_or_known_it_says_so(tmp_path: Path) -> None:
     loose = load(studies.written(tmp_path, f"{GROW}owned: {{hosts: 4}}\n", "loose.yaml"))
     nobody = payback.of_point(loose, priced.point(loose))
     assert nobody is not None
-    assert payback.said(nobody).startswith("Payback cannot be told: no owned machines can train")
+    assert payback.said(nobody) == (
+        "Payback is not computed: no owned machines can train without something being added."
+    )
     plain = load(studies.written(tmp_path, GROW, "plain.yaml"))
     assert payback.of_point(plain, priced.point(plain)) is None
+
+
+def test_owned_machines_without_a_network_are_asked_for_it(tmp_path: Path) -> None:
+    """Also where the baseline, of one of their hosts, stands there already."""
+    text = GROW.replace("gpus: 64, gpus_per_node: 8", "gpus: 8, gpus_per_node: 8")
+    text = text.replace("gpus: [32,", "gpus: [8, 32,")
+    document = searched(
+        tmp_path, text + OURS.replace(", inter_node: 100gbe", "") + "recommend: fastest\n"
+    ).document
+    said = " ".join(answer(document))
+    assert "the baseline stands there already" in said
+    assert "no owned machines can train" not in said
+    assert (
+        "Payback is not computed: the study does not say what network joins the owned machines; "
+        "add inter_node to the entry under owned."
+    ) in said
+
+
+def test_a_baseline_of_two_entries_is_what_stands_there(tmp_path: Path) -> None:
+    halves = OURS.replace("gpus: 64", "gpus: 32") + OURS.replace("gpus: 64", "gpus: 32")[7:]
+    problem = load(studies.written(tmp_path, GROW + halves))
+    result = payback.of_point(problem, priced.point(problem, gpus=128, batch_per_gpu=128))
+    whole = load(studies.written(tmp_path, GROW + OURS, "whole.yaml"))
+    other = payback.of_point(whole, priced.point(whole, gpus=128, batch_per_gpu=128))
+    assert result is not None
+    assert other is not None
+    assert (result.stands, result.times) == ("the baseline", other.times)
 
 
 def test_what_costs_nothing_is_a_choice_by_itself() -> None:
