@@ -51,11 +51,14 @@ def usd_text(bounds: Sequence[float] | None) -> str:
 
 
 def years_text(bounds: tuple[float, float | None] | None) -> str:
-    """``1.2 to 3.4 years``, or ``1.2 years to never``."""
+    """``1.2 to 3.4 years``, one number where both ends read alike, or ``1.2 years at the earliest,
+    possibly never``."""
     if bounds is None:
         return NOTHING
     low, high = bounds
-    return f"{low:.1f} years to never" if high is None else f"{low:.1f} to {high:.1f} years"
+    if high is None:
+        return f"{low:.1f} years at the earliest, possibly never"
+    return f"{' to '.join(dict.fromkeys((f'{low:.1f}', f'{high:.1f}')))} years"
 
 
 def probability(share: float) -> str:

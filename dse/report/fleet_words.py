@@ -132,8 +132,10 @@ def _confidence(document: FleetDocument) -> str:
     if found.pays is None or found.leads is None:
         return ""
     net, pays = usd_text(found.net_usd_per_year), probability(found.pays)
+    back = years_text(found.payback_years)
+    after = "after" if found.payback_years and found.payback_years[1] is None else "in"
     text = (
-        f"90 % confidence: {net} net a year, paid back in {years_text(found.payback_years)}. "
+        f"90 % confidence: {net} net a year, paid back {after} {back}. "
         f"The probability that it saves more than it costs is {pays}"
     )
     leads = probability(found.leads)

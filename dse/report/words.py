@@ -287,7 +287,8 @@ def hardware(point: Described, identified: bool = False) -> list[str]:
 
 
 def phrase(axis: str, value: str) -> str:
-    """A value of an axis as people say it: ``on InfiniBand EDR``, ``with nics per node 2``."""
+    """A value of an axis as people say it: ``on InfiniBand EDR``, ``with 2 network cards per
+    node``."""
     said = title(axis, value) if axis in _TITLED else value
     if (axis, value) == ("nics_per_node", "1"):
         return "with one network card per node"

@@ -119,7 +119,9 @@ def test_intervals_in_words() -> None:
     assert usd_text((-1.39e6, 85e6)) == "−USD 1.39 M to USD 85 M"
     assert usd_text(None) == "–"
     assert years_text((0.3, 4.41)) == "0.3 to 4.4 years"
-    assert years_text((0.3, None)) == "0.3 years to never"
+    assert years_text((0.3, None)) == "0.3 years at the earliest, possibly never"
+    assert years_text((1.21, 3.4)) == "1.2 to 3.4 years"
+    assert years_text((1.21, 1.24)) == "1.2 years"
     assert [probability(share) for share in (0.0, 0.004, 0.934, 0.999)] == [
         "under 1 %", "under 1 %", "93 %", "over 99 %",
     ]  # fmt: skip

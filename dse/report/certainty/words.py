@@ -138,7 +138,7 @@ def _best(own: Choice, alike: Sequence[Choice]) -> float:
 
 
 def _named_alike(document: RunDocument, alike: Sequence[Choice]) -> str:
-    """``64 x NVIDIA Tesla P100 on InfiniBand EDR, which is as good to 1 %``."""
+    """``64 x NVIDIA Tesla P100, on InfiniBand EDR, which is as good to 1 %``."""
     first = max(alike, key=lambda choice: choice.best)
     assert document.choices is not None
     to = words.percent(document.choices.resolution)
@@ -241,7 +241,7 @@ def named(document: RunDocument, config: Mapping[str, str]) -> str:
     rest = [axis for axis in others if config.get(axis) and config[axis] != own.get(axis)]
     if not alike:
         return phrase
-    return " ".join([phrase, ", ".join(words.phrase(axis, config[axis]) for axis in rest)]).strip()
+    return ", ".join([phrase, *(words.phrase(axis, config[axis]) for axis in rest)])
 
 
 def title(found: Certainty) -> str:

@@ -336,3 +336,11 @@ def test_what_moves_the_baseline_alone_is_measured_there() -> None:
         problem, one_node, ring, "nccl"
     )
     assert means_for(problem, one_node, frozenset({"computing: family cnn"}), "nccl") == ""
+
+
+def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) -> None:
+    own = small.recommended.config
+    machines = words.named(small, own)
+    other = {**own, "gpus_per_node": "1", "inter_node": "ib-edr"}
+    assert words.named(small, other) == f"{machines}, on InfiniBand EDR, 1 per node"
+    assert report_words.phrase("nics_per_node", "2") == "with 2 network cards per node"
