@@ -144,5 +144,5 @@ def _check_unchanged(path: Path, found: dict[str, Any]) -> None:
     except (ValueError, RecursionError):
         unchanged = False
     if not unchanged:
-        problem = "was changed after dse wrote it: its checksum is that of other values"
+        problem = "was changed after dse wrote it: its checksum does not match"
         raise StudyError(str(path), 0, 0, problem, "run the study again")

@@ -233,7 +233,7 @@ def test_asking_nothing_shows_what_can_be_asked(tmp_path: Path) -> None:
 
 
 def test_a_changed_document_is_refused(ran: tuple[Path, str], tmp_path: Path) -> None:
-    """A report is made from what dse computed alone; another layout of the same is no change."""
+    """By its checksum, where it has one; another layout of the same is no change."""
     path = tmp_path / "run.json"
     found = json.loads((ran[0] / "run.json").read_text())
     path.write_text(json.dumps(dict(reversed(found.items()))))
@@ -242,7 +242,7 @@ def test_a_changed_document_is_refused(ran: tuple[Path, str], tmp_path: Path) ->
     path.write_text(json.dumps(found))
     line = refused(dse("explain", ".", "--row", "1", cwd=tmp_path))
     assert line == (
-        "dse: run.json: was changed after dse wrote it: its checksum is that of other values; "
+        "dse: run.json: was changed after dse wrote it: its checksum does not match; "
         "run the study again"
     )
 
