@@ -341,7 +341,7 @@ def _price(item: Item) -> str:
     if item.terms and item.terms.vendor:
         parts.append(item.terms.vendor)
     if item.rent:
-        parts.append(rents.term(item.rent))
+        parts.append(rents.term(item.rent.term))
     if item.price_date:
         parts.append(item.price_date)
     elif item.rent:

@@ -11,19 +11,13 @@ import numpy as np
 from dse.model.money import WATT_PER_KILOWATT
 from dse.model.ownership import HOURS_PER_YEAR, break_even_utilisation
 from dse.pricing.problem import Problem
-from dse.report import payback
+from dse.report import payback, rents
 from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent, shown, significant
 from dse.study import Value
 
 YEARS = (3, 4)  # over which the total is shown
-_RENTING = {
-    "on-demand": "renting on demand",
-    "1-year": "renting by the year",
-    "3-year": "renting for three years",
-    "spot": "renting spot machines",
-}
 
 
 def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | None:
@@ -66,8 +60,7 @@ def said(owned: Owned) -> str:
     """From which use on buying pays, in a sentence."""
     if owned.rent_usd_per_hour is None:
         return "Whether buying pays cannot be said: the rent is not known."
-    how = _RENTING.get(owned.term, "renting")
-    rent = f"{how} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
+    rent = f"renting {rents.term(owned.term)} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
     over = f"over {significant(owned.years)} years"
     share = owned.break_even_utilisation
     if share is None or share > 1:

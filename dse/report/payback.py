@@ -14,6 +14,7 @@ from dse.pricing import stock
 from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
+from dse.report import rents
 from dse.report.design_point import Payback
 from dse.report.document import RunDocument
 from dse.report.words import percent, shown, significant
@@ -27,8 +28,6 @@ _NO_NETWORK = (
     "under owned"
 )
 _NAMES = ("capital", "hourly", "power", "speedup")
-_TERMS = {"on-demand": "on demand", "1-year": "for a year", "3-year": "for three years",
-          "spot": "as spot machines"}  # fmt: skip
 
 
 def of_point(problem: Problem, values: Values) -> Payback | None:
@@ -147,7 +146,7 @@ def said(found: Payback) -> str:
         rent = shown(found.rent_usd_per_hour, "USD/hour")
         work += (
             f", which has {percent(1 / found.times)} of its speed, and the rest on such machines "
-            f"rented {_TERMS.get(found.term, found.term)} at {rent}"
+            f"rented {rents.term(found.term)} at {rent}"
         )
     use = f", in use {percent(found.utilisation)} of all hours"
     if found.months is None:

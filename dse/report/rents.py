@@ -8,11 +8,12 @@ from dse.pricing.bill_of_materials import Item, Rent
 from dse.report.words import UNKNOWN, count, duration, significant
 from dse.study.quantities import SECONDS_PER_HOUR
 
+# How machines are rented.
 _TERMS = {
     "on-demand": "on demand",
     "1-year": "for one year",
     "3-year": "for three years",
-    "spot": "spot",
+    "spot": "on the spot market",
 }
 _LEAST_S = 0.5  # a shorter part of the time is not worth a word
 _DIGITS = 6  # of hours, so that the sum can be checked
@@ -25,9 +26,9 @@ def sum_of(rent: Rent | None) -> str:
     return "Rent of an hour" if rent.training_hours is None else "Cost of a run"
 
 
-def term(rent: Rent) -> str:
-    """``on demand``, ``for one year``."""
-    return _TERMS.get(rent.term, rent.term)
+def term(name: str) -> str:
+    """A term of renting in words: ``on demand``, ``for one year``."""
+    return _TERMS.get(name, name)
 
 
 def hours(value: float | None) -> str:
@@ -72,5 +73,5 @@ def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
     seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
     return [
         f"{count(item.quantity)} {what}{'s' * (item.quantity > 1)}{lasts} at "
-        f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent)}{seller}"
+        f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}{seller}"
     ]

@@ -195,7 +195,9 @@ def test_what_is_rented_by_the_accelerator_is_counted_in_accelerators() -> None:
     assert rents.said(run.bills["recommended"], {"node": "dgx-b200"})[0].startswith("8 machines ")
     assert rents.said(run.bills["recommended"], point)[0].startswith("8 accelerators for 2.5 h ")
     one = replace(MACHINES, quantity=1, rent=Rent(term="spot", hours=1.0))
-    assert rents.said([one], point) == ["1 accelerator at USD 44.00 an hour, spot, Nebius"]
+    assert rents.said([one], point) == [
+        "1 accelerator at USD 44.00 an hour, on the spot market, Nebius"
+    ]
 
 
 def test_a_rented_cluster_leaves_out_what_a_cloud_charges_beside() -> None:
