@@ -19,11 +19,11 @@ import numpy as np
 from benchmarks.accuracy.board import Line
 from benchmarks.price_spread import ESTIMATED, KINDS, fitted, pairs_of, priced
 from dse import catalog
+from dse.calibration.spread import NORMAL_90
 from dse.catalog.facts import day_of
 from dse.catalog.observations import FILE, PURCHASE
 from dse.catalog.price_spread import DAYS_PER_YEAR, Drift
 
-QUANTILE = 1.645  # of a normal distribution: 90 % lie within so many deviations
 # Names that stand for several boards, whose prices are those of the boards again.
 UNCLEAR = ("NVIDIA A100", "NVIDIA V100")
 SAME_TIME_DAYS = 183
@@ -115,7 +115,7 @@ def line(name: str, judged: Mapping[str, list[Predicted]], kind: str) -> Line:
         for pair in pairs:
             ratio = pair.by.usd / pair.price.usd
             ratios.append(ratio)
-            inside.append(abs(np.log(ratio)) < QUANTILE * drift.log_spread(pair.years))
+            inside.append(abs(np.log(ratio)) < NORMAL_90 * drift.log_spread(pair.years))
     return Line(name, "dse", np.array(ratios), np.array(inside))
 
 

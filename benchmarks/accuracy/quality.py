@@ -8,9 +8,8 @@ import numpy as np
 
 from benchmarks.accuracy.board import Line
 from benchmarks.convergence import BENCHMARKS, FEWEST, Benchmark, fitted, log_spread, observed
+from dse.calibration.spread import NORMAL_90
 from dse.model.arrays import Array, Mask
-
-QUANTILE = 1.645  # of a normal distribution: 90 % lie within so many deviations
 
 
 def predicted(benchmark: Benchmark, left_out: Mask) -> tuple[Array, Mask]:
@@ -19,7 +18,7 @@ def predicted(benchmark: Benchmark, left_out: Mask) -> tuple[Array, Mask]:
     batches, samples, _ = observed(benchmark.key)
     fit = fitted(batches[~left_out], samples[~left_out])
     ratio = fit.curve.samples(batches[left_out]) / samples[left_out]
-    width = QUANTILE * log_spread(fit, batches[left_out])
+    width = NORMAL_90 * log_spread(fit, batches[left_out])
     return ratio, np.asarray(np.abs(np.log(ratio)) < width)
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from benchmarks.accuracy.board import Floats, Line
 from dse import catalog
+from dse.calibration.spread import NORMAL_90
 from dse.model.goodput import SECONDS_PER_DAY, Failures, goodput
 
 DATA = Path(__file__).parents[1] / "data"
-QUANTILE = 1.645  # of a normal distribution: 90 % lie within so many deviations
 STOPS, BETWEEN, SHARE = (
     "stops in 1000 node-days", "hours between stops of a job", "share of the time that trains",
 )  # fmt: skip
@@ -156,7 +156,7 @@ def _spot_prices() -> Line:
 
 def _log_normal(name: str, ratio: list[float], wide: list[float]) -> Line:
     """A line of values whose intervals are log-normal."""
-    inside = np.abs(np.log(ratio)) < QUANTILE * np.array(wide)
+    inside = np.abs(np.log(ratio)) < NORMAL_90 * np.array(wide)
     return Line(name, "dse", np.array(ratio), inside)
 
 

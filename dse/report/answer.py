@@ -9,7 +9,6 @@ from dse.report.bills import bill_notes
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
-from dse.report.recommendation import SPEED_PER_DOLLAR
 from dse.report.words import (
     CONFIDENCE,
     EVIDENCE,
@@ -31,6 +30,7 @@ from dse.report.words import (
     significant,
     software,
 )
+from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 
 _AS_FAST = 0.005  # what is slower by less is as fast
 
@@ -215,7 +215,7 @@ def _nearly(document: RunDocument) -> str:
             return f"One point is {alike}; it {_costs(document, cheap)}: {said}."
         less = f", {saved} cheaper than the fastest ({top})"
     if cheap.config == document.recommended.config:
-        also = "" if document.recommended.rule == "cheapest-within-5%" else "also "
+        also = "" if document.recommended.rule == WITHIN else "also "
         return f"It is {also}the {least} point within 5 % of the fastest{less}."
     return (
         f"The {least} point within 5 % of the fastest reaches {_reached(document, cheap)}"

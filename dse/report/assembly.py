@@ -56,6 +56,7 @@ from dse.report.repricing.build import repricing
 from dse.report.waterfall import waterfall
 from dse.report.what_if import what_if
 from dse.report.without_buying import NOT_TRIED, without_buying
+from dse.search.certainty.usefulness import WITHIN
 from dse.search.guided import number_name
 from dse.search.run import FrontPoint, Outcome
 from dse.study import QUANTITIES, Axis, Value
@@ -72,7 +73,7 @@ def build(
     """The document of a finished run; no number in it is NaN."""
     problem, study = outcome.problem, outcome.problem.study
     rule, because = needed(outcome)
-    cheap = recommended(outcome.front, "cheapest-within-5%")
+    cheap = recommended(outcome.front, WITHIN)
     fast = recommended(outcome.front, "fastest")
     named = {"fastest": fast, "cheapest within 5 %": cheap, "cheapest": 0}
     draws, likely = drawn_answer(outcome, rule, named)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dse.calibration.spread import NORMAL_90
 from dse.fleet.intervals import (
-    AGGREGATE,
     COMPUTING,
     FLEET,
     GAIN_PER_CNODE,
     GAIN_THROUGHPUT,
     GPU_HOURS,
-    MEAN_OF_RATIOS,
     PORT,
     TIME,
     UPGRADE,
@@ -39,9 +38,6 @@ MONEY_HEADS = ("Upgrade or move", "Saves a year", "Net a year", "Paid back in", 
 GAINS = {GAIN_PER_CNODE: "jobs that gain per cNode",
          GAIN_THROUGHPUT: "jobs that train more samples per second",
          FLEET: "speedup of the fleet by GPU-hours, if those move that gain per cNode"}  # fmt: skip
-QUANTILE = 1.645  # of a normal distribution: nine in ten lie within so many deviations
-EVERY = {AGGREGATE: WAYS[AGGREGATE], MEAN_OF_RATIOS: WAYS[MEAN_OF_RATIOS],
-         GPU_HOURS: WAYS[GPU_HOURS]}  # fmt: skip
 
 
 def rows(document: FleetDocument) -> list[list[str]]:
@@ -67,7 +63,7 @@ def _row(document: FleetDocument, found: Band) -> list[str]:
 
 def _name(document: FleetDocument, found: Band) -> str:
     if found.kind == UPGRADE:
-        return f"Speedup from {found.of}" + ("" if single(document) else f", {EVERY[found.way]}")
+        return f"Speedup from {found.of}" + ("" if single(document) else f", {WAYS[found.way]}")
     if found.kind == PORT:
         return f"To {CLASSES[found.of]}: {GAINS[found.way]}"
     part = "computing, both kinds" if found.of == COMPUTING else COMPONENTS[found.of]
@@ -96,7 +92,7 @@ def notes(document: FleetDocument) -> list[str]:
         return []
     usual = document.hardware.efficiency
     least, most = (
-        usual * np.exp(QUANTILE * sign * max(found.spreads.values())) for sign in (-1, 1)
+        usual * np.exp(NORMAL_90 * sign * max(found.spreads.values())) for sign in (-1, 1)
     )
     said = [
         f"90 % intervals of {found.draws} draws. In them are which jobs were seen, taken as a "

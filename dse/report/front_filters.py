@@ -5,7 +5,7 @@ A row of the table stands for all that is as good, so a filter keeps it where an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -42,9 +42,9 @@ def filters(document: RunDocument) -> tuple[Filter, ...]:
     return tuple(one for title, of_rows in of_all if (one := _filter(title, of_rows)))
 
 
-def keys(document: RunDocument) -> tuple[str, ...]:
+def keys(document: RunDocument, found: Sequence[Filter]) -> tuple[str, ...]:
     """For every row of the front its values of all filters: ``0 1,2 0``, places of the values."""
-    columns = [one.of_rows for one in filters(document)]
+    columns = [one.of_rows for one in found]
     return tuple(
         " ".join(",".join(map(str, places[at])) for places in columns)
         for at in range(len(choices.rows(document)))

@@ -20,8 +20,9 @@ from dse.errors import DseError
 from dse.pricing.constraints import counted_once, unmet
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.recommendation import LEAST_REGRET, RULES, SPEED_PER_DOLLAR, recommended
+from dse.report.recommendation import LEAST_REGRET, RULES, recommended
 from dse.search import exhaustive
+from dse.search.certainty.usefulness import SPEED_PER_DOLLAR
 from dse.search.run import FrontPoint, labels_of
 from dse.search.tally import Tally
 from dse.study import Constraint, Study, Value, Wire

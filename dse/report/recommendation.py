@@ -6,18 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dse.search.certainty.usefulness import above_nothing, gain_per_cost
+from dse.search.certainty.usefulness import (
+    CHEAPEST,
+    FASTEST,
+    KNEE,
+    NEAR_FASTEST,
+    SPEED_PER_DOLLAR,
+    WITHIN,
+    above_nothing,
+    gain_per_cost,
+)
 from dse.search.run import FrontPoint, Outcome
 from dse.study import Constraint, Objective
 from dse.study.quantities import PURCHASE, QUANTITIES, RENT
 
-NEAR_FASTEST = 0.05  # "within 5 % of the fastest"
-
 # (quantity, first character of the comparison) of constraints on speed
 _LEAST_SPEEDS = {("speedup", ">"), ("throughput", ">"), ("step", "<"), ("time_to_target", "<")}
 _BELOW = ("<=", "<")
-SPEED_PER_DOLLAR = "speed-per-dollar"
-NEAR_THE_FASTEST = "cheapest-within-5%"
 LEAST_REGRET = "least-regret"
 # Of the rule speed-per-dollar, where the study owns hardware.
 _OVER_OWNED = ". Speed that what is owned has for nothing does not count"
@@ -26,24 +31,24 @@ _LEAST_REGRET = (
     "of what is uncertain. It need not lie on the front of the best estimates"
 )
 RULES = {
-    "knee": "the point of the front that stands highest above the line from its cheapest to its "
+    KNEE: "the point of the front that stands highest above the line from its cheapest to its "
     "fastest point, both objectives on logarithmic scales. It depends on the front's ends, so on "
     "what the study offers",
-    NEAR_THE_FASTEST: "the cheapest point within 5 % of the fastest",
-    "fastest": "the fastest point",
-    "cheapest": "the cheapest point that meets every constraint",
+    WITHIN: "the cheapest point within 5 % of the fastest",
+    FASTEST: "the fastest point",
+    CHEAPEST: "the cheapest point that meets every constraint",
     SPEED_PER_DOLLAR: "the point with the most speed for its cost",
     LEAST_REGRET: _LEAST_REGRET,
 }
 # Where two objectives are minimised: {0} and {1}.
 RULES_OF_THREE = {
-    "knee": "the point of the front whose {gain} stands highest above the mean of its {0} and "
+    KNEE: "the point of the front whose {gain} stands highest above the mean of its {0} and "
     "{1}, each as a share of its span along the front on a logarithmic scale. It depends on the "
     "front's ends, so on what the study offers",
-    NEAR_THE_FASTEST: "the point with the least {0} of those within 5 % of the fastest; if "
+    WITHIN: "the point with the least {0} of those within 5 % of the fastest; if "
     "several are equal, the one with the least {1}",
-    "fastest": "the fastest point; if several are equal, the one with the least {0}",
-    "cheapest": "the point with the least {0} that meets every constraint; if several are equal, "
+    FASTEST: "the fastest point; if several are equal, the one with the least {0}",
+    CHEAPEST: "the point with the least {0} that meets every constraint; if several are equal, "
     "the one with the least {1}",
     SPEED_PER_DOLLAR: "the point with the most {gain} for its {0}; if several are equal, the one "
     "with the least {0}, then {1}",
@@ -70,9 +75,9 @@ def by_need(outcome: Outcome) -> tuple[str, str]:
     """The same, whatever rule the study asks for."""
     study = outcome.problem.study
     if speeds := [constraint.text for constraint in study.constraints if _of_speed(constraint)]:
-        return "cheapest", f"the study demands {' and '.join(speeds)}"
+        return CHEAPEST, f"the study demands {' and '.join(speeds)}"
     if limits := [constraint.text for constraint in study.constraints if _of_money(constraint)]:
-        return NEAR_THE_FASTEST, f"the study has a budget: {' and '.join(limits)}"
+        return WITHIN, f"the study has a budget: {' and '.join(limits)}"
     return SPEED_PER_DOLLAR, "the study demands no speed and has no budget"
 
 
@@ -108,15 +113,15 @@ def recommended(front: Sequence[FrontPoint], rule: str) -> int:
     on both ends.
     """
     gain = np.array([point.gain for point in front])
-    if rule == "cheapest":
+    if rule == CHEAPEST:
         return 0
     if rule == SPEED_PER_DOLLAR:
         price = np.array([point.cost for point in front])
         every = np.ones((1, len(front)), dtype=bool)
         return int(np.argmax(gain_per_cost(gain[np.newaxis], price[np.newaxis], every)))
-    if rule == NEAR_THE_FASTEST:
+    if rule == WITHIN:
         return int(np.argmax(gain >= (1 - NEAR_FASTEST) * gain.max()))
-    if rule == "fastest" or len(front) < 3:  # two points have no knee
+    if rule == FASTEST or len(front) < 3:  # two points have no knee
         return int(np.argmax(gain))
     y = np.log(np.maximum(gain, 1e-300))
     rise = y.max() - y.min()

@@ -117,6 +117,7 @@ def _named(document: RunDocument) -> tuple[Point, ...]:
 
 
 def _front(document: RunDocument) -> dict[str, Any]:
+    filters = front_filters.filters(document)
     return {
         "least": words.aim(document, "minimize").least,
         "measures": [words.aim(document, sense).title for sense in document.objectives.senses],
@@ -125,8 +126,8 @@ def _front(document: RunDocument) -> dict[str, Any]:
         "resolution": words.percent(document.choices.resolution) if document.choices else "",
         "bars": any(_wide(words.gain_interval(document, p)) for p in document.front),
         "outside": outside_measured(document),
-        "filters": front_filters.filters(document),
-        "filter_keys": front_filters.keys(document),
+        "filters": filters,
+        "filter_keys": front_filters.keys(document, filters),
         "units": _units(document),
         "infinity": inf,
         "others": alternatives.table(document),

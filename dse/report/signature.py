@@ -41,14 +41,13 @@ class Signature:
 
 
 def signature(document: RunDocument, notes: Sequence[str]) -> Signature:
-    """Of a run; notes: all that must be known, in any order."""
-    weighed = by_weight(notes)
+    """Of a run; notes: all that must be known, the weightiest first (:func:`by_weight`)."""
     return Signature(
         limits=tuple(certainty_words.limits(document)),
         prices=tuple([*_prices(document)][:MOST_LINES]),
         flips=tuple(certainty_words.turn_lines(document)[:MOST_TURNS]),
-        notes=tuple(map(_short, weighed[:MOST_LINES])),
-        more=max(0, len(weighed) - MOST_LINES),
+        notes=tuple(map(_short, notes[:MOST_LINES])),
+        more=max(0, len(notes) - MOST_LINES),
     )
 
 

@@ -10,7 +10,8 @@ import pytest
 from dse.pricing.load import load
 from dse.report.answer import answer
 from dse.report.assembly import build
-from dse.report.recommendation import NEAR_THE_FASTEST, SPEED_PER_DOLLAR, needed, recommended
+from dse.report.recommendation import needed, recommended
+from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 from dse.search.run import FrontPoint, Outcome, run
 from tests.pricing import studies
 
@@ -35,7 +36,7 @@ def test_more_money_never_buys_less_speed(tmp_path: Path, engine: str) -> None:
     for budget in BUDGETS if engine == "exhaustive" else BUDGETS[::4]:
         outcome = searched(tmp_path, f"capital <= {budget} kUSD", engine)
         assert needed(outcome) == (
-            NEAR_THE_FASTEST, f"the study has a budget: capital <= {budget} kUSD",
+            WITHIN, f"the study has a budget: capital <= {budget} kUSD",
         )  # fmt: skip
         point = best(outcome)
         assert point.cost <= budget * 1e3
@@ -88,7 +89,7 @@ def test_what_is_asked_for_is_taken(tmp_path: Path) -> None:
 )
 def test_a_budget_is_an_upper_limit_on_money(tmp_path: Path, constraint: str, is_one: bool) -> None:
     rule, _ = needed(searched(tmp_path, constraint))
-    assert (rule == NEAR_THE_FASTEST) == is_one
+    assert (rule == WITHIN) == is_one
 
 
 def test_an_answer_slower_than_the_baseline_says_so(tmp_path: Path) -> None:

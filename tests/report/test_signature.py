@@ -26,7 +26,8 @@ def test_what_weighs_most_comes_first() -> None:
 
 
 def test_a_page_has_room_for_few_notes_and_says_how_many_more() -> None:
-    found = signature.signature(document(), [LEFT, PER_SAMPLE, FEW, OLD, GONE, PAST])
+    weighed = signature.by_weight([LEFT, PER_SAMPLE, FEW, OLD, GONE, PAST])
+    found = signature.signature(document(), weighed)
     assert found.notes == (PAST, GONE, OLD, FEW, PER_SAMPLE)
     assert found.more == 1
     long = f"{GONE} {'Its price is the last list price, since no other is known. ' * 6}".strip()
