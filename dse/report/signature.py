@@ -19,8 +19,8 @@ MOST_LETTERS = 230  # of a note; longer ones end with their last whole sentence 
 _SHARE = re.compile(r"(\d+(?:\.\d+)?) %")
 # How heavy a note is, by the first of these that its text has; amounts of money weigh their share.
 _WEIGHTS = (
-    (re.compile("past (its|their) validity|does not fit|needs .* more memory", re.I), 4.0),
-    (re.compile("no longer sold|can only be bought|cannot be bought"), 3.0),
+    (re.compile("Past their validity|needs .* more memory"), 4.0),
+    (re.compile("no longer sold|not for sale"), 3.0),
     (re.compile("Ask one seller|prices lie up to"), 2.5),
     (re.compile("these points are left out"), 0.1),
 )

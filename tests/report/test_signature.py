@@ -2,37 +2,111 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from typing import NamedTuple
+from unittest.mock import Mock
+
+import pytest
 
 from dse.catalog.price_terms import LIST, QUOTE
-from dse.pricing.bill_of_materials import Item, Terms
-from dse.report import signature
+from dse.catalog.prices import NEVER
+from dse.pricing import caveats, market, rents, validity
+from dse.pricing.bill_of_materials import Item, Terms, bill_of_materials
+from dse.pricing.load import load
+from dse.pricing.problem import Problem
+from dse.report import bills, signature, training_runs
+from dse.report.assembly import baseline_misses
 from dse.report.certainty import words
+from dse.report.document import RunDocument
+from tests.pricing import priced, studies
 from tests.report.certainty.test_certainty import sure
 from tests.report.documents import document
 from tests.report.test_bills import GPU, HOST, MACHINES, RENT
 
-OLD = "98 % of the recommended point's sum are prices more than 2 years old. Ask for them again."
-FEW = "1.7 % of the recommended point's sum are prices from memory, which nobody checked."
-GONE = "NVIDIA A100 in the recommended point's bill: no longer sold new (until 2022)."
-PAST = "Past their validity on 2026-11-20: host (quotation Q-1). Ask for new offers."
-LEFT = "The catalogue has no speed in tf32 for k80 (not supported); these points are left out."
-PER_SAMPLE = "Speedup is per sample: larger batches may need more samples to learn as much."
+OFFERS = "prices: {as_of: 2026-11-20, host: {value: 9 kUSD, quote: Q-1, valid_until: 2026-11-19}}\n"
+LONG = "Its price is the last list price, since no other is known. "
 
 
-def test_what_weighs_most_comes_first() -> None:
-    given = [LEFT, PER_SAMPLE, FEW, OLD, GONE, PAST]
-    assert signature.by_weight(given) == [PAST, GONE, OLD, FEW, PER_SAMPLE, LEFT]
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
+    """Whose accelerators are no longer sold, one without a precision, with an offer that is past
+    and a baseline without the memory."""
+    text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [fp32, bf16]")
+    text = text.replace("batch_per_gpu: 32, precision", "batch_per_gpu: 4096, precision")
+    text = text.replace("[fits_memory, ", "[").replace(", v100-sxm2-16gb]", ", a10]")
+    return load(
+        studies.written(tmp_path_factory.mktemp("notes"), f"{text}memory: ignore\n{OFFERS}")
+    )
 
 
-def test_a_page_has_room_for_few_notes_and_says_how_many_more() -> None:
-    weighed = signature.by_weight([LEFT, PER_SAMPLE, FEW, OLD, GONE, PAST])
-    found = signature.signature(document(), weighed)
-    assert found.notes == (PAST, GONE, OLD, FEW, PER_SAMPLE)
-    assert found.more == 1
-    long = f"{GONE} {'Its price is the last list price, since no other is known. ' * 6}".strip()
-    (short,) = signature.signature(document(), [long]).notes
-    assert short.startswith(GONE)
+class Notes(NamedTuple):
+    """As the functions write them that notes are from, the weightiest first."""
+
+    past: str
+    short: str
+    gone: str
+    rented: str
+    apart: str
+    old: str
+    few: str
+    per_sample: str
+    left: str
+
+
+@pytest.fixture(scope="module")
+def notes(problem: Problem, tmp_path_factory: pytest.TempPathFactory) -> Notes:
+    (past,) = validity.notes(problem)
+    (short,) = baseline_misses(problem)
+    gone = bill_of_materials(problem.points_at(problem.study.baseline.values))[0]
+    (remark,) = bills.remark_notes(bought(gone))
+    hourly = studies.SMALL.replace("minimize: capital", "minimize: hourly")
+    rented = load(studies.written(
+        tmp_path_factory.mktemp("rented"), hourly.replace(", v100-sxm2-16gb]", ", a10]")
+    ))  # fmt: skip
+    sellers, _ = rents.notes(rented, priced.point(rented, accelerator="a10"))
+    old, few = bills.price_notes(bought(replace(GPU, usd=1e6), HOST))
+    (apart,) = bills.price_notes(
+        replace(document(), bills={"recommended": (replace(GPU, usd=1e6, age_years=0.1),),
+                                   "baseline": (GPU,)})
+    )  # fmt: skip
+    (left,) = caveats.unsupported(problem)
+    (per_sample,) = training_runs.per_sample(document())
+    return Notes(past, short, remark, sellers, apart, old, few, per_sample, left)
+
+
+def bought(*items: Item) -> RunDocument:
+    run = document()
+    return replace(run, baseline=run.recommended, bills={"recommended": items})
+
+
+def test_what_weighs_most_comes_first(notes: Notes) -> None:
+    """In the words of the functions that write the notes."""
+    assert signature.by_weight(notes[::-1]) == [
+        notes.short, notes.past, notes.gone, notes.apart, notes.rented, notes.old, notes.few,
+        notes.per_sample, notes.left,
+    ]  # fmt: skip
+
+
+def test_every_weight_is_of_some_note(notes: Notes) -> None:
+    for pattern, _ in signature._WEIGHTS:
+        for part in pattern.pattern.split("|"):
+            if part != "not for sale":  # a machine that is in no study without its own price
+                assert any(re.search(part, note) for note in notes), part
+
+
+def test_what_is_only_for_rent_weighs_as_what_is_gone(notes: Notes) -> None:
+    machine = Mock(sold_until=Mock(text=NEVER))
+    (note,) = bills.remark_notes(bought(replace(GPU, remark=market.remark(machine))))
+    assert signature.by_weight([notes.rented, note])[0] == note
+
+
+def test_a_page_has_room_for_few_notes_and_says_how_many_more(notes: Notes) -> None:
+    found = signature.signature(document(), notes)
+    assert found.notes == notes[:5]
+    assert found.more == 4
+    (short,) = signature.signature(document(), [f"{notes.gone} {LONG * 6}".strip()]).notes
+    assert short.startswith(notes.gone)
     assert short.endswith("is known.")
     assert len(short) <= signature.MOST_LETTERS
 
