@@ -21,6 +21,7 @@ from dse.report.words import (
     gain,
     gain_interval,
     interval,
+    of_addition,
     percent,
     rate_interval,
     says_who,
@@ -33,6 +34,11 @@ from dse.report.words import (
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR, WITHIN
 
 _AS_FAST = 0.005  # what is slower by less is as fast
+# Why a cost has an interval.
+_UNSURE = {
+    **dict.fromkeys(OF_COST, ": sellers differ, prices age, and some were never checked"),
+    "power": ": machines draw less than their makers allow, and sites differ in cooling",
+}
 
 
 def answer(document: RunDocument) -> list[str]:
@@ -277,13 +283,9 @@ def _money_interval(document: RunDocument) -> str:
         return " All of it stands there already."
     if bounds[0] == bounds[1]:
         return f" Its {how.title} is computed with your own prices."
-    whose = "The" if how.title.startswith("price of") else "Its"
-    said = f" {whose} {how.title} is {interval(bounds, how.unit)}"
-    if document.objectives.minimize not in OF_COST:
-        return f"{said}."
-    if document.objectives.minimize == "power":
-        return f"{said}: machines draw less than their makers allow, and sites differ in cooling."
-    return f"{said}: sellers differ, prices age, and some were never checked."
+    name = document.objectives.minimize
+    whose = "The" if of_addition(document, name) else "Its"
+    return f" {whose} {how.title} is {interval(bounds, how.unit)}{_UNSURE.get(name, '')}."
 
 
 def _beside_the_baseline(document: RunDocument) -> str:

@@ -97,10 +97,15 @@ def objective(document: RunDocument, name: str) -> Phrase:
     """How to speak of an objective; one that is not known here goes by its own name."""
     known = QUANTITIES.get(name)
     if known is not None and known.phrase is not None:
-        if document.owned and name == _CAPITAL:
+        if of_addition(document, name):
             return replace(known.phrase, title="price of what is added", tail="to add")
         return known.phrase
     return Phrase(name.replace("_", " "), document.units.get(name, ""), "needs")
+
+
+def of_addition(document: RunDocument, name: str) -> bool:
+    """Whether an objective is of what is added to hardware that stands there, not of a point."""
+    return bool(document.owned) and name == _CAPITAL
 
 
 def significant(value: float, digits: int = 3) -> str:
