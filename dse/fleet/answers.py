@@ -97,7 +97,7 @@ def answer(
     gains = sensitivity(found, hardware, study.overlapped)
     whole = ALL if len(found) > 1 else found[0].group.architecture
     worth, behind = money(study, upgraded, moved, whole)
-    sure = intervals(study, population, hardware)
+    sure = intervals(study, found, hardware)
     known = measured(study.profiles)
     classes, named = breakdown(found), named_jobs(found, hardware, known)
     sources = tuple(catalog.cite(item, fact) for item, fact in _facts(population, behind))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dse.fleet.breakdown import Priced
 from dse.fleet.document import Band, FleetIntervals, MoneyBand
 from dse.fleet.intervals import (
     DRAWS,
@@ -21,22 +22,30 @@ from dse.fleet.intervals import (
     drawn,
     ends,
 )
-from dse.fleet.money import Terms, fabric_counts, fabric_prices, of_upgrade, terms
-from dse.fleet.population import Population
+from dse.fleet.money import (
+    Terms,
+    fabric_counts,
+    fabric_prices,
+    freed_hours,
+    network_of,
+    of_upgrade,
+    saved,
+    terms,
+)
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import Upgrade
 from dse.model.arrays import Array
 from dse.model.pai import PS_WORKER, Hardware
 
 
-def intervals(study: FleetStudy, population: Population, hardware: Hardware) -> FleetIntervals:
-    """Of every headline number of a fleet on its hardware."""
-    found = drawn(study, population, hardware)
-    moving = any(group.architecture == PS_WORKER for group in population.groups)
+def intervals(study: FleetStudy, priced: Sequence[Priced], hardware: Hardware) -> FleetIntervals:
+    """Of every headline number of a fleet. priced: its jobs on its hardware."""
+    found = drawn(study, priced, hardware)
+    moving = any(entry.group.architecture == PS_WORKER for entry in priced)
     return FleetIntervals(
         draws=DRAWS,
         spreads=dict(SPREADS),
-        few_jobs=population.size < FEW,
+        few_jobs=sum(entry.group.size for entry in priced) < FEW,
         numbers=tuple(
             Band(*number, own.best, *own.of_both, *own.of_jobs)
             for number, own in found.items()
@@ -55,24 +64,24 @@ def _money(study: FleetStudy, found: Mapping[Number, Drawn], moving: bool) -> tu
     best, net = [], []
     for upgrade in study.upgrades:
         speedup = found[Number(UPGRADE, upgrade.name, GPU_HOURS)]
-        saved = _saved(at, hour_usd, speedup.both)
+        usd = freed_hours(at, speedup.both) * hour_usd
         capital = _capital(at, upgrade)
-        net.append(None if capital is None else saved - capital / at.years)
-        best.append((upgrade, saved, capital, of_upgrade(at, upgrade, speedup.best)[0]))
+        net.append(None if capital is None else usd - capital / at.years)
+        best.append((upgrade, usd, capital, of_upgrade(at, upgrade, speedup.best)[0]))
     leads = _leads(net)
     out = []
-    for (upgrade, saved, capital, worth), left, lead in zip(best, net, leads, strict=True):
+    for (upgrade, usd, capital, worth), left, lead in zip(best, net, leads, strict=True):
         payback = None
         if capital is not None and worth.payback_years is not None:
             with np.errstate(divide="ignore"):
-                years = np.where(saved > 0, capital / saved, np.inf)
+                years = np.where(usd > 0, capital / usd, np.inf)
             low, high = np.percentile(years, (5, 95), method="nearest")
             payback = (float(low), float(high) if np.isfinite(high) else None)
         out.append(MoneyBand(
             kind=UPGRADE,
             name=upgrade.name,
-            saved_usd_per_year=ends(worth.saved_usd_per_year, saved),
-            worth_usd_per_gpu=ends(worth.worth_usd_per_gpu, saved * at.years / at.gpus),
+            saved_usd_per_year=ends(worth.saved_usd_per_year, usd),
+            worth_usd_per_gpu=ends(worth.worth_usd_per_gpu, usd * at.years / at.gpus),
             capital_usd=None if capital is None else ends(worth.capital_usd or 0.0, capital),
             net_usd_per_year=None if left is None else ends(worth.net_usd_per_year or 0.0, left),
             payback_years=payback,
@@ -81,17 +90,11 @@ def _money(study: FleetStudy, found: Mapping[Number, Drawn], moving: bool) -> tu
         ))  # fmt: skip
     for to in study.ports if moving else ():
         speedup = found[Number(PORT, to, FLEET)]
-        saved = _saved(at, hour_usd, speedup.both)
-        sum_usd = float(_saved(at, np.array([at.gpu_hour_usd]), np.array([speedup.best]))[0])
-        per_gpu = at.years / at.gpus
-        out.append(MoneyBand(PORT, to, ends(sum_usd, saved),
-                             ends(sum_usd * per_gpu, saved * per_gpu)))  # fmt: skip
+        usd = freed_hours(at, speedup.both) * hour_usd
+        own = saved(at, speedup.best)
+        out.append(MoneyBand(PORT, to, ends(own.usd_per_year, usd),
+                             ends(own.worth_usd_per_gpu, usd * at.years / at.gpus)))  # fmt: skip
     return tuple(out)
-
-
-def _saved(at: Terms, hour_usd: Array, speedup: Array) -> Array:
-    """USD a year, (draws,)."""
-    return np.asarray(at.gpu_hours_per_year * (1 - 1 / speedup) * hour_usd)
 
 
 def _capital(at: Terms, upgrade: Upgrade) -> Array | None:
@@ -99,9 +102,10 @@ def _capital(at: Terms, upgrade: Upgrade) -> Array | None:
     the study's own is certain."""
     if upgrade.price_per_gpu_usd is not None:
         return np.full(DRAWS, upgrade.price_per_gpu_usd * at.gpus)
-    if not (upgrade.fabric and set(upgrade.changes) == {"ethernet"}):
+    bought = network_of(upgrade)
+    if not bought:
         return None
-    counts, prices = fabric_counts(at, upgrade.fabric), fabric_prices(at, upgrade.fabric)
+    counts, prices = fabric_counts(at, bought), fabric_prices(at, bought)
     if counts is None or any(np.isnan(price.usd) for price in prices):
         return None
     return np.asarray(sum(

@@ -19,7 +19,7 @@ numbers for shares. In money, prices of the catalogue are drawn as well (:mod:`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.fleet.breakdown import LEVELS, Priced, shares, weights
-from dse.fleet.population import Group, Population
+from dse.fleet.population import Group
 from dse.fleet.ports import move
 from dse.fleet.study import FleetStudy
 from dse.fleet.upgrades import FIELDS
@@ -96,19 +96,22 @@ def ends(best: float, draws: Array) -> tuple[float, float]:
 
 
 def drawn(
-    study: FleetStudy, population: Population, hardware: Hardware, draws: int = DRAWS
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int = DRAWS
 ) -> dict[Number, Drawn]:
-    """Every headline number of a fleet: shares of time, speedups by upgrade, gains by port."""
-    best, jobs = _over_jobs(study, population, hardware, draws)
-    constants = _over_constants(study, population, hardware, draws)
-    found = {}
+    """Every headline number of a fleet: shares of time, speedups by upgrade, gains by port.
+
+    found: its jobs priced on ``hardware``.
+    """
+    best, jobs = _over_jobs(study, found, hardware, draws)
+    constants = _over_constants(study, [entry.group for entry in found], hardware, draws)
+    out = {}
     for number, value in best.items():
         way: Callable[[Array], Array] = _ratio if _is_speedup(number) else _share
         off = constants[number]
         departed = way(jobs[number]) + way(off[1:]) - way(off[:1])
         both = np.exp(departed) if way is _ratio else np.clip(departed, 0.0, 1.0)
-        found[number] = Drawn(value, jobs[number], both)
-    return found
+        out[number] = Drawn(value, jobs[number], both)
+    return out
 
 
 def parts(
@@ -135,10 +138,10 @@ def parts(
         yield Part(Number(UPGRADE, name, MEAN_OF_RATIOS), 1 / left, ones)
         yield Part(Number(UPGRADE, name, AGGREGATE), run_hours, run_hours * left)
         yield Part(Number(UPGRADE, name, GPU_HOURS), hours, hours * left)
+    place = slowed(hardware, factors)
     for to in study.ports:
         left = ones
         if group.architecture == PS_WORKER:
-            place = slowed(hardware, factors)
             moved = move(group, before, to, place, study.overlapped, study.gpu_memory_bytes)
             faster_each, more = moved.gains_per_cnode, moved.gains_throughput
             yield Part(Number(PORT, to, GAIN_PER_CNODE), faster_each.astype(float), ones)
@@ -169,17 +172,18 @@ def factors_of(hardware: Hardware, draws: int) -> dict[str, Array]:
 
 
 def _over_jobs(
-    study: FleetStudy, population: Population, hardware: Hardware, draws: int
+    study: FleetStudy, found: Sequence[Priced], hardware: Hardware, draws: int
 ) -> tuple[dict[Number, float], dict[Number, Array]]:
     """Best estimates, and draws over which jobs were seen, (draws,)."""
-    count = min(population.size, BLOCKS)
+    size = sum(entry.group.size for entry in found)
+    count = min(size, BLOCKS)
     random = np.random.default_rng(0)
-    order = random.permutation(population.size) % count
-    ends = np.cumsum([0, *(group.size for group in population.groups)])
+    order = random.permutation(size) % count
+    ends = np.cumsum([0, *(entry.group.size for entry in found)])
     sums: dict[Number, Array] = {}
-    for group, first in zip(population.groups, ends, strict=False):
-        block = order[first : first + group.size]
-        for number, *columns in parts(_priced(group, study, hardware), study, hardware):
+    for entry, first in zip(found, ends, strict=False):
+        block = order[first : first + entry.group.size]
+        for number, *columns in parts(entry, study, hardware):
             own = np.stack([_by_block(column, block, count) for column in columns])
             sums[number] = sums.get(number, 0.0) + own
     picked = random.multinomial(count, np.full(count, 1 / count), draws).astype(float)
@@ -195,7 +199,7 @@ def _by_block(values: ArrayLike, block: NDArray[np.intp], count: int) -> Array:
 
 
 def _over_constants(
-    study: FleetStudy, population: Population, hardware: Hardware, draws: int
+    study: FleetStudy, groups: Sequence[Group], hardware: Hardware, draws: int
 ) -> dict[Number, Array]:
     """On some of the jobs: at the best constants, and by draws of them, (1 + draws,)."""
     factors = {
@@ -204,7 +208,7 @@ def _over_constants(
     }
     place = slowed(hardware, factors)
     sums: dict[Number, Array] = {}
-    for group, stands_for in _followed(population):
+    for group, stands_for in _followed(groups):
         for number, *columns in parts(_priced(group, study, place), study, hardware, factors):
             shape = (1 + draws, group.size)
             own = stands_for * np.stack([
@@ -215,10 +219,10 @@ def _over_constants(
     return {number: _quotient(*own) for number, own in sums.items()}
 
 
-def _followed(population: Population) -> Iterator[tuple[Group, float]]:
+def _followed(groups: Sequence[Group]) -> Iterator[tuple[Group, float]]:
     """Some of the jobs of each class, and how many of the class stand behind one."""
-    share = min(1.0, FOLLOWED / population.size)
-    for group in population.groups:
+    share = min(1.0, FOLLOWED / sum(group.size for group in groups))
+    for group in groups:
         count = min(group.size, max(round(share * group.size), FEW))
         at = np.random.default_rng(0).choice(group.size, count, replace=False)
         yield _only(group, at), group.size / count

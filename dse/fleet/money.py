@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dse import catalog
 from dse.catalog import Fact
@@ -21,11 +22,13 @@ from dse.errors import StudyError
 from dse.fleet.document import Port, PortWorth, UpgradeSpeedup, UpgradeWorth, Worth
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import Upgrade
+from dse.model.arrays import Array
 from dse.model.bill import fat_tree
 from dse.model.ownership import HOURS_PER_YEAR
 from dse.pricing.unit_price import UnitPrice, unit_price
 
 RENT = "rental of"
+Amount = TypeVar("Amount", float, Array)  # one, or draws of it
 
 
 @dataclass(frozen=True)
@@ -80,9 +83,15 @@ class Savings:
     worth_usd_per_gpu: float
 
 
+def freed_hours(found: Terms, speedup: Amount) -> Amount:
+    """GPU-hours a year that a fleet need not work that does the same work ``speedup`` times as
+    fast, by GPU-hours."""
+    return found.gpu_hours_per_year * (1 - 1 / speedup)
+
+
 def saved(found: Terms, speedup: float) -> Savings:
     """The savings of a fleet that does the same work ``speedup`` times as fast, by GPU-hours."""
-    hours = found.gpu_hours_per_year * (1 - 1 / speedup)
+    hours = freed_hours(found, speedup)
     per_year = hours * found.gpu_hour_usd
     return Savings(hours, per_year, per_year * found.years / found.gpus)
 
@@ -133,6 +142,12 @@ def fabric_prices(found: Terms, name: str) -> list[UnitPrice]:
     return [unit_price(f"{name} {part}", fact, found.list) for part, fact in priced.items()]
 
 
+def network_of(upgrade: Upgrade) -> str:
+    """The fabric of the catalogue that an upgrade is, and nothing else; else empty."""
+    alone = set(upgrade.changes) == {"ethernet"}
+    return upgrade.fabric if upgrade.fabric and alone else ""
+
+
 def _many(number: float, what: str) -> str:
     ending = ("es" if what.endswith("ch") else "s") * (number != 1)
     return f"{number:,.0f} {what}{ending}"
@@ -147,8 +162,8 @@ def of_upgrade(
     basis = ""
     if upgrade.price_per_gpu_usd is not None:
         capital, basis = upgrade.price_per_gpu_usd * found.gpus, "the study's price per GPU"
-    elif upgrade.fabric and set(upgrade.changes) == {"ethernet"}:
-        capital, basis, facts = fabric_usd(found, upgrade.fabric)
+    elif bought := network_of(upgrade):
+        capital, basis, facts = fabric_usd(found, bought)
     savings = saved(found, speedup)
     gain = savings.usd_per_year
     per_year = None if capital is None else capital / found.years

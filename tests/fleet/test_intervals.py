@@ -21,6 +21,7 @@ from dse.fleet.intervals import (
     SPREADS,
     TIME,
     UPGRADE,
+    Drawn,
     Number,
     drawn,
     ends,
@@ -77,6 +78,10 @@ def sample_of(whole: Population, jobs: int, random: np.random.Generator) -> Popu
     return replace(whole, groups=tuple(groups))
 
 
+def numbers(study: FleetStudy, population: Population, hardware: Hardware) -> dict[Number, Drawn]:
+    return drawn(study, priced(population, hardware, study.overlapped), hardware)
+
+
 def truth(
     study: FleetStudy, whole: Population, hardware: Hardware, factors: dict[str, np.ndarray]
 ) -> dict[Number, float]:
@@ -104,7 +109,7 @@ def test_they_hold_the_truth_of_a_whole_fleet_nine_times_in_ten(study: FleetStud
             for name, spread in SPREADS.items()
         }
         true = truth(study, whole, hardware, factors)
-        seen = drawn(study, sample_of(whole, SEEN, random), hardware)
+        seen = numbers(study, sample_of(whole, SEEN, random), hardware)
         for number, own in seen.items():
             low, high = own.of_both
             inside.setdefault(number, []).append(low <= true[number] <= high)
@@ -122,7 +127,7 @@ def test_those_by_the_jobs_alone_hold_a_fleet_whose_constants_are_known(study: F
     true = truth(study, whole, hardware, known)
     inside = []
     for _ in range(TRUTHS):
-        for number, own in drawn(study, sample_of(whole, SEEN, random), hardware).items():
+        for number, own in numbers(study, sample_of(whole, SEEN, random), hardware).items():
             low, high = own.of_jobs
             inside.append(low <= true[number] <= high)
     assert 0.83 <= np.mean(inside) <= 0.98
@@ -151,7 +156,7 @@ def test_best_estimates_are_the_numbers_of_the_document(found: FleetDocument) ->
 def test_many_jobs_narrow_what_is_seen_and_not_the_constants() -> None:
     study = read_fleet(Path("search_spaces/pai-ps-worker.yaml"))
     wide, narrow = (
-        drawn(few, population, base_hardware(few, population))[Number(TIME, "weights", "job")]
+        numbers(few, population, base_hardware(few, population))[Number(TIME, "weights", "job")]
         for few in (replace(study, jobs=500), replace(study, jobs=50_000))
         for population in (load_population(few),)
     )
@@ -202,8 +207,8 @@ def test_one_job_is_as_sure_as_the_constants(tmp_path: Path) -> None:
 def test_no_resource_reaches_more_than_its_peak(study: FleetStudy) -> None:
     population = load_population(study)
     full = replace(base_hardware(study, population), efficiency=1.0)
-    own = drawn(study, population, full)[Number(TIME, "data", "job")]
-    usual = drawn(study, population, base_hardware(study, population))
+    own = numbers(study, population, full)[Number(TIME, "data", "job")]
+    usual = numbers(study, population, base_hardware(study, population))
     assert own.best == pytest.approx(usual[Number(TIME, "data", "job")].best)
     assert np.all(np.isfinite(own.both))
 
