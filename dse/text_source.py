@@ -6,17 +6,16 @@ import re
 
 from dse.errors import StudyError
 
-# Nor what turns the direction of writing: a line would be read as another than it is.
+# Control characters, and those that reverse the direction of writing, which would make a line look
+# like another.
 _NOT_TEXT = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 
 
 def text_of(name: str, content: bytes, kind: str = "plain UTF-8 text") -> str:
-    """The text in a file. Raises :class:`~dse.errors.StudyError` with the place of what is none.
-
-    kind: as what it should be saved.
-    """
+    """The text in a file. Raises :class:`~dse.errors.StudyError` at the first byte or character
+    that is no text; kind: the kind of file that should be there instead."""
     try:
         text = content.decode("utf-8-sig")
         odd = _NOT_TEXT.search(text)

@@ -141,8 +141,8 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
 
     example: what would be right, where something else than for other quantities is usual.
     Raises :class:`UnitError` for a number without its unit, an unknown unit, a unit of another
-    dimension, or a value that is not finite or beyond :data:`LARGEST`. Sign and zero are the
-    caller's to judge.
+    dimension, or a value that is not finite, below :data:`SMALLEST` or beyond :data:`LARGEST`. Sign
+    and zero are the caller's to judge.
     """
     target, usual = DIMENSIONS[dimension]
     dimensionless = dimension in {"count", "samples"}
@@ -183,8 +183,8 @@ def _finite(number: float | str, text: str) -> float:
     if not math.isfinite(value):
         raise UnitError(f"{text} is not a finite number", "write a finite value")
     if value and not SMALLEST <= abs(value) <= LARGEST:
-        problem = f"{text} is not between {SMALLEST:g} and {LARGEST:g}"
-        raise UnitError(problem, "write a number of a size that exists")
+        size = "large" if abs(value) > LARGEST else "small"
+        raise UnitError(f"{text} is too {size} to be meant", "check the number and its unit")
     return value
 
 

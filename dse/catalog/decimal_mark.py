@@ -13,7 +13,7 @@ from dse.units import UnitError
 
 POINT, COMMA = ".", ","
 _NUMBER = re.compile(r"[+-]?(\d[\d.,]*\d)(?![\d_.,])")
-_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_THOUSANDS = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 
 
 def usual(texts: Iterable[str], otherwise: str = "") -> str:
@@ -47,12 +47,12 @@ def with_point(text: str, mark: str) -> str:
     """
     number = _number(text)
     own = mark_of(text)
-    if not own and _THOUSANDS.fullmatch(number):
-        whole, fraction = re.split(r"[.,]", number)
+    if not own and len(parts := re.split(r"[.,]", number)) == 2:
+        whole, fraction = parts
         if _either(whole, fraction) and not mark:
             raise UnitError(
                 f"'{text}' may be {whole}{fraction} or {whole}.{fraction}",
-                f"write {whole}{fraction} or {whole}.{fraction}0",
+                f"write {whole}{fraction}, or {_short(whole, fraction)} if that is meant",
             )
         own = mark
     if not own:
@@ -65,6 +65,12 @@ def _number(text: str) -> str:
     """The number at the beginning of a text, without its sign; empty where there is none."""
     found = _NUMBER.match(text.strip())
     return found[1] if found else ""
+
+
+def _short(whole: str, fraction: str) -> str:
+    """``8.0`` for 8.000, and 8.1250 for 8.125: a decimal number that cannot be thousands."""
+    kept = fraction.rstrip("0")
+    return f"{whole}.{kept or '0'}" if len(kept) < 3 else f"{whole}.{fraction}0"
 
 
 def _either(whole: str, fraction: str) -> bool:

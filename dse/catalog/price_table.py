@@ -57,8 +57,8 @@ class PriceTable:
         mark = max(",;\t", key=first.count)
         columns: list[str] = []
         rows: list[_Cells] = []
-        for line, cells in self._lines(text, mark):
-            starts = _starts(text.split("\n")[line - 1], mark)
+        for line, written, cells in self._lines(text, mark):
+            starts = _starts(written, mark)
             places = [(line, starts[i] if i < len(starts) else 1) for i in range(len(cells))]
             if not columns:
                 columns = self._header(cells, places)
@@ -72,14 +72,14 @@ class PriceTable:
             )
         if not columns:
             raise StudyError(self.path, 0, 0, "the file is empty", f"begin it with {HEADER}")
-        written = (row[column][0] for row in rows for column in _NUMBERS if column in row)
+        numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
-        usual = decimal_mark.usual(written, "" if mark == ";" else decimal_mark.POINT)
+        usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
         for row in rows:
             self._row(row, usual)
 
-    def _lines(self, text: str, mark: str) -> Iterator[tuple[int, list[str]]]:
-        """(line, cells) of all rows but empty ones and remarks."""
+    def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
+        """(line, its text, its cells) of all rows but empty ones and remarks."""
         lines = text.split("\n")
         reader = csv.reader(io.StringIO(text), delimiter=mark, skipinitialspace=True, strict=True)
         while True:
@@ -97,7 +97,7 @@ class PriceTable:
                 continue
             if reader.line_num > line:
                 raise self._unclosed(line, lines)
-            yield line, cells
+            yield line, lines[line - 1], cells
 
     def _unclosed(self, line: int, lines: list[str]) -> StudyError:
         """Of a quote that is not closed on its line, which swallows the next ones."""

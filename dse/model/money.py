@@ -41,7 +41,8 @@ class Prices:
     0). nic_usd, switch_port_usd, cable_usd, switch_radix: of the inter-node fabric, whose switches
     are bought whole at the price of all their ports. server_usd: a host that serves parameters.
     rack_usd: one rack, of the size of ``rack``; 0 where the site has them. watts: of one of each
-    part. extras: beside the hardware. NaN where a price is not known.
+    part. extras: beside the hardware. rated: watts that racks are planned by, None where they are
+    the same. NaN where a price is not known.
     """
 
     accelerator_usd: ArrayLike
@@ -59,6 +60,7 @@ class Prices:
     electricity_usd_per_kwh: ArrayLike
     amortisation_years: float
     extras: Extras = NO_EXTRAS
+    rated: UnitWatts | None = None
     residual_value: float = 0.0
     utilisation: float = 1.0
 
@@ -126,7 +128,8 @@ def cost(parts: Bill, prices: Prices, owned: Owned | None = None) -> Cost:
     tco per hour in use: see :func:`.ownership.owned_usd_per_hour`.
     """
     drawn = draw(parts, prices.switch_radix, prices.watts)
-    filled = racks(parts, drawn, prices.rack)
+    planned = drawn if prices.rated is None else draw(parts, prices.switch_radix, prices.rated)
+    filled = racks(parts, planned, prices.rack)
     bought, housed = parts, filled
     if owned is not None:
         bought, housed = to_buy(parts, owned), beyond(filled, owned.racks)

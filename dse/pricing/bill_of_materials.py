@@ -138,16 +138,16 @@ def _items(points: Points) -> Iterator[Item]:
     ratio = float(np.ravel(points.oversubscription)[0])
     beyond = _beyond(int(np.ravel(bill.endpoints)[0]), link.switch_radix, ratio)
     tree, added, ports = bill.tree, buy.tree, f"{link.switch_radix:.0f} ports"
-    for tier, count, lacking in (
-        ("Leaf", tree.leaves, added.leaves),
-        ("Spine", tree.spines, added.spines),
-        ("Core", tree.cores, added.cores),
+    leaf, uplinks = "Switch", ""
+    if np.any(tree.spines > 0):
+        leaf, uplinks = "Leaf switch", _uplinks(link.switch_radix, ratio)
+    for tier, count, lacking, remark in (
+        (leaf, tree.leaves, added.leaves, uplinks),
+        ("Spine switch", tree.spines, added.spines, ""),
+        ("Core switch", tree.cores, added.cores, beyond),
     ):
-        only = tier == "Leaf" and not np.any(tree.spines > 0)
-        title = f"{'Switch' if only else f'{tier} switch'} of {ports}, {network}"
-        remark = {"Leaf": "" if only else _uplinks(link.switch_radix, ratio), "Core": beyond}
-        for item in _item(points, title, count, lacking, switch):
-            yield replace(item, remark=remark.get(tier) or None)
+        for item in _item(points, f"{tier} of {ports}, {network}", count, lacking, switch):
+            yield replace(item, remark=remark or None)
     yield from _item(points, f"Cable, {network}", tree.cables, added.cables, link.cable_usd)
     host = hardware.host_price(points.problem.prices)
     yield from _item(points, "Host for a parameter server", bill.servers, buy.servers, host)

@@ -34,18 +34,19 @@ def bills(problem: Problem, values: Mapping[str, Value | None]) -> dict[str, tup
 
 
 def bill_of_rent(problem: Problem, values: Mapping[str, Value | None]) -> tuple[Item, ...]:
-    """Of a single point, whole machines; its sum is the cost of a run where the study minimizes
-    that, else the rent of an hour."""
-    points, evaluation = problem.points_at(values), problem.point(values)
-    return tuple(_items(points, _rent(problem, evaluation)))
-
-
-def _rent(problem: Problem, evaluation: Evaluation) -> Rent:
-    """For how long it is rented."""
-    term = problem.study.rental.term
+    """Of a single point, whole machines; its sum is the cost of a run where that is the first money
+    that the study minimizes, else the rent of an hour."""
     aims = [one.name for one in problem.study.objectives if RENT in facts_of([one.name])]
-    if aims[:1] != ["per_run"]:
-        return Rent(term=term, hours=1.0)
+    if aims[:1] == ["per_run"]:
+        rent = _of_a_run(problem, problem.point(values))
+    else:
+        rent = Rent(term=problem.study.rental.term, hours=1.0)
+    return tuple(_items(problem.points_at(values), rent))
+
+
+def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
+    """For how long a run is billed, and what for."""
+    term = problem.study.rental.term
     training = _hours(evaluation["samples_to_target"] / evaluation["throughput"])
     held = _hours(evaluation["time_to_target"] * evaluation.running.held)
     billed = _hours(evaluation.billed_s)

@@ -54,10 +54,10 @@ def _oversubscribed(problem: Problem) -> list[str]:
     if largest <= 1:
         return []
     return [
-        f"Networks oversubscribed up to {largest:g} to 1: how much slower they are follows from "
-        "the most that each algorithm sends from one leaf switch to another, with ranks in the "
-        "order of the switches; no profile measured it. Jobs that share the network, or ranks in "
-        "another order, lose more."
+        f"How much slower oversubscribed networks are (here up to {largest:g} to 1) is calculated, "
+        "not measured: from the most that each algorithm sends from one leaf switch to another, "
+        "with ranks in the order of the switches. Jobs that share the network, or ranks in another "
+        "order, lose more."
     ]
 
 

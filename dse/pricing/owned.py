@@ -21,8 +21,9 @@ def owned_by(points: LayoutArrays, standing: Sequence[Stock]) -> Owned:
     network only.
     """
 
+    axis, networks = _networks(points)
+
     def of_network(read: str) -> Array:
-        axis, networks = _networks(points)
         counts = [
             sum(getattr(stock, read) for stock in standing if stock.network == network)
             for network in networks

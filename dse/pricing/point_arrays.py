@@ -234,7 +234,7 @@ class PointArrays(LayoutArrays, ABC):
 
     # -- what it costs -------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def bill(self) -> Bill:
         """How many of every part they are made of."""
         return bill(
@@ -249,13 +249,13 @@ class PointArrays(LayoutArrays, ABC):
             self.oversubscription,
         )
 
-    @property
+    @cached_property
     def owned(self) -> Owned | None:
         """How many of these parts stand there already; None where the study owns nothing."""
         standing = self.problem.standing
         return owned_by(self, standing) if standing else None
 
-    @property
+    @cached_property
     def bill_to_buy(self) -> Bill:
         """How many of every part must be added to what stands there."""
         owned = self.owned
@@ -306,6 +306,7 @@ class PointArrays(LayoutArrays, ABC):
                 self._electricity_usd_per_kwh,
                 number(prices.amortisation_years.value),
                 self._extras,
+                power.unit_watts(self, rated=True) if self.problem.draws else None,
                 **vars(self.problem.study.ownership),
             ),
             self.owned,

@@ -49,20 +49,23 @@ def pue(problem: StudyFacts) -> ArrayLike:
     return 1 + (value - 1) * _either_way(PUE, power_spread().pue, problem.draw_count)
 
 
-def unit_watts(points: LayoutArrays) -> UnitWatts:
-    """Watts of one of each part; where draws are priced, (draws, *S)."""
+def unit_watts(points: LayoutArrays, rated: bool = False) -> UnitWatts:
+    """Watts of one of each part; where draws are priced, (draws, *S). rated: those that racks are
+    planned by, which are not drawn."""
     problem, prices = points.problem, points.problem.prices
     accelerator = points.machine(lambda m: number(m.accelerator.power_w))
     host, host_share = points.machine(lambda m: m.host_w), points.machine(lambda m: m.host_share)
     server: ArrayLike = number(prices.host_power_w.value)
     network: ArrayLike = 1.0
-    if problem.draws:
+    if problem.draws and not rated:
         spread, count, column = power_spread(), problem.draw_count, (-1,) + (1,) * points.rank
         accelerator = accelerator * _below(ACCELERATORS, spread.accelerators, count).reshape(column)
         own = 0.0 if stated(prices.host_power_w) else spread.hosts
-        any_host = _either_way(HOSTS, own, count).reshape(column)
-        maximum = _below(HOSTS, spread.machines, count).reshape(column)
+        drawn = normal(HOSTS, count).reshape(column)
         whole = points.machine(lambda m: float(m.maker_maximum)) > 0
+        if own > 0 or np.any(whole):
+            noted(HOSTS, drawn.reshape(-1))
+        any_host, maximum = np.exp(own * drawn), np.exp(-spread.machines * np.abs(drawn))
         host = host * np.where(whole, maximum, any_host)
         server = server * any_host
         network = _either_way(NETWORK, spread.network, count).reshape(column)
@@ -75,7 +78,7 @@ def unit_watts(points: LayoutArrays) -> UnitWatts:
         nic=points.wire(lambda w: w.watts.nic) * network,
         switch_port=points.wire(lambda w: w.watts.switch_port) * network,
         cable=points.wire(lambda w: w.watts.cable) * network,
-        pue=points.drawn(pue(problem)),
+        pue=number(prices.pue.value) if rated else points.drawn(pue(problem)),
     )
 
 

@@ -256,8 +256,10 @@ class Problem:
 
     @cached_property
     def standing(self) -> tuple[Stock, ...]:
-        """What the study owns already, counted; one for each of its entries."""
-        return stocks(self.study, self.points_at)
+        """What the study owns already, counted; one for each of its entries. It is no matter of
+        draws."""
+        counted = replace(self, draws=False) if self.draws else self
+        return stocks(self.study, counted.points_at)
 
     def images_per_core_s(self, stack: str) -> ArrayLike | None:
         """Images that a core of a host decodes, or as many draws of it as are priced; None where

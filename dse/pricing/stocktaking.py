@@ -26,7 +26,10 @@ def stocks(study: Study, points_at: Callable[[Values], Points]) -> tuple[Stock, 
 
 
 def _stock(study: Study, entry: OwnedHardware, points_at: Callable[[Values], Points]) -> Stock:
-    network = None if entry.inter_node is None else network_of(entry.inter_node)
+    joined = entry.inter_node
+    if joined is None and entry.axis == "node":
+        joined = catalog.node(entry.machine).inter_node
+    network = None if joined is None else network_of(joined)
     given = {key: float(count) for key, count in entry.parts.items()}
     if not entry.machine:
         hosts, nics, switches, cables = (given.get(key, 0.0) for key in PARTS)

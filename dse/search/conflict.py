@@ -27,10 +27,10 @@ class Excluded:
 
 
 def excluded(study: Study, evaluations: Iterable[Evaluation]) -> list[Excluded]:
-    """The limits that exclude one another, of a study of which no point is feasible; empty where
-    it is not so that leaving any one of at least two away makes others feasible.
+    """The limits that exclude one another, of a study of which no point is feasible.
 
-    evaluations: of all points, in parts.
+    Empty unless there are at least two limits each of which, dropped alone, leaves something
+    feasible. evaluations: of all points, in parts.
     """
     limits = [one for one in study.constraints if one.expression is not None]
     if len(limits) < 2:
@@ -55,14 +55,15 @@ def excluded(study: Study, evaluations: Iterable[Evaluation]) -> list[Excluded]:
 
 
 def _past(limit: Constraint, evaluation: Evaluation, others: Sequence[Mask]) -> Array:
-    """How far points are past a limit; infinite where they miss another demand."""
+    """How far points are past a limit; infinite where they miss another demand, or where nobody
+    knows."""
     assert limit.expression is not None
     past = limit.expression.violation(evaluation)
     shape = np.broadcast_shapes(past.shape, *(mask.shape for mask in others))
     met = np.ones(shape, dtype=bool)
     for mask in others:
         met &= mask
-    return np.asarray(np.where(met, past, np.inf))
+    return np.asarray(np.where(met & ~np.isnan(past), past, np.inf))
 
 
 def sentence(found: Sequence[Excluded], quantity: Callable[[str, float], str]) -> str:
@@ -80,4 +81,5 @@ def sentence(found: Sequence[Excluded], quantity: Callable[[str, float], str]) -
         if one.name is not None and one.value is not None
     ]
     best = f": within the other limits, the best is {' and '.join(reached)}" if reached else ""
-    return f"{' and '.join(texts)} can each be met, but not {both} at once{best}"
+    *most, last = texts
+    return f"{', '.join(most)} and {last} can each be met, but not {both} at once{best}"

@@ -24,7 +24,7 @@ MAX_LENGTH = 500
 MAX_DEPTH = 30
 _COMPARISONS = ("<=", ">=", "==", "<", ">")
 _MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<", "==": "=="}
-_FOREIGN = re.compile(r"(?i)^[kMGT]?(EUR|GBP|CHF|JPY|CNY|CAD|AUD|INR|KRW|SEK|NOK|DKK|PLN|SGD)\b")
+_CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}\b")  # as prices have it, see catalog/currencies.py
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|=<|=>|!=|[-+*/()<>=])|(?P<odd>\S))"
@@ -166,7 +166,7 @@ class _Parser:
             scale, dimension = dimensions.of_unit("".join(unit.split()))
         except UnitError as cause:
             remedy = cause.remedy or "use units such as MUSD, kW, ms, GB, USD/hour"
-            if _FOREIGN.search(unit):
+            if _CURRENCY.match(unit):
                 remedy = "limits are in USD, whatever currency prices are in: write 2 MUSD"
             raise ExpressionError(offset, cause.problem, remedy) from cause
         value = float(f"{float(text.replace('_', '')) * scale:.15g}")

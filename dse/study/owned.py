@@ -65,7 +65,7 @@ def _entry(at: Cursor, axes: dict[str, Axis], names: Names) -> OwnedHardware:
     keys = at.keys(_KEYS)
     machine = next((name for name in _MACHINES if name in keys), "")
     if not machine and not any(part in keys for part in PARTS):
-        raise at.wrong("owned: an entry without machines and parts", f"write {_EXAMPLE}")
+        raise at.wrong("owned: this entry names neither machines nor parts", f"write {_EXAMPLE}")
     if machine:
         _check_machine(at, machine, axes)
     counted, of_machines = ("nodes", "gpus") if machine == "node" else ("gpus", "nodes")
@@ -81,7 +81,7 @@ def _entry(at: Cursor, axes: dict[str, Axis], names: Names) -> OwnedHardware:
         raise at.wrong(f"owned: missing key '{counted}'", f"add {counted}: 8")
     for key in _OF_NETWORK:
         if key in keys and "inter_node" not in keys:
-            problem = f"owned: {key} of an unknown network"
+            problem = f"owned: it is not said which network these {key} belong to"
             raise at.at(key).wrong(problem, f"add inter_node: {AXES['inter_node'].example}",
                                    key=True)  # fmt: skip
     return OwnedHardware(

@@ -32,6 +32,7 @@ from dse.units import UnitError
         ("31.12.2026", "", "31.12.2026"),
         ("1,23,45", "", "1,23,45"),
         ("1.2,3.4", "", "1.2,3.4"),
+        ("1.234,567.890", "", "1.234,567.890"),
         ("", "", ""),
     ],
 )
@@ -45,7 +46,9 @@ def test_what_tells_is_read(text: str, mark: str, plain: str) -> None:
 def test_the_table_decides_what_does_not_tell(text: str) -> None:
     with pytest.raises(UnitError) as caught:
         with_point(text, "")
-    assert str(caught.value) == f"'{text}' may be 8000 or 8.000; write 8000 or 8.0000"
+    assert (
+        str(caught.value) == f"'{text}' may be 8000 or 8.000; write 8000, or 8.0 if that is meant"
+    )
     assert float(with_point(text, POINT)) == (8 if POINT in text else 8000)
     assert float(with_point(text, COMMA)) == (8 if COMMA in text else 8000)
 
@@ -68,3 +71,13 @@ def test_a_number_is_read_as_it_was_written(number: int, digits: int, mark: str)
         text = written if mark == POINT else written.translate(swapped)
         assert mark_of(text) in (mark, "")
         assert float(with_point(text, mark)) == float(f"{value:.{digits}f}")
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal"), [("8.000", "8.0"), ("8.125", "8.1250"), ("8.100", "8.1")]
+)
+def test_the_number_proposed_tells(text: str, decimal: str) -> None:
+    with pytest.raises(UnitError, match=rf"or {decimal} if that is meant"):
+        with_point(text, "")
+    assert mark_of(decimal) == POINT
+    assert float(decimal) == float(text)

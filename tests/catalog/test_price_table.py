@@ -76,7 +76,9 @@ def test_a_point_and_a_comma_in_one_table(tmp_path: Path) -> None:
     prices = read_prices(table(tmp_path, "t4;8000,50;USD\nhost;99.5;USD\n", header))
     assert (prices.accelerator_usd["t4"].value, prices.host_usd.value) == (8000.5, 99.5)
     for rows in ("t4;8.000;USD\n", "t4;8,000;USD\n", "host;99.5;USD\na10;9,5;USD\nt4;8.000;USD\n"):
-        with pytest.raises(StudyError, match=r":4: '8[.,]000' may be 8000 or 8.000; write 8000 or"):
+        with pytest.raises(
+            StudyError, match=r":4: '8[.,]000' may be 8000 or 8.000; write 8000, or"
+        ):
             read_prices(table(tmp_path, rows, header))
 
 

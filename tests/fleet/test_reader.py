@@ -85,7 +85,7 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
         (("gpu_hour: 2 USD/hour, ", ""), "15:8", "no price of a GPU-hour"),
         (("efficiency: 0.7", "efficiency: 0"), "9:15", "0 is not a share; write a number above 0"),
         (("busy: 0.5", "busy: 2"), "15:26", "2 is not a share; write a number above 0"),
-        (("25 Gbps", "1e-300 Gbps"), "7:13", "not between 1e-30 and 1e+30"),
+        (("25 Gbps", "1e-300 Gbps"), "7:13", "too small to be meant"),
         (("[100gbe, 40 Gbps]", "[]"), "12:16", "an empty list; write one entry"),
         (("[allreduce-local, pearl]", "[]"), "14:8", "ports: an empty list; write one entry"),
         (("gpu_hour: 2 USD/hour", "gpu_hour: 2"), "15:41", "no unit"),

@@ -161,6 +161,6 @@ def test_that_oversubscription_was_measured_by_nobody_is_said(tmp_path: Path) ->
     for values, said in (("[1, 4]", 1), ("2.5", 1), ("1", 0)):
         space = studies.SMALL.replace("space:\n", f"space:\n  oversubscription: {values}\n")
         told = caveats(load(studies.written(tmp_path, space)))
-        found = [line for line in told if "oversubscribed up to" in line]
+        found = [line for line in told if "oversubscribed networks are" in line]
         assert len(found) == said
         assert all(f"{max(values.strip('[]').split(', '))} to 1" in line for line in found)

@@ -195,3 +195,32 @@ def test_grids_are_their_points_one_by_one(tmp_path: Path) -> None:
         for where, evaluation in problem.rows(points):
             alone[where] = evaluation["capital"]
         assert costs.tolist() == alone.tolist()
+
+
+def test_what_stands_there_is_no_matter_of_draws(tmp_path: Path) -> None:
+    """Racks are planned by rated watts, so that hardware stays in the racks that it stands in."""
+    problem = load(studies.written(tmp_path, GROW + OURS + "prices: {rack: 3000 USD}\n"))
+    sampled = problem.sampled
+    assert sampled.standing == problem.standing
+    assert problem.standing[0].racks > 1
+    baseline = problem.study.baseline.values
+    assert float(np.ravel(problem.point(baseline)["capital"])[0]) == 0
+    assert not np.any(sampled.points_at(baseline).cost().capital_usd)
+
+
+def test_a_machine_comes_with_its_own_network(tmp_path: Path) -> None:
+    text = """\
+study: ours
+workload: resnet50
+space:
+  node: [dgx-h100]
+  gpus: [32, 64]
+  batch_per_gpu: 64
+  precision: fp16
+  aggregation: ring-nccl
+baseline: {gpus: 32}
+objectives: {maximize: speedup, minimize: capital}
+owned: {node: dgx-h100, nodes: 4}
+"""
+    problem = load(studies.written(tmp_path, text))
+    assert float(np.ravel(problem.point(problem.study.baseline.values)["capital"])[0]) == 0

@@ -58,7 +58,7 @@ def test_three_limits_of_which_any_two_can_be_met(tmp_path: Path) -> None:
         tmp_path, "gpus >= 4", "batch_per_gpu >= 64", "global_batch < 256", "capital <= 1 MUSD"
     )
     found = refusal(problem, "exhaustive")
-    assert "gpus >= 4 and batch_per_gpu >= 64 and global_batch < 256 can each be met" in found
+    assert "gpus >= 4, batch_per_gpu >= 64 and global_batch < 256 can each be met" in found
     assert "but not all at once" in found
     assert "capital" not in found.split(";")[1]
 
@@ -72,3 +72,11 @@ def test_a_limit_that_nothing_meets_is_blamed_alone(
     every = [problem.point(problem.space.point(at)) for at in range(problem.space.size)]
     assert conflict.excluded(problem.study, every) == []
     assert "can each be met" not in refusal(problem, "exhaustive")
+
+
+def test_a_point_of_which_nobody_knows_hides_no_other(tmp_path: Path) -> None:
+    """The P100 has no price in bf16: neither its speed nor a limit on it is known."""
+    text = studies.SMALL.replace("precision: [fp32, fp16]", "precision: [bf16, fp32, fp16]")
+    text = text.replace(LIMIT, '"speedup >= 6", "capital <= 60 kUSD"')
+    said = refusal(load(studies.written(tmp_path, text)), "exhaustive")
+    assert "speedup >= 6 and capital <= 60 kUSD can each be met, but not both at once" in said

@@ -15,7 +15,7 @@ from dse.model.arrays import Array
 from dse.search.certainty.usefulness import least_regret, regret
 
 DEGREE = 3  # of the polynomial that expected regrets follow
-IDLE = 40  # numbers that decide nothing, to see what chance makes of such
+IDLE = 40  # random numbers on which nothing depends, to see what chance alone would show
 
 
 def value_of_all(worths: Array) -> float:

@@ -12,12 +12,12 @@ from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.draws import Variation
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
+from dse.search.certainty.usefulness import above_nothing
 from dse.study import Value
 
 ALONE_DRAWS = 400  # of one source, the others at their best fit
 SOBOL_DRAWS = 500  # of all, and again with one source drawn anew: indices to within 0.05
 DEAD = 0.01  # what moves nothing by more is dead
-LEAST = 1e-300  # stands for an objective that is nothing, of which anything is much
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ def effects(
     def logs(variation: Variation, count: int) -> Array:
         """(2, draws): of the gain, and of the cost per gain."""
         found = drawn_quantities(problem, [point], (gain_name, cost_name), variation, count)
-        gain, cost = _log(found[gain_name][:, 0]), found[cost_name][:, 0]
+        gain, cost = np.log(found[gain_name][:, 0]), found[cost_name][:, 0]
         if not cost.any():  # all of it is owned: nothing moves what it costs
             return np.stack([gain, np.zeros(count)])
-        return np.stack([gain, _log(cost) - gain])
+        return np.stack([gain, np.log(above_nothing(cost)) - gain])
 
     usual = logs(Variation(), SOBOL_DRAWS)
     best = logs(Variation(alone=frozenset()), 1)
@@ -93,11 +93,6 @@ def effects(
     return sorted(found, key=lambda effect: -max(effect.gain_total, effect.cost_total))
 
 
-def _log(values: Array) -> Array:
-    """Logarithms; a run that never ends counts as one that takes next to forever."""
-    return np.asarray(np.log(np.clip(values, LEAST, 1 / LEAST)))
-
-
 def dead_axes(problem: Problem, point: Mapping[str, Value | None]) -> list[str]:
     """Axes of several values that move no objective by more than DEAD around a point, whatever
     value that can be priced they have; the others stay as they are."""
@@ -112,12 +107,11 @@ def dead_axes(problem: Problem, point: Mapping[str, Value | None]) -> list[str]:
         moved = [problem.applicable({**point, axis.name: value}) for value in others]
         if any(None in (now[name],) for now in moved for name in now if point[name] is not None):
             continue
-        away = 0.0
+        away = False
         for _, evaluation in problem.rows(moved):
             for name in names:
                 off = np.abs(np.asarray(evaluation[name]) - best[name])
-                off = np.where(off > 0, off / (abs(best[name]) or LEAST), 0.0)
-                away = max(away, float(np.max(off[np.isfinite(off)], initial=0.0)))
-        if away <= DEAD:
+                away |= bool(np.any(np.isfinite(off) & (off > DEAD * abs(best[name]))))
+        if not away:
             found.append(axis.name)
     return found
