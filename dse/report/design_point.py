@@ -318,6 +318,7 @@ class Owned:
     utilisation: float
     term: str
     rent_usd_per_hour: float | None
+    same_work_usd_per_hour: float | None = field(default=None, metadata=IF_ANY)
     break_even_utilisation: float | None
     totals: tuple[OwnedYears, ...]
 

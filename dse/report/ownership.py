@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dse.report.design_point import Owned, OwnedYears
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent, shown, significant
 from dse.study import Value
+from dse.study.rental import SPOT, StudyRental
 
 YEARS = (3, 4)  # over which the total is shown
 
@@ -32,28 +34,48 @@ def of_point(problem: Problem, values: Mapping[str, Value | None]) -> Owned | No
     electricity = power / WATT_PER_KILOWATT * (math.nan if price is None else price)
     if years is None or not math.isfinite(capital + electricity):
         return None
-    even = float(break_even_utilisation(capital, electricity, rent, years, resold).item())
-    rented = rent if math.isfinite(rent) else None
+    same_work = rent * _held_hours(problem, values)
+    even = float(break_even_utilisation(capital, electricity, same_work, years, resold).item())
+    rented, worked = (one if math.isfinite(one) else None for one in (rent, same_work))
     return Owned(
         years=years,
         residual_value=own.residual_value,
         utilisation=own.utilisation,
         term=problem.study.rental.term,
         rent_usd_per_hour=rented,
+        same_work_usd_per_hour=None if same_work == rent else worked,
         break_even_utilisation=even if math.isfinite(even) else None,
         totals=tuple(
             OwnedYears(
                 years=float(many),
-                purchase_usd=capital,
+                purchase_usd=spent,
                 electricity_usd=electricity * hours,
                 residual_usd=resold,
-                own_usd=capital - resold + electricity * hours,
-                rent_usd=None if rented is None else rented * hours,
+                own_usd=spent - resold + electricity * hours,
+                rent_usd=None if worked is None else worked * hours,
             )
             for many in YEARS
             for hours in (many * HOURS_PER_YEAR * own.utilisation,)
+            for spent in (_capital(problem, values, float(many)),)
         ),
     )
+
+
+def _capital(problem: Problem, values: Mapping[str, Value | None], years: float) -> float:
+    """USD to buy a point, with what is paid by the year for so many years."""
+    lasting = replace(problem.prices.amortisation_years, value=years)
+    priced = replace(problem, prices=replace(problem.prices, amortisation_years=lasting))
+    return float(np.ravel(priced.point(values)["capital"])[0])
+
+
+def _held_hours(problem: Problem, values: Mapping[str, Value | None]) -> float:
+    """Hours that rented machines are held to do the work of an owned hour: more than 1 where they
+    are taken away (spot)."""
+    if problem.study.rental.term != SPOT:
+        return 1.0
+    kept = replace(problem, study=replace(problem.study, rental=StudyRental()))
+    own, rented = (one.point(values).running for one in (kept, problem))
+    return float(np.ravel(own.share * rented.held / rented.share)[0])
 
 
 def said(owned: Owned) -> str:
@@ -61,6 +83,9 @@ def said(owned: Owned) -> str:
     if owned.rent_usd_per_hour is None:
         return "Whether buying pays cannot be said: the rent is not known."
     rent = f"renting {rents.term(owned.term)} at {shown(owned.rent_usd_per_hour, 'USD/hour')}"
+    if owned.same_work_usd_per_hour is not None:
+        work = shown(owned.same_work_usd_per_hour, "USD")
+        rent += f", which is {work} for the work of an owned hour"
     over = f"over {significant(owned.years)} years"
     share = owned.break_even_utilisation
     if share is None or share > 1:

@@ -10,7 +10,7 @@ import numpy as np
 from dse.model.arrays import Array, ArrayLike
 from dse.model.money import WATT_PER_KILOWATT
 from dse.model.ownership import HOURS_PER_MONTH, payback_months, saved_usd_per_hour
-from dse.pricing import stock
+from dse.pricing import power, stock
 from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.problem import Problem
 from dse.pricing.uncertainty import INTERVAL
@@ -64,13 +64,13 @@ def of_point(problem: Problem, values: Values) -> Payback | None:
         utilisation=use,
         saved_usd_per_month=_finite(saved * HOURS_PER_MONTH * use),
         months=_finite(months),
-        interval=None if missing else _interval(problem, values, own_values, usd_per_wh, months),
+        interval=None if missing else _interval(problem, values, own_values, months),
         missing=missing,
     )
 
 
 def _saved(
-    point: Mapping[str, ArrayLike], own: Mapping[str, ArrayLike], usd_per_wh: float
+    point: Mapping[str, ArrayLike], own: Mapping[str, ArrayLike], usd_per_wh: ArrayLike
 ) -> Array:
     """USD an hour, see :func:`.saved_usd_per_hour`."""
     return saved_usd_per_hour(
@@ -82,12 +82,13 @@ def _saved(
 
 
 def _interval(
-    problem: Problem, values: Values, own: Values, usd_per_wh: float, best: float
+    problem: Problem, values: Values, own: Values, best: float
 ) -> tuple[float | None, float | None]:
     """90 % of the months, both points in the same draws; None where nothing is saved."""
     drawn = drawn_quantities(problem, [values, own], _NAMES)
     first, second = ({name: drawn[name][:, at] for name in _NAMES} for at in (0, 1))
     use = problem.study.ownership.utilisation
+    usd_per_wh = power.electricity(problem).drawn(len(first["capital"])) / WATT_PER_KILOWATT
     months = payback_months(first["capital"], _saved(first, second, usd_per_wh), use)
     low, high = np.percentile(months, INTERVAL, method="nearest")  # never lies between
     return _finite(min(float(low), best)), _finite(max(float(high), best))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dse.pricing.load import load
@@ -61,9 +62,29 @@ def test_support_and_installation_are_not_sold_again(tmp_path: Path) -> None:
     alone, beside = (ownership.of_point(one, one.study.baseline.values) for one in (plain, more))
     assert alone is not None
     assert beside is not None
-    (bare, *_), (whole, *_) = alone.totals, beside.totals
-    assert whole.purchase_usd == pytest.approx(bare.purchase_usd * 1.4 + 1e5)
-    assert whole.residual_usd == bare.residual_usd == pytest.approx(0.3 * bare.purchase_usd)
+    for bare, whole in zip(alone.totals, beside.totals, strict=True):
+        support = bare.purchase_usd * 0.1 * whole.years
+        assert whole.purchase_usd == pytest.approx(bare.purchase_usd + support + 1e5)
+        assert whole.residual_usd == bare.residual_usd == pytest.approx(0.3 * bare.purchase_usd)
+
+
+def test_a_spot_machine_is_compared_by_what_it_trains(tmp_path: Path) -> None:
+    spot = problem(tmp_path, "rental: {term: spot, spell: 4 h, wait: 2 h}\n")
+    values = spot.study.baseline.values
+    found = ownership.of_point(spot, values)
+    assert found is not None
+    assert found.rent_usd_per_hour is not None
+    assert found.same_work_usd_per_hour is not None
+    owned = problem(tmp_path).point(values).running.share
+    held = spot.point(values).running
+    hours = float(np.ravel(owned / (held.share / held.held))[0])
+    assert hours > 1
+    assert found.same_work_usd_per_hour == pytest.approx(found.rent_usd_per_hour * hours)
+    assert found.totals[0].rent_usd == pytest.approx(found.same_work_usd_per_hour * 3 * 8760)
+    assert "for the work of an owned hour" in ownership.said(found)
+    usual = ownership.of_point(problem(tmp_path), values)
+    assert usual is not None
+    assert usual.same_work_usd_per_hour is None
 
 
 def test_a_rent_that_is_never_more_is_not_beaten(tmp_path: Path) -> None:
