@@ -395,15 +395,16 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_counted(
 
     def kill_a_busy_worker(done: int, whole: int) -> None:
         busy = [pid for pid in descendants(os.getpid()) if "search_units" in command(pid)]
-        for pid in busy[: 3 - len(killed)] if 0 < done < whole else ():
+        for pid in busy[: min(1, 6 - len(killed))] if 0 < done < whole else ():
             os.kill(pid, signal.SIGSTOP)
             if "search_units" in command(pid):  # still, so that it is killed at work
                 killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
     found = run(load(large), "exhaustive", cluster, None, kill_a_busy_worker, 0, 0)
-    assert len(killed) == 3
+    assert len(killed) == 6
     assert found.front == expected.front
     assert found.tally.feasible == expected.tally.feasible
+    # A worker keeps its title for a moment after it has sent its result: such a one loses nothing.
     assert found.repeated_units >= 3
     assert expected.repeated_units == 0
