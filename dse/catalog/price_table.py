@@ -12,6 +12,7 @@ from dse.catalog import decimal_mark
 from dse.catalog.fabrics import PARTS
 from dse.catalog.store import names
 from dse.errors import StudyError
+from dse.mistakes import each
 from dse.spelling import alike, alternatives
 from dse.text_source import text_of
 from dse.units import UnitError
@@ -75,8 +76,7 @@ class PriceTable:
         numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
         usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
-        for row in rows:
-            self._row(row, usual)
+        each(lambda row: self._row(row, usual), rows)
 
     def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
         """(line, its text, its cells) of all rows but empty ones and remarks."""

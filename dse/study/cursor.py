@@ -9,24 +9,35 @@ from typing import Any
 
 from dse import units
 from dse.errors import StudyError
-from dse.study.names import suggest
+from dse.mistakes import Mistakes, Unread
+from dse.study.names import misspelt, suggest
 from dse.yaml_source import Loc, Source
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """``source.data`` at ``loc``."""
+    """``source.data`` at ``loc``. ``mistaken``: places whose mistake was noted."""
 
     source: Source
     loc: Loc = ()
+    mistaken: frozenset[Loc] = frozenset()
 
     @property
     def value(self) -> Any:
-        """The plain data here."""
+        """The plain data here. Raises :class:`Unread` where a mistake was noted, a missing key
+        included."""
+        if not self.readable:
+            raise Unread
         data = self.source.data
         for step in self.loc:
             data = data[step]
         return data
+
+    @property
+    def readable(self) -> bool:
+        """Whether no mistake was noted about this value, nor about one that it is a part of."""
+        steps = range(len(self.loc) + 1) if self.mistaken else ()
+        return not any(self.loc[:step] in self.mistaken for step in steps)
 
     @property
     def label(self) -> str:
@@ -35,7 +46,7 @@ class Cursor:
 
     def at(self, *steps: str | int) -> Cursor:
         """A part of this value."""
-        return Cursor(self.source, (*self.loc, *steps))
+        return Cursor(self.source, (*self.loc, *steps), self.mistaken)
 
     def has(self, key: str) -> bool:
         """Whether this is a mapping with ``key``."""
@@ -51,19 +62,35 @@ class Cursor:
             return [self]
         return [self.at(index) for index in range(len(self.value))]
 
-    def keys(self, allowed: Collection[str], required: Collection[str] = ()) -> list[str]:
-        """The keys of a mapping, each of which must be allowed, and every required one there."""
+    def keys(
+        self, allowed: Collection[str], required: Collection[str], mistakes: Mistakes
+    ) -> Cursor:
+        """This mapping, each of whose keys must be allowed, and every required one there.
+
+        mistakes: where it is noted that they are not, so that the others can be read.
+        """
         if not isinstance(self.value, dict):
             example = ", ".join(f"{key}: .." for key in (required or allowed))
             raise self.wrong(f"{self.label}: {self.shown} is not a mapping", f"write {{{example}}}")
-        for key in self.value:
-            if key not in allowed:
-                remedy = suggest(key, allowed)
-                raise self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True)
-        for key in required:
-            if key not in self.value:
-                raise self.wrong(f"{self.label}: missing key '{key}'", f"add {key}: ..")
-        return list(self.value)
+        unknown = [key for key in self.value if key not in allowed]
+        for key in unknown:
+            remedy = suggest(key, allowed)
+            mistakes.note(self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True))
+        missing = [key for key in required if key not in self.value]
+        for key in missing:
+            if not misspelt(key, unknown, allowed):
+                problem = f"{self.label}: missing key '{key}'"
+                mistakes.note(self.wrong(problem, f"add {key}: .."))
+        return self.without(*unknown, *missing)
+
+    def without(self, *keys: str) -> Cursor:
+        """The same, knowing that a mistake was noted about some of its keys."""
+        noted = {(*self.loc, key) for key in keys}
+        return Cursor(self.source, self.loc, self.mistaken | noted)
+
+    def given(self) -> list[str]:
+        """The keys of a mapping that can be read."""
+        return [key for key in self.value if self.at(key).readable]
 
     @property
     def shown(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from dse.spelling import alternatives, meant
+from dse.spelling import alike, alternatives, meant
 from dse.study.aggregation_name import AggregationName
 
 
@@ -29,6 +29,13 @@ class Names:
         pairs = [AggregationName(how, over) for how in self.algorithms for over in self.transports]
         named = [AggregationName(approach=name) for name in self.approaches]
         return {name: name for name in (*pairs, *named)}
+
+
+def misspelt(missing: str, unknown: Iterable[str], known: Iterable[str]) -> bool:
+    """Whether a key that is missing may be one of those that are unknown, in another spelling."""
+    candidates = list(known)
+    meanings = (alike(key, candidates) for key in unknown)
+    return any(missing in meaning or not meaning for meaning in meanings)
 
 
 def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:
