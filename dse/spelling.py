@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 LONGEST = 80  # a longer text is no misspelt name
 MOST = 3
@@ -14,6 +15,28 @@ LEAST_START = 2  # characters: a shorter beginning says nothing
 # What people call links whose names abbreviate it.
 _SHORT = {"infiniband": "ib", "ethernet": "gbe"}
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
+
+
+def same(name: str) -> str:
+    """A name without what makes no difference: upper case, ``-``, ``_`` and blanks."""
+    return "".join(name.lower().replace("-", " ").replace("_", " ").split())
+
+
+def real_name(
+    word: str, known: Iterable[str], aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> str:
+    """The known name that a word is, in any spelling or by an alias; the word itself where it is
+    none. aliases: by their spelling of :func:`same`, the first of each is what it means."""
+    wanted = same(word)
+    spelt = {same(name): name for name in known}
+    if wanted in spelt:
+        return word if word in spelt.values() else spelt[wanted]
+    return aliases[wanted][0] if wanted in aliases else word
+
+
+def told(word: str, meanings: Sequence[str]) -> str:
+    """What a word that could mean several things means."""
+    return f"{word} means {meanings[0]} here, not {alternatives(meanings[1:])}"
 
 
 def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -56,6 +56,23 @@ class _Node:
     text: str = ""
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[str | int, _Node] = field(default_factory=dict)
+
+    def renamed(self, loc: Loc, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> _Node:
+        """The same with other texts and keys at some of the places below ``loc``."""
+        if loc in values:
+            return replace(self, data=values[loc], text=values[loc])
+        below = any(place[: len(loc)] == loc for place in (*values, *keys))
+        if not below or not self.children:
+            return self
+        children: dict[str | int, _Node] = {
+            keys.get((*loc, name), name): child.renamed((*loc, name), values, keys)
+            for name, child in self.children.items()
+        }
+        data: Any = [child.data for child in children.values()]
+        if isinstance(self.data, dict):
+            data = {name: child.data for name, child in children.items()}
+        marks = {str(keys.get((*loc, name), name)): mark for name, mark in self.keys.items()}
+        return replace(self, data=data, keys=marks, children=children)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +121,11 @@ class Source:
         if isinstance(node.data, str) and line.startswith(node.data, start):
             return node.line, start + offset + 1
         return node.line, node.column
+
+    def renamed(self, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> Source:
+        """The same with other texts and keys at some places, which stay where they are."""
+        root = self._root.renamed((), values, keys)
+        return Source(self.path, root.data, root, self._lines)
 
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise for the value (or the key) at ``loc``."""

@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from dse.catalog.aliases import clear_aliases
 from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
@@ -18,6 +19,7 @@ from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
 from dse.mistakes import Mistakes, Part, each
+from dse.spelling import real_name
 
 CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
@@ -326,12 +328,12 @@ def _each_named(entry: Entry, kind: str, read: Callable[[str, Entry], None]) -> 
     """Read the sections under ``kind``, each of which must be named as one in the catalogue."""
     group = entry.section(kind)
 
-    def one(name: str) -> None:
-        own = group.section(name)
+    def one(word: str) -> None:
+        own = group.section(word)
         try:
-            find(kind, name)
+            find(kind, name := real_name(word, names(kind), clear_aliases(kind)))
         except UnknownName as cause:
-            raise group.wrong(str(cause), "", name) from cause
+            raise group.wrong(str(cause), "", word) from cause
         read(name, own)
 
     each(one, group.labels())

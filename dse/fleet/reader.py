@@ -20,13 +20,16 @@ from dse.fleet.schema import EXAMPLES, FleetFile
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import FIELDS, Upgrade
 from dse.mistakes import Mistakes, Part, Unread, each
+from dse.pricing.load import known_names
+from dse.study.aliases import Spelling, entries
+from dse.study.axes import AXES
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
 from dse.study.inline import is_path, read_profiles
 from dse.study.links import is_bandwidth
 from dse.study.names import misspelt
 from dse.study.schema import whole
-from dse.yaml_source import read_yaml
+from dse.yaml_source import Source, read_yaml
 
 T = TypeVar("T")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
@@ -44,6 +47,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     whole = Cursor(source)
     if whole.has("study") and not whole.has("fleet"):
         raise whole.at("study").wrong("this is not a fleet study", "use dse run", key=True)
+    source, told = _with_real_names(source)
     file, top = checked(source, FleetFile, EXAMPLES, mistakes)
     part = mistakes.part
     part(lambda: _check_name(top.at("fleet")))
@@ -76,7 +80,23 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         profile_paths=tuple(path for _, path in profiles()),
         content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
         source=source,
+        told=told,
     )
+
+
+def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
+    """The file with names in place of words that stand for them, and what to tell of these."""
+    spelling, data = Spelling(known_names()), source.data
+    if not isinstance(data, dict):
+        return source, ()
+    link = AXES["inter_node"]
+    for at, part in (*entries(("hardware",), data.get("hardware")),
+                     *entries(("upgrades",), data.get("upgrades"))):  # fmt: skip
+        if isinstance(part, dict):
+            spelling.read_axis((*at, "ethernet"), part.get("ethernet"), link)
+    if isinstance(money := data.get("money"), dict):
+        spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
+    return spelling.applied(source), tuple(spelling.told)
 
 
 def _check_name(at: Cursor) -> None:

@@ -25,6 +25,7 @@ from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
 from dse.study import IGNORED, PAI, GivenPrices, InlineWorkload, Names, Study
+from dse.study.aliases import with_real_names
 from dse.study.cursor import Cursor
 from dse.study.definition import USED
 from dse.study.inline import read_calibration, read_prices
@@ -46,6 +47,7 @@ def known_names() -> Names:
         algorithms=NAMES,
         approaches=catalog.names("approaches"),
         regions=catalog.names("regions"),
+        aliases=catalog.aliases(),
     )
 
 
@@ -86,6 +88,7 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
 
 def _note_files(source: Source, mistakes: Mistakes) -> None:
     """Note what is wrong with the profiles and price lists that a mistaken study names."""
+    source, _ = with_real_names(source, known_names())
     top = Cursor(source)
     if top.has("calibration") and top.at("calibration").value is not None:
         names = mistakes.part(lambda: read_calibration(top.at("calibration"), known_names())[0])

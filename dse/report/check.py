@@ -66,7 +66,7 @@ def lines(problem: Problem) -> list[str]:
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
-    out += [f"note: {caveat}" for caveat in found.caveats]
+    out += [f"note: {line}" for line in (*study.told, *found.caveats)]
     decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)

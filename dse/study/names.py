@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from dse.spelling import alike, alternatives, meant
+from dse.spelling import alike, alternatives, meant, real_name, same, told
 from dse.study.aggregation_name import AggregationName
 
 
@@ -22,6 +22,21 @@ class Names:
     algorithms: tuple[str, ...] = ()
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
+    aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
+        """The name that a word means; the word itself where it means none.
+
+        kind: a field of this class, ``aggregations``, ``quantities``, or an axis, of which the last
+        two say what is ``known``.
+        """
+        names = getattr(self, kind) if known is None else known
+        return real_name(word, names, self.aliases.get(kind, {}))
+
+    def told(self, kind: str, word: str) -> str:
+        """What to tell of a word that could mean several things; nothing of another."""
+        meanings = self.aliases.get(kind, {}).get(same(word), ())
+        return told(word, meanings) if len(meanings) > 1 else ""
 
     @cached_property
     def aggregations(self) -> Mapping[str, AggregationName]:

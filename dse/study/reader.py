@@ -7,11 +7,13 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
+from dse.study.aliases import with_real_names
 from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.choices import RESOLUTION, read_resolution, read_what_if
 from dse.study.cursor import Cursor, clipped
@@ -69,9 +71,10 @@ def study_of(source: Source, names: Names, mistakes: Mistakes | None = None) -> 
     from dse.study.schema import EXAMPLES, StudyFile
 
     _check_kind(source)
+    source, told = with_real_names(source, names)
     mistakes = Mistakes() if mistakes is None else mistakes
     file, top = checked(source, StudyFile, EXAMPLES, mistakes)
-    return _study(top, file, names, mistakes)
+    return replace(_study(top, file, names, mistakes), told=told)
 
 
 def _check_kind(source: Source) -> None:

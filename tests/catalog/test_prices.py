@@ -88,7 +88,7 @@ def test_all_mistakes_of_a_list_are_told_at_once(tmp_path: Path) -> None:
     path.write_text(
         "host: 15000 W\n"
         "accelerators:\n"
-        "  h100: {purchase: 27000 USD}\n"
+        "  h1000: {purchase: 27000 USD}\n"
         "  a100-sxm4-80gb: {purchase: 9 GB, hourly: 2 USD/hour}\n"
         "fabrics:\n  ib-ndr: {nick: 1500 USD, cables: 60 USD}\n"
     )
