@@ -61,7 +61,8 @@ def _complaint(
 ) -> StudyError:
     kind, key = error["type"], str(loc[-1])
     if kind == "extra_forbidden":
-        remedy = suggest(key, _known(model, loc[:-1]))
+        known = _known(model, loc[:-1])
+        remedy = suggest(key, known, f"use {alternatives(known)}")
         return source.error(loc, f"unknown key '{clipped(key)}'", remedy, key=True)
     if kind == "missing":
         remedy = f"add {examples.get(key, key + ': ..')}"

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from dse import units
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread
+from dse.spelling import alternatives
 from dse.study.names import misspelt, suggest
 from dse.yaml_source import Loc, Source
+
+# Of what a mapping may lack.
+_EXAMPLES = {
+    "bandwidth": "25 Gbps",
+    "from": "1",
+    "to": "64",
+    "params": "25.6e6",
+    "forward_flops": "8.2e9",
+    "activation_bytes": "90 MB",
+    "input_bytes": "150 kB",
+}
 
 
 @dataclass(frozen=True)
@@ -74,13 +87,13 @@ class Cursor:
             raise self.wrong(f"{self.label}: {self.shown} is not a mapping", f"write {{{example}}}")
         unknown = [key for key in self.value if key not in allowed]
         for key in unknown:
-            remedy = suggest(key, allowed)
+            remedy = suggest(key, allowed, f"use {alternatives(allowed)}")
             mistakes.note(self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True))
         missing = [key for key in required if key not in self.value]
         for key in missing:
             if not misspelt(key, unknown, allowed):
                 problem = f"{self.label}: missing key '{key}'"
-                mistakes.note(self.wrong(problem, f"add {key}: .."))
+                mistakes.note(self.wrong(problem, f"add {key}: {_EXAMPLES.get(key, '..')}"))
         return self.without(*unknown, *missing)
 
     def without(self, *keys: str) -> Cursor:
@@ -101,7 +114,8 @@ class Cursor:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, (int, float)):
-            return clipped(str(value))
+            finite = isinstance(value, int) or math.isfinite(value)
+            return clipped(self.source.written(self.loc) if finite else str(value))
         if value is None:
             return "nothing"
         return "a list" if isinstance(value, list) else "a mapping"
@@ -112,14 +126,21 @@ class Cursor:
             raise self.wrong(f"{self.label}: {self.shown} is not text", f"write {example}")
         return self.value.strip()
 
-    def named(self, kind: str, known: Collection[str], listing: str = "") -> str:
-        """One of the ``known`` names; ``listing`` says where to find them all."""
+    def named(
+        self,
+        kind: str,
+        known: Collection[str],
+        listing: str = "",
+        aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> str:
+        """One of the ``known`` names; ``listing`` says where to find them all, ``aliases`` what
+        else they are called."""
         if not isinstance(self.value, str):
             example = f", such as {next(iter(known))}" if known else ""
             raise self.wrong(f"{self.label}: {self.shown} is not a name", f"write a name{example}")
         name = self.value.strip()
         if name not in known:
-            remedy = suggest(name, known, listing)
+            remedy = suggest(name, known, listing, aliases)
             raise self.wrong(f"{self.label}: '{clipped(name)}': no such {kind}", remedy)
         return name
 

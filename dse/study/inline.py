@@ -25,7 +25,8 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
     if isinstance(cursor.value, str) and is_path(cursor.value):
         return _existing(cursor)
     if not isinstance(cursor.value, dict):
-        return cursor.named("workload", names.workloads, "see `dse catalog workloads`")
+        aliases = names.aliases.get("workloads", {})
+        return cursor.named("workload", names.workloads, "see `dse catalog workloads`", aliases)
     mistakes = Mistakes()
     cursor = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD, mistakes)
 
@@ -98,6 +99,8 @@ def _existing(cursor: Cursor) -> str:
     if "\0" in path or not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if text == "unknown":
+            raise cursor.wrong(f"{cursor.label}: no file 'unknown'", f"leave {cursor.label} out")
         near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
         raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
     return path

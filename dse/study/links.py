@@ -50,7 +50,7 @@ def read_link(cursor: Cursor, names: Names) -> tuple[Value, str]:
         return value.strip(), value.strip()
     if isinstance(value, str) and not is_bandwidth(value):
         listing = "see `dse catalog fabrics`, or write a bandwidth such as 25 Gbps"
-        cursor.named("fabric", names.fabrics, listing)
+        cursor.named("fabric", names.fabrics, listing, names.aliases.get("fabrics", {}))
     label = " ".join(str(value).split())
     return Wire(label, float(read_number(cursor, BANDWIDTH))), label
 

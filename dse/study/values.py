@@ -61,12 +61,14 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
         known = tuple(names.aggregations)
         remedy = f"write {alternatives(names.algorithms)}, then -, then "
         remedy += f"{alternatives(names.transports)}; or one of {', '.join(names.approaches)}"
-        name = names.aggregations[cursor.named("aggregation", known, remedy)]
+        aliases = names.aliases.get("aggregations", {})
+        name = names.aggregations[cursor.named("aggregation", known, remedy, aliases)]
         return name, name
     if spec.kind == "catalogue":
         kind = spec.choices[0]
         known = getattr(names, kind)
-        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`")
+        aliases = names.aliases.get(kind, {})
+        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`", aliases)
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"
