@@ -13,7 +13,7 @@ from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
 from dse.errors import DseError, StudyError
-from dse.mistakes import Mistakes, each
+from dse.mistakes import Mistakes, Part, each
 from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
@@ -108,13 +108,13 @@ def resolve(study: Study) -> Problem:
     mistakes = Mistakes()
     profiles = mistakes.part(lambda: {} if study.model == PAI else _profiles(study))
     workload = mistakes.part(lambda: _workload(study))
-    mistakes.part(lambda: target.check(study, workload()))
+    aimed = mistakes.part(lambda: target.check(study, workload()))
     prices = mistakes.part(lambda: _located(_prices(study), study))
     problem = mistakes.part(
         lambda: Problem(study, workload(), prices(), profiles(), *_scale(study, workload()))
     )
     mistakes.part(lambda: check_axes(problem()))
-    mistakes.part(lambda: _check_facts(problem()))
+    mistakes.part(lambda: _check_facts(problem(), aimed))
     mistakes.told()
     return problem()
 
@@ -232,8 +232,10 @@ def _path(source: Source, name: str, position: int) -> Path:
     return profile_of_study(source, name, position, catalog.models_dir() / "calibrations")
 
 
-def _check_facts(problem: Problem) -> None:
+def _check_facts(problem: Problem, aimed: Part[None]) -> None:
     """Refuse a study that asks for what the catalogue does not know.
+
+    aimed: whether its target says something of its workload, without which no point has a price.
 
     An unknown price must not look like a free one, nor unknown activations like none.
     """
@@ -248,6 +250,7 @@ def _check_facts(problem: Problem) -> None:
         ))  # fmt: skip
     mistakes.part(lambda: _check_values(problem, demanded))
     mistakes.told()
+    aimed()
     _check_baseline(problem)
     if study.target or study.failures.given:
         _check_goodput(problem)
