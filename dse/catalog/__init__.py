@@ -1,6 +1,7 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
+from dse.catalog.aliases import aliases, also_meant, clear_aliases, resolve
 from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
@@ -77,10 +78,13 @@ __all__ = [
     "UnknownName",
     "Workload",
     "accelerator",
+    "aliases",
+    "also_meant",
     "anchors",
     "approach",
     "catalogue_hash",
     "cite",
+    "clear_aliases",
     "computing",
     "decoding",
     "default_prices",
@@ -110,6 +114,7 @@ __all__ = [
     "read_workload",
     "region",
     "rental_facts",
+    "resolve",
     "scale_terms",
     "sources",
     "transport",

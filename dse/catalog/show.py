@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.accelerators import accelerator
+from dse.catalog.aliases import also_meant, resolve
 from dse.catalog.approaches import approach
 from dse.catalog.convergence import quality_target
 from dse.catalog.fabrics import fabric
@@ -18,6 +19,7 @@ from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
 from dse.catalog.workloads import workload
 from dse.console_table import Cell, Column, Columns, console_table
+from dse.spelling import told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,6 +142,7 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
 
     Raises :class:`~dse.catalog.store.UnknownName`.
     """
+    name = resolve(kind, name) if kind in KINDS else name
     title, labels, notes, facts = _entry(kind, name)
     cited = {fact.source for fact in facts}
     return {
@@ -179,7 +182,10 @@ def render_entry(console: Console, kind: str, name: str) -> None:
     """Print one entry: each value with its unit, source, date and status."""
     from rich.text import Text
 
+    word, name = name, resolve(kind, name) if kind in KINDS else name
     title, labels, notes, facts = _entry(kind, name)
+    if also_meant(kind, word):
+        console.print(f"{told(word, (name, *also_meant(kind, word)))}\n")
     console.print(Text(title, "bold"))
     if labels:
         console.print(

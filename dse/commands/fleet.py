@@ -83,6 +83,8 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     if as_json:
         print(json.dumps(plain(document), indent=1))
         return
+    for line in study.told:
+        print(f"Note: {line}.")
     for line in answer_lines(document):
         print(line)
     print(terms(document))

@@ -111,6 +111,8 @@ def run_study(
     plan = planned(study, options)
     check_writable(plan.folder)
     say = (lambda *_: None) if quiet else print
+    for line in plan.problem.study.told:
+        say(f"note: {line}")
     say(f"{plan.name}: {plan.engine} search, {plan.reason}")
     done = finished(plan) if options.resume else None
     if done:

@@ -106,6 +106,8 @@ def _results(
                 results.append(Result(study, None, plan, 0.0))
                 continue
             say(f"[{number}/{len(plans)}] {plan.name}: {plan.engine} search, {plan.reason}")
+            for line in plan.problem.study.told:
+                say(f"note: {line}")
             part = _part(progress, before, whole)
             try:
                 result = _one(study, plan, executors, options.resume, command, part, say)

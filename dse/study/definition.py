@@ -272,7 +272,8 @@ class Study:
     ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
     path that already counts from the working folder, as those of ``prices`` do, of which the later
-    count more. ``market``: whether what is no longer sold new may be bought used.
+    count more. ``market``: whether what is no longer sold new may be bought used. ``told``: what
+    those words of the file mean that could mean several things.
     """
 
     name: str
@@ -309,6 +310,7 @@ class Study:
     rental: StudyRental = field(default_factory=StudyRental)
     ownership: StudyOwnership = field(default_factory=StudyOwnership)
     owned: tuple[OwnedHardware, ...] = ()
+    told: tuple[str, ...] = field(default=(), compare=False)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from dse.mistakes import Mistakes, Part, each
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import GivenPrices, InlineWorkload
 from dse.study.names import Names, suggest
@@ -24,16 +25,21 @@ def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
     if isinstance(cursor.value, str) and is_path(cursor.value):
         return _existing(cursor)
     if not isinstance(cursor.value, dict):
-        return cursor.named("workload", names.workloads, "see `dse catalog workloads`")
-    keys = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD)
-    return InlineWorkload(
-        name=cursor.at("name").text() if "name" in keys else "inline",
-        params=cursor.at("params").quantity("count", _LARGEST),
-        forward_flops=cursor.at("forward_flops").quantity("count", _LARGEST),
-        activation_bytes=cursor.at("activation_bytes").quantity("bytes", _LARGEST, zero=True),
-        input_bytes=cursor.at("input_bytes").quantity("bytes", _LARGEST, zero=True),
-        layers=_existing(cursor.at("layers")) if "layers" in keys else None,
-    )
+        aliases = names.aliases.get("workloads", {})
+        return cursor.named("workload", names.workloads, "see `dse catalog workloads`", aliases)
+    mistakes = Mistakes()
+    cursor = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD, mistakes)
+
+    def number(key: str, dimension: str, zero: bool = False) -> Part[float]:
+        return mistakes.part(lambda: cursor.at(key).quantity(dimension, _LARGEST, zero=zero))
+
+    name = mistakes.part(lambda: cursor.at("name").text() if cursor.has("name") else "inline")
+    params, flops = number("params", "count"), number("forward_flops", "count")
+    activations = number("activation_bytes", "bytes", zero=True)
+    samples = number("input_bytes", "bytes", zero=True)
+    layers = mistakes.part(lambda: _existing(cursor.at("layers")) if cursor.has("layers") else None)
+    mistakes.told()
+    return InlineWorkload(name(), params(), flops(), activations(), samples(), layers())
 
 
 def read_quality(cursor: Cursor) -> str:
@@ -49,9 +55,13 @@ def read_calibration(
     is for alone, where the study says so: ``{ib-hdr: mine, 200gbe: vendor-b}``."""
     if not isinstance(cursor.value, dict):
         return read_profiles(cursor), {}
+    mistakes = Mistakes()
+    cursor = cursor.keys(names.fabrics, (), mistakes)
+    of_fabrics = mistakes.by_key(lambda fabric: read_profiles(cursor.at(fabric)), cursor.given())
+    mistakes.told()
     fabrics: dict[str, frozenset[str]] = {}
-    for fabric in cursor.keys(names.fabrics):
-        for profile in read_profiles(cursor.at(fabric)):
+    for fabric, profiles in of_fabrics.items():
+        for profile in profiles():
             fabrics[profile] = fabrics.get(profile, frozenset()) | {fabric}
     return tuple(fabrics), fabrics
 
@@ -59,19 +69,23 @@ def read_calibration(
 def read_profiles(cursor: Cursor) -> tuple[str, ...]:
     """Names of profiles as they are, paths from the working folder."""
     found: list[str] = []
-    for place in cursor.each():
+
+    def profile(place: Cursor) -> str:
         word = place.text("the name or path of a calibration profile")
         path = _existing(place) if is_path(word) else word
         if path in found:
             raise place.wrong(f"calibration: duplicate '{clipped(word)}'", "leave one of them out")
         found.append(path)
-    return tuple(found)
+        return path
+
+    return each(profile, cursor.each())
 
 
 def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:
     """The paths of price lists, and the places of those written out in the study, in order."""
-    return tuple(
-        place.loc if isinstance(place.value, dict) else _existing(place) for place in cursor.each()
+    return each(
+        lambda place: place.loc if isinstance(place.value, dict) else _existing(place),
+        cursor.each(),
     )
 
 
@@ -85,6 +99,8 @@ def _existing(cursor: Cursor) -> str:
     if "\0" in path or not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if text == "unknown":
+            raise cursor.wrong(f"{cursor.label}: no file 'unknown'", f"leave {cursor.label} out")
         near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
         raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
     return path

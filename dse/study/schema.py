@@ -32,6 +32,17 @@ EXAMPLES = {
     "values": "values: [1, 2, 4]",
     "if": "if: {aggregation: ps-grpc}",
     "quality": "quality: mlperf-bert",
+    "constraints": "constraints: [fits_memory, capital <= 2 MUSD]",
+    "baseline": "baseline: {gpus: 8}",
+    "when": "when: [{axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}]",
+    "target": "target: {samples: 115e6}",
+    "search": "search: {engine: guided}",
+    "executor": "executor: {kind: local}",
+    "efficiency": "efficiency: {compute: 0.5}",
+    "compute": "compute: 0.5",
+    "description": "description: a sentence",
+    "region": "region: france",
+    "address": "address: auto",
 }
 
 

@@ -23,6 +23,32 @@ def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
     return load(studies.written(folder, text))
 
 
+def test_mistakes_of_a_study_its_profiles_and_prices_are_told_at_once(tmp_path: Path) -> None:
+    prices = "prices: {accelerators: {h100-sxmm: {hourly: 3}, h100-sxm: {purchase: 3 GB}}}\n"
+    names = "calibration: [polaris-off, lassen-mpi]\n"
+    with pytest.raises(StudyError) as caught:
+        changed(tmp_path, ("[32, 64, 256]", "[32, 0]"), ("search:", f"{names}{prices}search:"))
+    first, profile, *priced_ = str(caught.value).splitlines()
+    assert "study.yaml:10:23: batch_per_gpu: 0 is zero" in first
+    assert "no calibration profile 'polaris-off'" in profile
+    assert "did you mean polaris-ofi?" in profile
+    assert ["h100-sxmm: no such accelerator" in priced_[0], "'3 GB'" in priced_[1]] == [True, True]
+    with pytest.raises(StudyError) as caught:  # a study that is right by itself
+        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
+    assert len(caught.value.mistakes) == 4
+
+
+def test_every_value_that_cannot_be_priced_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as caught:
+        changed(
+            tmp_path,
+            ("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, b300-sxm, mi325x]"),
+            ("    - 10gbe\n", "    - 10gbe\n    - aws-efa-v2\n"),
+        )
+    places = [(one.line, one.column) for one in caught.value.mistakes]
+    assert places == [(4, 33), (4, 43), (9, 7)]
+
+
 def capital(problem: Problem, **values: object) -> float:
     point = {**problem.study.baseline.values, **values}
     return float(np.ravel(problem.point(point)["capital"])[0])  # type: ignore[arg-type]
