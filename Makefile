@@ -13,7 +13,7 @@ help:
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
-	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
+	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
@@ -60,7 +60,7 @@ fuzz: $(VENV)/.dev
 	  seed=$$((seed + 200)); done
 
 kills: $(VENV)/.dev
-	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k several_workers
+	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k killed_at_random
 
 # Other tools, to be compared with, in environments of their own.
 peers: $(VENV)/.dev
