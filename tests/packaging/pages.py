@@ -1,0 +1,149 @@
+"""Pages whose commands run, block after block, and print what is quoted below them.
+
+A block ``bash`` of a page is run by bash in the page's folder; the block ``text`` that follows it
+quotes some of what it prints, line by line, a long line over several of which all but the first are
+indented. ``python -m tests.packaging.pages PAGE`` brings the quotations up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SHIPPED = ("search_spaces", "models", "docs", "benchmarks")  # what a clone has beside the page
+DEADLINE_S = 400.0
+WIDTH = 118
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The script of a block, and what the next block quotes, each quotation as its lines."""
+
+    script: str
+    quoted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of docs/ and what its commands need to run.
+
+    stand_ins: what is put in the place of a placeholder, by regular expression. elsewhere: commands
+    that are not run here, by regular expression, and where they are instead, or why not. begin:
+    puts into the folder what a reader would have.
+    """
+
+    name: str
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    begin: Callable[[Path], object] = lambda _: None
+
+    @property
+    def text(self) -> str:
+        """The page as it is written."""
+        return (DOCS / self.name).read_text(encoding="utf-8")
+
+    def stages(self) -> list[Stage]:
+        """Its blocks of commands, in order."""
+        return list(stages(self.text))
+
+    def script(self, stage: Stage) -> str:
+        """What is run of a stage."""
+        text = stage.script
+        for pattern, stand_in in self.stand_ins.items():
+            text = re.sub(pattern, stand_in, text)
+        lines = text.splitlines(keepends=True)
+        return "".join(line for line in lines if not self.reason(line))
+
+    def reason(self, line: str) -> str | None:
+        """Why a line is not run here; None where it is."""
+        return next((why for pattern, why in self.elsewhere.items() if re.search(pattern, line)),
+                    None)  # fmt: skip
+
+
+def stages(text: str) -> Iterator[Stage]:
+    """The blocks of commands of a page."""
+    blocks: list[tuple[str, str]] = _BLOCK.findall(text)
+    for number, (language, script) in enumerate(blocks):
+        if language == "bash":
+            after = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            yield Stage(script, tuple(quotations(after[1])) if after[0] == "text" else ())
+
+
+def quotations(block: str) -> list[str]:
+    """What a block quotes: lines, with those that go on with one."""
+    found: list[str] = []
+    for line in block.splitlines():
+        if line.startswith("    ") and found and len(found[-1].splitlines()[-1]) > WIDTH * 2 // 3:
+            found[-1] += f"\n{line}"
+        elif line.strip():
+            found.append(line)
+    return found
+
+
+def plain(text: str) -> str:
+    """With one space for any, so that a page may break lines."""
+    return " ".join(text.split())
+
+
+def run(script: str, folder: Path) -> str:
+    """What a script prints in a folder. Raises AssertionError where it fails."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("DSE_")}
+    environment = {**kept, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    done = subprocess.run(["bash", "-euc", script], cwd=folder, env=environment, text=True,
+                          capture_output=True, timeout=DEADLINE_S, check=False)  # fmt: skip
+    assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
+    return done.stdout
+
+
+def printed(page: Page, folder: Path) -> list[str]:
+    """What each stage of a page prints, run in order in a folder."""
+    page.begin(folder)
+    return [run(page.script(stage), folder) for stage in page.stages()]
+
+
+def missing(stage: Stage, out: str) -> list[tuple[str, list[str]]]:
+    """The quotations that were not printed, each with what is next to it."""
+    said = plain(out)
+    return [(one, nearest(one, out)) for one in stage.quoted if plain(one) not in said]
+
+
+def nearest(quotation: str, out: str) -> list[str]:
+    """The line of the output that a quotation is meant to be, if any is like it."""
+    return get_close_matches(plain(quotation), [plain(line) for line in out.splitlines()], 1, 0.4)
+
+
+def up_to_date(page: Page) -> str:
+    """The page with its quotations as they are printed now."""
+    text = page.text
+    with tempfile.TemporaryDirectory(prefix="page-") as name:
+        for stage, out in zip(page.stages(), printed(page, Path(name)), strict=True):
+            for old, (new, *_) in missing(stage, out):
+                text = text.replace(old, "\n".join(textwrap.wrap(
+                    new, WIDTH, subsequent_indent="    ", break_long_words=False,
+                    break_on_hyphens=False)))  # fmt: skip
+    return text
+
+
+def main() -> None:
+    """Rewrite the pages that are named."""
+    from tests.packaging.test_pages import PAGES
+
+    for name in sys.argv[1:]:
+        (page,) = (page for page in PAGES if page.name == Path(name).name)
+        (DOCS / page.name).write_text(up_to_date(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
