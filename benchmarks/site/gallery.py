@@ -64,6 +64,10 @@ def files() -> Iterator[Path]:
 def pages() -> Iterator[tuple[str, str]]:
     """Place on the site and Markdown: the gallery, by what has been made."""
     lines = [
+        "---",
+        "hide: [navigation]",
+        "---",
+        "",
         "# Gallery",
         "",
         "The studies that come with dse, each with the page that its command writes. "

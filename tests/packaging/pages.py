@@ -1,8 +1,9 @@
 """Pages whose commands run, block after block, and print what is quoted below them.
 
-A block ``bash`` of a page is run by bash in the page's folder; the block ``text`` that follows it
-quotes some of what it prints, line by line, a long line over several of which all but the first are
-indented. ``python -m tests.packaging.pages PAGE`` brings the quotations up to date.
+A block ``bash`` of a page, or an indented one that begins with ``dse``, is run by bash; a block
+``text`` that follows it under the same heading quotes some of what it prints, line by line, a long
+line over several of which all but the first are indented. ``python -m tests.packaging.pages PAGE``
+brings the quotations up to date.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +25,10 @@ DOCS = ROOT / "docs"
 SHIPPED = ("search_spaces", "models", "docs", "benchmarks")  # what a clone has beside the page
 DEADLINE_S = 400.0
 WIDTH = 118
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Fenced blocks, and indented ones that begin with a command of dse.
+_BLOCK = re.compile(
+    r"^```(\w+)\n(.*?)^```$|^    (dse [^\n]*\n(?:    [^\n]*\n)*)", re.DOTALL | re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,11 @@ class Page:
 
     def script(self, stage: Stage) -> str:
         """What is run of a stage."""
-        text = stage.script
+        lines = stage.script.splitlines(keepends=True)
+        text = "".join(line for line in lines if not self.reason(line))
         for pattern, stand_in in self.stand_ins.items():
             text = re.sub(pattern, stand_in, text)
-        lines = text.splitlines(keepends=True)
-        return "".join(line for line in lines if not self.reason(line))
+        return text
 
     def reason(self, line: str) -> str | None:
         """Why a line is not run here; None where it is."""
@@ -73,11 +78,14 @@ class Page:
 
 def stages(text: str) -> Iterator[Stage]:
     """The blocks of commands of a page."""
-    blocks: list[tuple[str, str]] = _BLOCK.findall(text)
-    for number, (language, script) in enumerate(blocks):
-        if language == "bash":
-            after = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
-            yield Stage(script, tuple(quotations(after[1])) if after[0] == "text" else ())
+    blocks = list(_BLOCK.finditer(text))
+    for block, after in zip_longest(blocks, blocks[1:]):
+        language, script, indented = block.groups()
+        if language == "bash" or indented:
+            between = text[block.end() : after.start()] if after else ""
+            quotes = after is not None and after[1] == "text" and "\n#" not in between
+            script = script or textwrap.dedent(f"    {indented}")
+            yield Stage(script, tuple(quotations(after[2])) if quotes else ())
 
 
 def quotations(block: str) -> list[str]:
