@@ -19,7 +19,7 @@ help:
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
 	@echo "make plotly    take the charts' JavaScript of plotly.js $(PLOTLY) from npm anew, $(VENDOR);  make picture  docs/report.png"
-	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
+	@echo "make clean     remove $(VENV), the site, reports and calibrations of this machine"
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dse needs Python 3.11 or later")'
@@ -104,4 +104,4 @@ picture: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.picture reports/example
 
 clean:
-	rm -rf $(VENV) .venv-peers reports calibrations
+	rm -rf $(VENV) .venv-peers reports calibrations build/site build/gallery

@@ -121,15 +121,24 @@ def printed(page: Page, folder: Path) -> list[str]:
     return [run(page.script(stage), folder) for stage in page.stages()]
 
 
-def missing(stage: Stage, out: str) -> list[tuple[str, list[str]]]:
-    """The quotations that were not printed, each with what is next to it."""
+def missing(stage: Stage, out: str) -> list[tuple[str, str | None]]:
+    """The quotations that were not printed, each with what should stand there, if that is clear."""
     said = plain(out)
-    return [(one, nearest(one, out)) for one in stage.quoted if plain(one) not in said]
+    return [(one, instead(one, out)) for one in stage.quoted if plain(one) not in said]
 
 
-def nearest(quotation: str, out: str) -> list[str]:
-    """The line of the output that a quotation is meant to be, if any is like it."""
-    return get_close_matches(plain(quotation), [plain(line) for line in out.splitlines()], 1, 0.4)
+def instead(quotation: str, out: str) -> str | None:
+    """What the output has in the place of a quotation: as many words of the line most like it."""
+    words = len(quotation.split())
+    found = {" ".join(line.split()[:words]): line.rstrip() for line in out.splitlines()}
+    nearest = get_close_matches(plain(quotation), found, 1, 0.5)
+    if not nearest:
+        return None
+    whole = found[nearest[0]]
+    if len(whole.split()) == words and len(whole) <= WIDTH:
+        return whole  # as a table has it
+    return textwrap.fill(nearest[0], WIDTH, subsequent_indent="    ", break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
 def up_to_date(page: Page) -> str:
@@ -137,10 +146,9 @@ def up_to_date(page: Page) -> str:
     text = page.text
     with tempfile.TemporaryDirectory(prefix="page-") as name:
         for stage, out in zip(page.stages(), printed(page, Path(name)), strict=True):
-            for old, (new, *_) in missing(stage, out):
-                text = text.replace(old, "\n".join(textwrap.wrap(
-                    new, WIDTH, subsequent_indent="    ", break_long_words=False,
-                    break_on_hyphens=False)))  # fmt: skip
+            for old, new in missing(stage, out):
+                if new is not None:
+                    text = text.replace(old, new)
     return text
 
 

@@ -161,3 +161,12 @@ def test_a_quotation_may_go_on_in_the_next_line() -> None:
     first, second, third = pages.quotations(block)
     assert pages.plain(first) == f"Recommended: {pages.plain(long)} and more."
     assert (second, third) == ("    a table's row", "End")
+
+
+def test_what_is_printed_now_takes_the_place_of_a_quotation() -> None:
+    out = "Speed   3   4\nPrice   7   9\nIt runs 29x as fast as the baseline (8 x A), and costs.\n"
+    assert pages.instead("It runs 28x as fast as the baseline", out) == (
+        "It runs 29x as fast as the baseline"
+    )
+    assert pages.instead("Price   7   8", out) == "Price   7   9"
+    assert pages.instead("Nothing like it at all", out) is None
