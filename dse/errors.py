@@ -9,11 +9,11 @@ from typing import ClassVar
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
     "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
-    "deadline", "device", "engine", "executor", "facts", "fleet", "format", "front", "hostfile",
-    "interface", "json", "library", "link", "link-bandwidth", "max-nodes", "max-ranks",
-    "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points", "port", "power",
-    "ranks", "ranks-per-node", "resume", "row", "runner", "sampler", "seed", "select",
-    "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
+    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "format",
+    "front", "hostfile", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
+    "max-ranks", "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points",
+    "port", "power", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler", "seed",
+    "select", "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 

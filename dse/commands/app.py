@@ -23,6 +23,7 @@ from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
+from dse.commands.watch import watch
 from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
@@ -54,7 +55,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, compare, serve, fleet, report, export, catalog, schema):
+commands = (run, check, explain, compare, watch, serve, fleet, report, export, catalog, schema)
+for command in commands:
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
 

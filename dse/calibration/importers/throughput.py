@@ -74,11 +74,7 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
         lines = read_text(file).splitlines()
     except StudyError as cause:
         raise StudyError(file, 0, 0, cause.problem, "give a table of rates") from None
-    rows = [
-        (number, row)
-        for number, row in enumerate(_split(lines, file), 1)
-        if any(cell.strip() for cell in row)
-    ]
+    rows = table_lines(lines, file)
     (first, header), *others = rows
     names = _checked_header(header, file, first, lines[first - 1])
     if not others:
@@ -92,16 +88,18 @@ def placed_throughput(path: str | PathLike[str]) -> tuple[tuple[int, Throughput]
     )
 
 
-def _split(lines: Sequence[str], file: str) -> list[list[str]]:
-    """The cells of every line. A cell does not go on in the next line."""
+def table_lines(lines: Sequence[str], file: str) -> list[tuple[int, list[str]]]:
+    """Number and cells of every line that is not blank. A cell does not go on in the next line."""
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(next(csv.reader([line], strict=True), []))
+            cells = next(csv.reader([line], strict=True), [])
         except csv.Error as cause:
             raise StudyError(
                 file, number, 1, f"is not a valid table: {cause}", "correct it"
             ) from None
+        if any(cell.strip() for cell in cells):
+            found.append((number, cells))
     return found
 
 

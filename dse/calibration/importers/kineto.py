@@ -1,0 +1,196 @@
+"""Traces of PyTorch's profiler (Kineto): steps, and collectives with their sizes and ranks.
+
+With NCCL each collective is a kernel on the accelerator whose arguments name it (``Collective
+name``, ``In msg nelems``, ``dtype``, ``Group size``); with gloo it is the annotation
+``gloo:all_reduce`` of a worker thread, with ``Input Dims`` and ``Input type``. Steps are the
+annotations ``ProfilerStep#N`` that ``profiler.step()`` leaves.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from dse.calibration.importers.chrome_trace import Event, Trace, overlap_s, united
+from dse.calibration.importers.records import Log, Row, Table
+
+FORMAT = "PyTorch profiler trace"
+COLLECTIVES = {
+    "allreduce": "allreduce", "allgather": "all_gather", "reducescatter": "reduce_scatter",
+    "broadcast": "broadcast", "alltoall": "alltoall", "reduce": "reduce", "gather": "gather",
+    "scatter": "scatter",
+}  # fmt: skip
+# name of the type of an element -> ours, and its bytes
+_TYPES = {
+    "float": ("float32", 4), "half": ("float16", 2), "bfloat16": ("bfloat16", 2),
+    "double": ("float64", 8), "int": ("int32", 4), "long": ("int64", 8), "byte": ("uint8", 1),
+    "c10::half": ("float16", 2), "c10::bfloat16": ("bfloat16", 2), "long int": ("int64", 8),
+    "unsigned char": ("uint8", 1), "char": ("int8", 1), "signed char": ("int8", 1),
+}  # fmt: skip
+_STEP = re.compile(r"ProfilerStep#(\d+)")
+_ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
+_NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
+_COMPUTING = ("kernel", "gpu_memcpy", "gpu_memset")
+_ALGORITHMS = {"RING": "ring", "TREE": "tree"}
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective of one rank. ranks: None where the trace does not tell."""
+
+    event: Event
+    name: str
+    bytes: int
+    dtype: str
+    ranks: int | None
+    transport: str
+    algorithm: str
+
+
+@dataclass(frozen=True)
+class TracedStep:
+    """Seconds of one step of one rank. communication_s: in which a collective runs; exposed_s: of
+    these, in which no kernel computes; None where the trace has no accelerator."""
+
+    step_s: float
+    communication_s: float
+    exposed_s: float | None
+
+
+def is_kineto(trace: Trace) -> bool:
+    """Whether PyTorch's profiler wrote it."""
+    return "schemaVersion" in trace.about or any(_STEP.fullmatch(e.name) for e in trace.events)
+
+
+def world(trace: Trace) -> tuple[int | None, str]:
+    """(ranks of the job, its backend), as the trace tells."""
+    told = trace.about.get("distributedInfo")
+    told = told if isinstance(told, dict) else {}
+    ranks = told.get("world_size")
+    known = isinstance(ranks, int) and not isinstance(ranks, bool) and ranks > 0
+    return (ranks if known else None), str(told.get("backend", ""))
+
+
+def steps(trace: Trace) -> tuple[TracedStep, ...]:
+    """The steps in order, from the beginning of one to that of the next; the last as annotated."""
+    marks = [e for e in trace.events
+             if e.phase == "X" and e.category != "gpu_user_annotation" and _STEP.fullmatch(e.name)
+             and e.duration_s > 0]  # fmt: skip
+    summing = _communication(trace)
+    kernels = [
+        e
+        for e in trace.events
+        if e.phase == "X" and e.category in _COMPUTING and not _NCCL_KERNEL.match(e.name)
+    ]
+    on_wire, computing = united(summing), united(kernels)
+    out = []
+    for at, mark in enumerate(marks):
+        end = marks[at + 1].start_s if at + 1 < len(marks) else mark.end_s
+        own = _within(on_wire, mark.start_s, end)
+        sent = sum(high - low for low, high in own)
+        hidden = overlap_s(own, computing) if kernels else None
+        out.append(TracedStep(end - mark.start_s, sent, None if hidden is None else sent - hidden))
+    return tuple(out)
+
+
+def _within(
+    spans: Sequence[tuple[float, float]], start: float, end: float
+) -> list[tuple[float, float]]:
+    return [(max(low, start), min(high, end)) for low, high in spans if low < end and high > start]
+
+
+def _communication(trace: Trace) -> list[Event]:
+    """Kernels of NCCL where there are any, else annotations of worker threads."""
+    whole = [e for e in trace.events if e.phase == "X"]
+    kernels = [e for e in whole if e.category == "kernel" and _NCCL_KERNEL.match(e.name)]
+    return kernels or [
+        e for e in whole if e.category == "user_annotation" and _ANNOTATION.match(e.name)
+    ]
+
+
+def collectives(trace: Trace) -> Iterator[Collective | None]:
+    """Every collective; None for one of which size or kind is not told."""
+    ranks, backend = world(trace)
+    for event in _communication(trace):
+        yield _collective(event, ranks, backend)
+
+
+def _collective(event: Event, ranks: int | None, backend: str) -> Collective | None:
+    args, annotated = event.args, _ANNOTATION.match(event.name)
+    kernel = _NCCL_KERNEL.match(event.name)
+    said = str(args.get("Collective name") or (annotated[2] if annotated else ""))
+    name = COLLECTIVES.get(_plain(said))
+    elements, kind = _message(args)
+    dtype = _TYPES.get(kind.lower())
+    if name is None or dtype is None or elements is None or event.duration_s <= 0:
+        return None
+    group = args.get("Group size", ranks)
+    known = isinstance(group, int) and not isinstance(group, bool) and group > 0
+    words = kernel[1].upper().split("_") if kernel else []
+    return Collective(
+        event, name, elements * dtype[1], dtype[0], group if known else None,
+        annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
+        next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
+    )  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """all_reduce, allreduce, _all_gather_base and allreduce_coalesced by one name."""
+    plain = name.lower().replace("_", "")
+    return plain.removesuffix("base").removesuffix("coalesced").removesuffix("tensor")
+
+
+def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
+    """(elements that a rank gives, type of one)."""
+    elements = args.get("In msg nelems")
+    if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
+        return elements, str(args.get("dtype", ""))
+    dims, types = args.get("Input Dims"), args.get("Input type")
+    if not (isinstance(dims, list) and isinstance(types, list) and dims and types):
+        return None, ""
+    first = dims[0]
+    while isinstance(first, list) and len(first) == 1 and isinstance(first[0], list):
+        first = first[0]
+    whole = isinstance(first, list) and first
+    if not whole or not all(isinstance(n, int) and 0 < n < 10**12 for n in first):
+        return None, ""
+    return math.prod(first), str(types[0])
+
+
+def parse(trace: Trace, path: str) -> Log:
+    """The times of collectives by size, as a benchmark would have them.
+
+    One rank's time holds its wait for the others: the least of the repetitions is the nearest to
+    what the collective takes, the median is what training saw. A row has both.
+    """
+    del path
+    by_place: dict[tuple[Any, ...], dict[tuple[int, str], list[float]]] = defaultdict(dict)
+    dropped = trace.damaged
+    for found in collectives(trace):
+        if found is None:
+            dropped += 1
+            continue
+        place = (found.name, found.ranks, found.transport, found.algorithm)
+        by_place[place].setdefault((found.bytes, found.dtype), []).append(found.event.duration_s)
+    device = "cuda" if any(e.category == "kernel" for e in trace.events) else "cpu"
+    tables = tuple(
+        Table(
+            collective=name, line=1, transport=transport, library=transport, algorithm=algorithm,
+            ranks={ranks: "the trace"} if ranks else {}, device=device,
+            rows=tuple(
+                Row(1, size, median(times), len(times), min_s=min(times), dtype=dtype)
+                for (size, dtype), times in sorted(sizes.items())
+            ),
+        )
+        for (name, ranks, transport, algorithm), sizes in by_place.items()
+    )  # fmt: skip
+    note = (
+        "times are those of one rank while it trained: they hold its wait for the others, and the "
+        "slowing down by what computes beside it; a benchmark (dse calibrate run) holds neither"
+    )
+    return Log(FORMAT, tables, dropped, (note,) if tables else ())

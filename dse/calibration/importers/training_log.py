@@ -1,0 +1,226 @@
+"""Training speed out of what training scripts print: logs, tables, and profiler traces.
+
+A line is read by the first of these that it has, with the number before or behind the unit:
+
+- samples per second: ``samples/s``, ``images/sec``, ``img/s``, ``examples/s``, ``sequences/s``,
+  ``samples_per_second``, ``SamplesPerSec``; with ``/gpu`` or ``per GPU`` those of one accelerator
+- tokens per second: ``tokens/s``, ``tok/s``, ``tokens_per_sec``, likewise
+- seconds per step: ``1.2 s/it``, ``elapsed time per iteration (ms): 812.5``, ``step time: 0.8 s``
+- steps per second: ``3.4 it/s``, ``steps/sec``, ``train_steps_per_second``
+
+The last two are turned into samples by the global batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dse.calibration.importers import kineto
+from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
+from dse.calibration.importers.text import Line, clean_lines
+from dse.calibration.importers.throughput import table_lines
+from dse.errors import StudyError
+from dse.spelling import meant
+from dse.units import LARGEST, SMALLEST
+
+COLUMN = "samples_per_s"
+SAMPLES, TOKENS, SECONDS, STEPS = "samples/s", "tokens/s", "s/step", "steps/s"
+KNOWN = (
+    "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
+    f"column {COLUMN}, or a trace of PyTorch's profiler"
+)
+WARM_UP = 0.1  # of the rates, at the beginning, are left out
+FEW = 10  # rates; fewer are all used
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+
+_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:[eE][+-]?\d{{1,2}})?)"
+_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|Per)(?:s|sec|secs|second)\b"
+_EACH = (
+    r"(?P<each>(?:\s?/\s?|_per_|\s+per\s+)(?:gpu|device|worker|rank|chip|accelerator|process)\b)?"
+)
+_SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 GPU(s)
+_SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"
+_TOKEN = r"(?:tokens?|toks?)"
+_STEP = r"(?:it|iters?|iterations?|steps?|batch(?:es)?)"
+_SCALE = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
+
+
+def _pattern(unit: str) -> re.Pattern[str]:
+    """A number before or behind a unit."""
+    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[kKM]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
+    behind = unit.replace("?P<each>", "?P<each2>")
+    after = rf"{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
+    return re.compile(f"(?:{after}|{before})", re.IGNORECASE)
+
+
+_PATTERNS = (
+    (SAMPLES, _pattern(_SAMPLE + _PER_SECOND + _EACH)),
+    (TOKENS, _pattern(_TOKEN + _PER_SECOND + _EACH)),
+    (SECONDS, re.compile(
+        rf"{_NUMBER.format('before')}\s?(?P<scale>ms|s|sec)\s?/\s?{_STEP}\b"
+        rf"|(?:time\s+per\s+{_STEP}|{_STEP}[\s_-]time|time[\s_/]+{_STEP})"
+        rf"\s*(?:\(?(?P<unit>ms|s|sec|seconds)\)?)?[\"']?\s*[=:]\s*[\"']?"
+        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b", re.IGNORECASE)),
+    (STEPS, _pattern(_STEP + _PER_SECOND)),
+)  # fmt: skip
+_NOT_TRAINING = re.compile(
+    r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])", re.IGNORECASE
+)
+_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b",
+                    re.IGNORECASE)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Training:
+    """The terms in which rates are turned into samples per second of the whole job.
+
+    tokens_per_sample: None where samples have no fixed length.
+    """
+
+    global_batch: float
+    gpus: int
+    tokens_per_sample: float | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredTraining:
+    """Samples per second of the whole job, in the order in which they were written.
+
+    kind: the unit they were read by. lines: of the file, from 1. left_out: lines of evaluation.
+    batches: global batches that the log tells. steps: of a trace, with what communicates. ranks:
+    of a trace.
+    """
+
+    rates: tuple[float, ...]
+    lines: tuple[int, ...]
+    kind: str
+    left_out: int = 0
+    batches: tuple[int, ...] = ()
+    steps: tuple[kineto.TracedStep, ...] = ()
+    ranks: int | None = None
+
+    @property
+    def warm_up(self) -> int:
+        """How many of the first rates are not to be used."""
+        return int(len(self.rates) * WARM_UP) if len(self.rates) >= FEW else 0
+
+    @property
+    def used(self) -> tuple[float, ...]:
+        """The rates behind the warm-up."""
+        return self.rates[self.warm_up :]
+
+
+def read_training(path: str | Path, terms: Training) -> MeasuredTraining:
+    """The rates of a log, a table or a trace.
+
+    Raises StudyError with the place of a mistake, and where no line tells a rate.
+    """
+    file = str(path)
+    text = trace_text(file)
+    if looks_so(text):
+        return _of_trace(text, file, terms)
+    if Path(file).suffix.lower() == ".csv" or _is_table(text):
+        return _of_table(text, file)
+    return _of_log(clean_lines(text), file, terms)
+
+
+def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
+    trace = read_trace(text, path)
+    if not kineto.is_kineto(trace):
+        problem = "is a trace, but not of PyTorch's profiler, which alone marks steps"
+        raise StudyError(path, 0, 0, problem, f"give {KNOWN}")
+    steps = kineto.steps(trace)
+    if not steps:
+        remedy = "call profiler.step() at the end of every step"
+        raise StudyError(path, 0, 0, "no step is marked in the trace", remedy)
+    rates = tuple(terms.global_batch / step.step_s for step in steps)
+    ranks, _ = kineto.world(trace)
+    return MeasuredTraining(rates, (), "ProfilerStep", steps=steps, ranks=ranks)
+
+
+def _is_table(text: str) -> bool:
+    header = next((line for line in text.splitlines() if line.strip()), "")
+    return COLUMN in (cell.strip() for cell in header.split(","))
+
+
+def _of_table(text: str, path: str) -> MeasuredTraining:
+    rows = table_lines(text.splitlines(), path)
+    (first, header), *others = rows
+    names = [name.strip() for name in header]
+    if names.count(COLUMN) != 1:
+        how = "is missing" if COLUMN not in names else "is there twice"
+        near = [name for name in names if meant(name, [COLUMN])]
+        remedy = f"rename the column '{near[0]}'" if near else "name the column of rates so"
+        raise StudyError(path, first, 1, f"the column '{COLUMN}' {how}", remedy)
+    at = names.index(COLUMN)
+    rates, lines = [], []
+    for line, cells in others:
+        written = cells[at].strip() if at < len(cells) else ""
+        try:
+            rate = float(written)
+        except ValueError:
+            rate = 0.0
+        if not SMALLEST <= rate <= LARGEST:
+            problem = f"{COLUMN}: '{written}' is not a positive number"
+            raise StudyError(path, line, 1, problem, "write for example 1250.5")
+        rates.append(rate)
+        lines.append(line)
+    if not rates:
+        raise StudyError(path, first, 1, "no row follows the header", "write one for each rate")
+    return MeasuredTraining(tuple(rates), tuple(lines), COLUMN)
+
+
+def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraining:
+    """By the kind that is surest of those that the log has."""
+    found: dict[str, list[tuple[int, float]]] = {kind: [] for kind, _ in _PATTERNS}
+    left_out, batches = 0, dict[int, None]()
+    for number, text in lines:
+        batches |= {int(size): None for size in _BATCH.findall(text)}
+        read = _rate(text)
+        if read is None:
+            continue
+        kind, value, each = read
+        if _NOT_TRAINING.search(text) and not re.search(r"(?<![a-z])train", text, re.IGNORECASE):
+            left_out += 1
+            continue
+        found[kind].append((number, value * (terms.gpus if each else 1)))
+    kind = next((kind for kind, rows in found.items() if rows), "")
+    if not kind:
+        many = "1 line is" if left_out == 1 else f"{left_out} lines are"
+        why = f": {many} of evaluation" if left_out else ""
+        raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
+    if kind == TOKENS and terms.tokens_per_sample is None:
+        problem = "tells tokens/s, and how many tokens a sample of this workload has is not known"
+        raise StudyError(path, found[kind][0][0], 1, problem, "print samples/s")
+    rates = tuple(_samples_per_s(kind, value, terms) for _, value in found[kind])
+    return MeasuredTraining(
+        rates, tuple(number for number, _ in found[kind]), kind, left_out, tuple(batches)
+    )
+
+
+def _rate(text: str) -> tuple[str, float, bool] | None:
+    """(kind, value, whether of one accelerator) of a line; its last where it has several."""
+    for kind, pattern in _PATTERNS:
+        values = []
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            value = float((groups["after"] or groups["before"]).replace(",", "") or 0)
+            scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
+            value *= _SCALE[scale.lower()] if kind == SECONDS else 1.0
+            value *= _PREFIXES.get(groups.get("prefix") or "", 1.0)
+            if SMALLEST <= value <= LARGEST:
+                values.append((value, bool(groups.get("each") or groups.get("each2"))))
+        if values:
+            return kind, *values[-1]
+    return None
+
+
+def _samples_per_s(kind: str, value: float, terms: Training) -> float:
+    if kind == TOKENS:
+        return value / (terms.tokens_per_sample or 1.0)
+    if kind == SECONDS:
+        return terms.global_batch / value
+    return value * terms.global_batch if kind == STEPS else value

@@ -1,0 +1,93 @@
+"""``dse watch``: a prediction beside a run that was measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dse.commands.options import Json
+from dse.errors import StudyError
+
+if TYPE_CHECKING:
+    from dse.report.expectation import Checked
+
+OUTSIDE = 1  # the exit status
+LOOK_EVERY_S = 2.0
+
+
+def watch(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="What training printed (samples/s, images/sec, tokens/s, s/it, it/s), a table "
+            "with the column samples_per_s, or a trace of PyTorch's profiler (.json, .json.gz).",
+            show_default=False,
+        ),
+    ],
+    expect: Annotated[
+        Path, typer.Option(help="Folder of the finished run that predicts.", show_default=False)
+    ],
+    row: Annotated[
+        int | None, typer.Option(help="Row of its front [default: the recommended point].")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Look again while the log grows, until Ctrl-C.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check a prediction against a real run.
+
+    Ends with status 0 where the measured rate is within the 90 % interval, 1 where it is not.
+    """
+    from dse.report import expectation, json_form
+
+    check = checker(expect, row, log)
+    found = followed(check, log) if follow else check()
+    print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
+    if not found.within:
+        raise typer.Exit(OUTSIDE)
+
+
+def checker(run: Path, row: int | None, log: Path) -> Callable[[], Checked]:
+    """What reads the log and compares it with a point of a run, each time that it is called."""
+    from dse.calibration.importers.training_log import read_training
+    from dse.report import expectation
+    from dse.report.document_files import read_document
+
+    document = read_document(run)
+    named = expectation.point_of(document, row)
+    terms = expectation.terms(document, named[1])
+    return lambda: expectation.checked(document, named, str(log), read_training(log, terms))
+
+
+def followed(
+    check: Callable[[], Checked], log: Path, wait: Callable[[float], None] = time.sleep
+) -> Checked:
+    """Check again whenever the log has more rates, and say so, until Ctrl-C; then the last check.
+
+    Raises the :class:`StudyError` of a log that tells nothing until then.
+    """
+    import sys
+
+    from dse.report.expectation import verdict
+
+    last: Checked | None = None
+    try:
+        while True:
+            try:
+                found = check()
+                if last is None or found.rates != last.rates:
+                    many = f"{found.rates:,} rate{'s' * (found.rates != 1)}"
+                    rate = f"{many}, median {found.measured:,.6g} samples/s"
+                    print(f"{rate}. {verdict(found)}", file=sys.stderr)
+                last = found
+            except StudyError:
+                if last is not None or log.is_dir():
+                    raise
+            wait(LOOK_EVERY_S)
+    except KeyboardInterrupt:
+        return last or check()

@@ -1,0 +1,271 @@
+"""A point's prediction beside a run that was measured: within its interval or not, what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from dse import catalog
+from dse.calibration.importers.throughput import COLUMNS, DEFAULTS
+from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
+from dse.errors import StudyError
+from dse.report import words
+from dse.report.design_point import Bounds, Point
+from dse.report.document import RunDocument
+from dse.report.front_row import point_at
+
+OWN_RATES = "dse calibrate import-throughput"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Seconds of a step, of the prediction and as measured."""
+
+    name: str
+    expected_s: float
+    measured_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A prediction and what was measured, in samples/s of the whole job.
+
+    interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
+    spread: their 5th and 95th percentiles. parts: of a step, where a trace tells. notes: what makes
+    the two differ in kind.
+    """
+
+    study: str
+    point: str
+    log: str
+    expected: float
+    interval: Bounds
+    measured: float
+    within: bool
+    ratio: float
+    rates: int
+    spread: Bounds
+    read_as: str
+    lines: tuple[int, int] | None
+    warm_up: int
+    left_out: int
+    parts: tuple[Part, ...] = ()
+    notes: tuple[str, ...] = ()
+    own_rate: tuple[str, str] | None = None
+
+
+def point_of(document: RunDocument, row: int | None) -> tuple[str, Point]:
+    """Its name and the point: of a row of the front, or the recommended one.
+
+    Raises :class:`ArgumentError` for a row that is not there, and :class:`StudyError` for a point
+    without an interval.
+    """
+    name = "the recommended point" if row is None else f"row {row} of the front"
+    point = document.recommended if row is None else point_at(document, row)
+    if point.throughput_samples_per_s is None or words.rate_interval(point) is None:
+        problem = f"{name} of {document.study.name} has no interval of samples/s"
+        raise StudyError("--expect", 0, 0, problem, "run the study again, or name another row")
+    return name, point
+
+
+def terms(document: RunDocument, point: Point) -> Training:
+    """In what terms a log of the point is read."""
+    tokens = None
+    if document.study.workload in catalog.names("workloads"):
+        tokens = catalog.workload(document.study.workload).tokens_per_sample
+    return Training(float(point.global_batch), point.gpus, tokens)
+
+
+def checked(
+    document: RunDocument, named: tuple[str, Point], log: str, found: MeasuredTraining
+) -> Checked:
+    """The point beside what its log tells. Raises :class:`StudyError` where the log is of a job of
+    another size."""
+    name, point = named
+    if found.ranks is not None and found.ranks != point.gpus:
+        problem = (
+            f"the trace is of {_count(found.ranks, 'rank')}, and {name} has "
+            f"{_count(point.gpus, 'accelerator')}"
+        )
+        raise StudyError(log, 0, 0, problem, "name the row of that size, see front.csv")
+    bounds, expected = words.rate_interval(point), point.throughput_samples_per_s
+    assert bounds is not None  # point_of has looked
+    assert expected is not None
+    used = found.used
+    rate = median(used)
+    low, high = np.percentile(used, (5, 95))
+    return Checked(
+        study=document.study.name,
+        point=f"{name}: {words.describe(point)}",
+        log=log,
+        expected=expected,
+        interval=bounds,
+        measured=rate,
+        within=bounds[0] <= rate <= bounds[1],
+        ratio=rate / expected,
+        rates=len(used),
+        spread=(float(low), float(high)),
+        read_as=found.kind,
+        lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
+        warm_up=found.warm_up,
+        left_out=found.left_out,
+        parts=_parts(point, found),
+        notes=tuple(_notes(point, found)),
+        own_rate=_own_rate(document, point, rate),
+    )
+
+
+def _parts(point: Point, found: MeasuredTraining) -> tuple[Part, ...]:
+    """The step, communication and the rest, as far as a trace tells."""
+    if not found.steps or point.step_s is None:
+        return ()
+    steps = found.steps[found.warm_up :]
+    step_s = median(step.step_s for step in steps)
+    sent_s = median(step.communication_s for step in steps)
+    out = [Part(name="step", expected_s=point.step_s, measured_s=step_s)]
+    if point.comm_s is not None:
+        out.append(
+            Part(name="communication, hidden or not", expected_s=point.comm_s, measured_s=sent_s)
+        )
+    shown = [step.exposed_s for step in steps if step.exposed_s is not None]
+    if shown and point.terms.exposed_s is not None:
+        open_s, own = median(shown), point.terms.exposed_s
+        rest = "computing and all else"
+        out += [
+            Part(name="communication that is not hidden", expected_s=own, measured_s=open_s),
+            Part(name=rest, expected_s=point.step_s - own, measured_s=step_s - open_s),
+        ]
+    return tuple(out)
+
+
+def _notes(point: Point, found: MeasuredTraining) -> list[str]:
+    others = [size for size in found.batches if size != point.global_batch]
+    out = []
+    if others:
+        out.append(
+            f"the log tells a global batch of {words.count(others[0])}, and the point has "
+            f"{words.count(point.global_batch)}: the two are not the same training"
+        )
+    if found.steps and point.config.get("accumulation", "1") not in ("", "1"):
+        out.append("a step of the trace is taken as one update of the weights, not as a part of it")
+    return out
+
+
+def _own_rate(document: RunDocument, point: Point, rate: float) -> tuple[str, str] | None:
+    """The two lines of a table that teaches the model this rate; None where it cannot be one."""
+    config = {name: value for name, value in point.config.items() if value}
+    workload, per_node = document.study.workload, round(point.gpus / point.nodes)
+    if "accelerator" not in config or workload not in catalog.names("workloads"):
+        return None
+    known = {
+        "workload": workload, COLUMN: f"{rate:.6g}", "gpus": str(point.gpus),
+        "gpus_per_node": str(per_node), "batch_per_gpu": config.get("batch_per_gpu", ""),
+    }  # fmt: skip
+    cells = {name: known.get(name) or config.get(name, "") for name in COLUMNS}
+    if any(not cells[name] for name in COLUMNS if name not in DEFAULTS):
+        return None
+    kept = [name for name in COLUMNS if cells[name]]
+    return ",".join(kept), ",".join(cells[name] for name in kept)
+
+
+def lines(found: Checked) -> list[str]:
+    """The verdict, with what it rests on."""
+    expected = f"{_rate(found.expected)} samples/s (90 % confidence: {_span(found.interval)})"
+    out = [
+        f"{found.study}, {found.point}",
+        "",
+        f"expected   {expected}",
+        f"measured   {_rate(found.measured)} samples/s, {_of_rates(found)}",
+        f"           {_read(found)}",
+        "",
+        verdict(found),
+    ]
+    out += [f"Note: {note}." for note in found.notes]
+    out += _differs(found.parts)
+    if not found.within:
+        out += _advice(found)
+    return out
+
+
+def verdict(found: Checked) -> str:
+    """Whether the measured rate lies within the interval, in a sentence."""
+    low, high = found.interval
+    off = _off(found.ratio)
+    if found.within:
+        return f"Within the interval: {off}."
+    end, side = (low, "below its lower") if found.measured < low else (high, "above its upper")
+    beyond = words.percent(abs(found.measured / end - 1))
+    return f"Outside the interval: {off}, {beyond} {side} end."
+
+
+def _off(ratio: float) -> str:
+    if abs(ratio - 1) < 0.0005:
+        return "as fast as expected"
+    if ratio >= 2:
+        return f"{words.significant(ratio)} times as fast as expected"
+    return f"{words.percent(abs(ratio - 1))} {'faster' if ratio > 1 else 'slower'} than expected"
+
+
+def _differs(parts: Sequence[Part]) -> list[str]:
+    if not parts:
+        return []
+    wide = max(len(part.name) for part in parts)
+    out = ["", f"{'seconds of a step':<{wide}}  {'expected':>10}  {'measured':>10}"]
+    for part in parts:
+        own, seen = words.duration(part.expected_s), words.duration(part.measured_s)
+        times = ""
+        if part.expected_s > 0 and part.measured_s > 0:
+            times = f"  x {words.significant(part.measured_s / part.expected_s)}"
+        out.append(f"{part.name:<{wide}}  {own:>10}  {seen:>10}{times}")
+    return out
+
+
+def _advice(found: Checked) -> list[str]:
+    out = [""]
+    if not found.parts:
+        out.append(
+            "What differs, computing or communication, a trace of PyTorch's profiler tells: give "
+            "it in place of the log."
+        )
+    if found.own_rate is not None:
+        out += [
+            "If batch, precision and software are those of the point, teach the model this rate: "
+            "a table with the lines",
+            *(f"    {line}" for line in found.own_rate),
+            f"becomes a profile by {OWN_RATES} TABLE, which the study names under calibration.",
+        ]
+    return out
+
+
+def _of_rates(found: Checked) -> str:
+    if found.rates == 1:
+        return "one rate"
+    return f"median of {words.count(found.rates)} rates (nine of ten: {_span(found.spread)})"
+
+
+def _read(found: Checked) -> str:
+    where = ""
+    if found.lines:
+        first, last = found.lines
+        where = f", line {first}" if first == last else f", lines {first} to {last}"
+    out = f"{found.log}{where}, read as {found.read_as}"
+    if found.warm_up:
+        out += f"; the first {_count(found.warm_up, 'rate')} left out as warm-up"
+    if found.left_out:
+        out += f"; {_count(found.left_out, 'line')} of evaluation left out"
+    return out
+
+
+def _count(number: int, what: str) -> str:
+    return f"{words.count(number)} {what}{'' if number == 1 else 's'}"
+
+
+def _rate(value: float) -> str:
+    return words.significant(value, 4)
+
+
+def _span(bounds: Bounds) -> str:
+    return f"{_rate(bounds[0])} to {_rate(bounds[1])}"

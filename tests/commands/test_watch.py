@@ -1,0 +1,145 @@
+"""``dse watch``: a prediction beside what a run has measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dse.commands.watch import checker, followed
+from dse.errors import StudyError
+from tests.calibration.importers import traces
+from tests.commands.command import dse, refused
+from tests.commands.reports import document
+
+Ran = tuple[Path, str]
+
+
+def point(ran: Ran, row: int = 3) -> dict[str, Any]:
+    found: dict[str, Any] = document(ran[0])["front"][row - 1]
+    return found
+
+
+def logged(folder: Path, *rates: float) -> Path:
+    path = folder / "train.log"
+    path.write_text("".join(f"step {n}: {rate:.6f} images/sec\n" for n, rate in enumerate(rates)))
+    return path
+
+
+def test_a_rate_within_the_interval_ends_with_0(ran: Ran, tmp_path: Path) -> None:
+    own = point(ran)["throughput_samples_per_s"]
+    log = logged(tmp_path, *[own * 0.2] * 2, *[own * 0.9] * 18)
+    done = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Within the interval: 10 % slower than expected." in done.stdout
+    assert "small, row 3 of the front: 8 x NVIDIA" in done.stdout
+    assert "lines 3 to 20, read as samples/s; the first 2 rates left out as warm-up" in done.stdout
+    assert "import-throughput" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("end", "factor", "words"), [(0, 0.5, "50 % below its lower end"), (1, 1.5, "above its upper")]
+)
+def test_a_rate_outside_ends_with_1_and_says_what_to_do(
+    end: int, factor: float, words: str, ran: Ran, tmp_path: Path
+) -> None:
+    own = point(ran)
+    rate = own["interval"]["throughput_samples_per_s"][end] * factor
+    done = dse("watch", logged(tmp_path, rate), "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Outside the interval: " in done.stdout
+    assert words in done.stdout
+    header, cells = re.findall(r"^ {4}(\w.*)$", done.stdout, re.MULTILINE)
+    table = tmp_path / "ours.csv"
+    table.write_text(f"{header}\n{cells}\n")
+    made = dse("calibrate", "import-throughput", "ours.csv", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr  # the advice works as it stands
+    assert float(cells.split(",")[header.split(",").index("samples_per_s")]) == pytest.approx(
+        rate, rel=1e-4
+    )
+
+
+def test_the_recommended_point_and_a_table_as_json(ran: Ran, tmp_path: Path) -> None:
+    own = document(ran[0])["recommended"]
+    (tmp_path / "rates.csv").write_text(f"samples_per_s\n{own['throughput_samples_per_s']}\n")
+    done = dse("watch", "rates.csv", "--expect", ran[0], "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["within"], found["ratio"]) == (0, True, pytest.approx(1.0))
+    assert found["interval"] == own["interval"]["throughput_samples_per_s"]
+    assert found["point"].startswith("the recommended point: ")
+
+
+def test_a_trace_tells_communication_from_computing(ran: Ran, tmp_path: Path) -> None:
+    own = point(ran)
+    path = tmp_path / "trace.json"
+    path.write_text(traces.text(traces.nccl_events(), ranks=own["gpus"]))
+    done = dse("watch", path, "--expect", ran[0], "--row", "3", "--json", cwd=tmp_path)
+    parts = {part["name"]: part for part in json.loads(done.stdout)["parts"]}
+    assert parts["step"]["expected_s"] == own["step_s"]
+    assert parts["communication, hidden or not"]["expected_s"] == own["comm_s"]
+    assert parts["communication, hidden or not"]["measured_s"] == pytest.approx(200e-6)
+    assert parts["communication that is not hidden"]["measured_s"] == pytest.approx(150e-6)
+    rest = parts["computing and all else"]
+    assert rest["expected_s"] == pytest.approx(own["step_s"] - own["terms"]["exposed_s"])
+    text = dse("watch", path, "--expect", ran[0], "--row", "3", cwd=tmp_path).stdout
+    assert "communication, hidden or not" in text
+    assert "a trace of PyTorch's profiler tells" not in text
+
+
+def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:
+    log = logged(tmp_path, 5000.0)
+    log.write_text("global batch size: 17\n" + log.read_text())
+    done = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path)
+    assert "Note: the log tells a global batch of 17, and the point has 2,048" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("train.log", "--expect", "RUN", "--row", "999"), "--row: the front of small has rows"),
+        (("none.log", "--expect", "RUN"), "none.log: cannot be read"),
+        (("empty.log", "--expect", "RUN"), "no line tells how fast training was"),
+        (("train.log", "--expect", "nowhere"), "nowhere: no such folder"),
+        (("train.log",), "missing option '--expect'"),
+        ((str(traces.GLOO), "--expect", "RUN", "--row", "3"),
+         "the trace is of 2 ranks, and row 3 of the front has 8 accelerators"),
+    ],
+)  # fmt: skip
+def test_bad_input(arguments: tuple[str, ...], words: str, ran: Ran, tmp_path: Path) -> None:
+    logged(tmp_path, 100.0)
+    (tmp_path / "empty.log").write_text("nothing here\n")
+    given = [str(ran[0]) if word == "RUN" else word for word in arguments]
+    assert words in refused(dse("watch", *given, cwd=tmp_path))
+
+
+def test_a_growing_log_is_followed_until_ctrl_c(
+    ran: Ran, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = point(ran)["throughput_samples_per_s"]
+    log = tmp_path / "train.log"
+    growth = [lambda: logged(tmp_path, own / 9), lambda: None, lambda: logged(tmp_path, own, own)]
+
+    def wait(_: float) -> None:
+        if not growth:
+            raise KeyboardInterrupt
+        growth.pop(0)()
+
+    found = followed(checker(ran[0], 3, log), log, wait)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("1 rate, median")
+    assert "Outside" in first
+    assert second.startswith("2 rates, median")
+    assert "Within" in second
+    assert found.within
+
+
+def test_a_log_that_never_told_anything(ran: Ran, tmp_path: Path) -> None:
+    def wait(_: float) -> None:
+        raise KeyboardInterrupt
+
+    log = tmp_path / "train.log"
+    with pytest.raises(StudyError, match="cannot be read"):
+        followed(checker(ran[0], 3, log), log, wait)
