@@ -133,11 +133,17 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in forward order, and the rows of work that belong to them."""
+    """Layers in forward order, and the rows of work that belong to them.
+
+    kept_bytes, score_bytes: what the backward pass needs of a sample in 16-bit storage, the scores
+    of attention apart; 0 where nobody counted.
+    """
 
     family: str
     layers: tuple[Layer, ...]
     rows: tuple[WorkRow, ...]
+    kept_bytes: float = 0.0
+    score_bytes: float = 0.0
 
     @property
     def params(self) -> float:
@@ -156,6 +162,7 @@ class Builder:
     def __init__(self) -> None:
         self.layers: list[Layer] = []
         self.rows: list[WorkRow] = []
+        self.kept_bytes = self.score_bytes = 0.0
 
     def weights(self, name: str, params: float, kind: str = "tensor") -> str:
         """A layer; returns its name."""
@@ -188,13 +195,21 @@ class Builder:
         self.row(head, PRODUCT, m=tokens, n=vocabulary, k=hidden)
         self.loss(head, tokens, vocabulary)
 
+    def head(self, tokens: float, vocabulary: float, hidden: float, tied: bool) -> None:
+        """The output projection to a vocabulary, with weights of its own unless tied; the loss."""
+        if tied:
+            self.tied(tokens, vocabulary, hidden)
+            return
+        self.product("lm_head.w", tokens, vocabulary, hidden)
+        self.loss("lm_head.w", tokens, vocabulary)
+
     def network(self, family: str) -> Network:
         """All of it, the layers with the FLOPs of their rows."""
         flops = dict.fromkeys((layer.name for layer in self.layers), 0.0)
         for row in self.rows:
             flops[row.layer] += row.forward_flops
         layers = (replace(layer, forward_flops=flops[layer.name]) for layer in self.layers)
-        return Network(family, tuple(layers), tuple(self.rows))
+        return Network(family, tuple(layers), tuple(self.rows), self.kept_bytes, self.score_bytes)
 
 
 # ---------------------------------------------------------------- recurrent networks
