@@ -23,6 +23,7 @@ from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
+from dse.commands.workload import workload
 from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
@@ -57,6 +58,7 @@ app = typer.Typer(
 for command in (run, check, explain, compare, serve, fleet, report, export, catalog, schema):
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
+app.add_typer(workload, name="workload")
 
 
 def _version(wanted: bool) -> None:
