@@ -24,6 +24,7 @@ from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
 from dse.commands.watch import watch
+from dse.commands.workload import workload
 from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
@@ -59,6 +60,7 @@ commands = (run, check, explain, compare, watch, serve, fleet, report, export, c
 for command in commands:
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
+app.add_typer(workload, name="workload")
 
 
 def _version(wanted: bool) -> None:
