@@ -6,11 +6,16 @@ import os
 from collections.abc import Mapping
 
 from dse.study.cursor import Cursor, clipped
-from dse.study.definition import GivenPrices, InlineWorkload
+from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
 from dse.study.names import Names, suggest
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".csv")
-_WORKLOAD = ("params", "forward_flops", "activation_bytes", "input_bytes")
+_REQUIRED = ("params", "forward_flops", "activation_bytes")
+_WORKLOAD = (*_REQUIRED, "input_bytes", "gradient_tensors", "layers", "name")
+_UNKNOWN = "unknown"
+_MOST_TENSORS = 10_000
+_MOST_TOKENS = 10**7  # of a sample
+_TENSORS_TOLERANCE = 1e-3  # relative difference between params and the tensors' sum
 _LARGEST = 1e24  # parameters, operations, bytes of one network
 
 
@@ -19,21 +24,52 @@ def is_path(text: str) -> bool:
     return "/" in text or text.endswith(_FILE_ENDINGS)
 
 
-def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
+def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | ConfiguredWorkload:
     """The workload: a known name, a path that counts from the working folder, or its numbers."""
     if isinstance(cursor.value, str) and is_path(cursor.value):
         return _existing(cursor)
     if not isinstance(cursor.value, dict):
         return cursor.named("workload", names.workloads, "see `dse catalog workloads`")
-    keys = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD)
+    if cursor.has("config"):
+        keys = cursor.keys(("config", "sequence"))
+        sequence = cursor.at("sequence").whole(1, _MOST_TOKENS) if "sequence" in keys else None
+        return ConfiguredWorkload(_existing(cursor.at("config")), sequence)
+    keys = cursor.keys(_WORKLOAD, _REQUIRED)
+    if "gradient_tensors" in keys and "layers" in keys:
+        problem = "workload: gradient_tensors beside layers, which tell them"
+        raise cursor.at("gradient_tensors").wrong(problem, "keep one of the two", key=True)
+    params = cursor.at("params").quantity("count", _LARGEST)
     return InlineWorkload(
-        name=cursor.at("name").text() if "name" in keys else "inline",
-        params=cursor.at("params").quantity("count", _LARGEST),
+        name=cursor.at("name").text() if "name" in keys else "own-model",
+        params=params,
         forward_flops=cursor.at("forward_flops").quantity("count", _LARGEST),
-        activation_bytes=cursor.at("activation_bytes").quantity("bytes", _LARGEST, zero=True),
-        input_bytes=cursor.at("input_bytes").quantity("bytes", _LARGEST, zero=True),
+        activation_bytes=_bytes(cursor, "activation_bytes"),
+        input_bytes=_bytes(cursor, "input_bytes") if "input_bytes" in keys else None,
         layers=_existing(cursor.at("layers")) if "layers" in keys else None,
+        gradient_tensors=(
+            _tensors(cursor.at("gradient_tensors"), params) if "gradient_tensors" in keys else None
+        ),
     )
+
+
+def _bytes(cursor: Cursor, key: str) -> float | None:
+    """A number of bytes; None for ``unknown``."""
+    at = cursor.at(key)
+    return None if at.value == _UNKNOWN else at.quantity("bytes", _LARGEST, zero=True)
+
+
+def _tensors(at: Cursor, params: float) -> int | tuple[float, ...]:
+    """How many gradient tensors, or the elements of each, which must add up to ``params``."""
+    if not isinstance(at.value, list):
+        return at.whole(1, _MOST_TENSORS)
+    if not 1 <= len(at.value) <= _MOST_TENSORS:
+        problem = f"gradient_tensors: {len(at.value)} tensors"
+        raise at.wrong(problem, f"write 1 to {_MOST_TENSORS}, or how many there are")
+    found = tuple(place.quantity("count", _LARGEST) for place in at.each())
+    if abs(sum(found) - params) > _TENSORS_TOLERANCE * params:
+        problem = f"gradient_tensors: they add up to {sum(found):.6g}, and params is {params:.6g}"
+        raise at.wrong(problem, "write the elements of every tensor, or how many there are")
+    return found
 
 
 def read_quality(cursor: Cursor) -> str:
