@@ -14,6 +14,8 @@ from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.market import no_longer_sold, own, with_used_prices
+from dse.catalog.model_config import workload_of_config
+from dse.catalog.named_workload import named_workload
 from dse.catalog.nodes import Node, node
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
@@ -34,12 +36,12 @@ from dse.catalog.store import (
     sources,
 )
 from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
+from dse.catalog.workload_text import workload_text
 from dse.catalog.workloads import (
     Workload,
     disagreements,
     gradient_tensors,
     is_path,
-    named_workload,
     read_layers,
     read_workload,
     workload,
@@ -120,4 +122,6 @@ __all__ = [
     "transport",
     "with_used_prices",
     "workload",
+    "workload_of_config",
+    "workload_text",
 ]

@@ -20,7 +20,10 @@ from dse.catalog.rows_of_work import Network
 from dse.catalog.workloads import Workload
 from dse.errors import StudyError
 from dse.spelling import meant
-from dse.yaml_source import Source, read_yaml
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # reading YAML takes a while to import
+    from dse.yaml_source import Source
 
 MOST_TOKENS = 10**7  # of a sample
 USUAL_TOKENS = 4096  # of a sample, where a model can read as many
@@ -111,6 +114,8 @@ def workload_of_config(
     which reports call it. Raises :class:`~dse.errors.StudyError` where the file is not of a kind
     that is known (:data:`MODEL_TYPES`), or a number in it is missing or wrong.
     """
+    from dse.yaml_source import read_yaml
+
     source = read_yaml(path, numbers_as_keys=True)
     known = ", ".join(MODEL_TYPES)
     if not isinstance(source.data, dict) or "model_type" not in source.data:

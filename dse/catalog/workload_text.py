@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable
 from dataclasses import astuple
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dse.catalog.workloads import COLUMNS, EQUAL, JPEG, NONE, VARYING, WORK_COLUMNS, Workload
-from dse.yaml_source import yaml_text
 
 _UNKNOWN = "unknown"
 
@@ -19,8 +19,8 @@ _UNKNOWN = "unknown"
 def workload_text(found: Workload) -> str:
     """The YAML of a workload, which :func:`~dse.catalog.read_workload` reads as the same again."""
     totals: dict[str, Any] = {
-        "name": found.name,
-        "title": found.title,
+        "name": _text(found.name),
+        "title": _text(found.title),
         "params": _number(found.params),
         "forward_flops": _number(found.forward_flops),
         "activation_bytes": _bytes(found.activation_bytes),
@@ -38,10 +38,10 @@ def workload_text(found: Workload) -> str:
     totals |= {key: _number(value) for key, value in optional if value is not None}
     totals |= {
         "family": found.family,
-        "network": found.network,
+        "network": _text(found.network),
         "sample_lengths": VARYING if found.varying_length else EQUAL,
         "encoding": JPEG if found.decoded else NONE,
-        "method": found.method,
+        "method": _text(found.method),
     }
     numbers = (
         found.layer_params,
@@ -50,7 +50,8 @@ def workload_text(found: Workload) -> str:
         found.layer_saved_elems,
     )
     layers = zip(found.layer_names, found.layer_kinds, *numbers, strict=True)
-    text = f"{yaml_text(totals, found.name)}\n{_table('layers', COLUMNS, layers)}"
+    text = "".join(f"{key}: {value}\n" for key, value in totals.items())
+    text += _table("layers", COLUMNS, layers)
     if found.work is None:
         return text
     return text + _table("work", WORK_COLUMNS, map(astuple, found.work))
@@ -70,6 +71,11 @@ def _cell(value: str | float | None) -> str:
     if value is None or isinstance(value, str):
         return value or ""
     return "" if np.isnan(value) else np.format_float_positional(value, trim="-")
+
+
+def _text(value: str) -> str:
+    """In the quotes of JSON, which are YAML's too."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _number(value: float) -> int | float:

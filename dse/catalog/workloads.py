@@ -91,19 +91,6 @@ def workload(name: str) -> Workload:
     return _shipped(find("workloads", name))
 
 
-def named_workload(given: str) -> Workload:
-    """The workload of that name, or in a file where a path is given.
-
-    A file that ends in .json is the config.json of a transformer. Raises
-    :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
-    """
-    if given.endswith(".json"):
-        from dse.catalog.model_config import workload_of_config
-
-        return workload_of_config(Path(given))
-    return read_workload(Path(given)) if is_path(given) else workload(given)
-
-
 def is_path(given: str) -> bool:
     """Whether a workload is given as a file."""
     return "/" in given or given.endswith((".yaml", ".json"))

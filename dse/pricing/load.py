@@ -8,6 +8,7 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
@@ -24,7 +25,15 @@ from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import IGNORED, PAI, GivenPrices, InlineWorkload, Names, Study
+from dse.study import (
+    IGNORED,
+    PAI,
+    ConfiguredWorkload,
+    GivenPrices,
+    InlineWorkload,
+    Names,
+    Study,
+)
 from dse.study.aliases import with_real_names
 from dse.study.cursor import Cursor
 from dse.study.definition import USED
@@ -134,6 +143,8 @@ def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
         return _inline_workload(given, study)
+    if isinstance(given, ConfiguredWorkload):
+        return catalog.workload_of_config(Path(given.config), given.sequence)
     return catalog.named_workload(given)
 
 
@@ -142,6 +153,7 @@ def _workload(study: Study) -> catalog.Workload:
 # where each would be larger than a bucket, but no more than the tables of large transformers have.
 EQUAL_LAYERS, MOST_EQUAL_LAYERS = 32, 256
 EQUAL_LAYER = "equal"  # their kind
+TENSOR = "tensor"  # the kind of layers that are a gradient tensor each
 
 
 def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
@@ -151,13 +163,12 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
         for key, problem in catalog.disagreements(table, given.params, given.forward_flops):
             raise study.source.error(("workload", key), problem, f"correct it or {given.layers}")
     else:
-        buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
-        count = min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)
-        names = tuple(f"{number} of {count}" for number in range(1, count + 1))
-        kinds = (EQUAL_LAYER,) * count
-        elements = given.activation_bytes / 2
+        shares, kind = _shares(given)
+        names = tuple(f"{number} of {len(shares)}" for number in range(1, len(shares) + 1))
+        kinds = (kind,) * len(shares)
+        elements = np.nan if given.activation_bytes is None else given.activation_bytes / 2
         network = np.array([[given.params], [given.forward_flops], [elements], [elements]])
-        table = np.repeat(network / count, count, axis=1)
+        table = network * shares
     return catalog.Workload(
         name=given.name,
         title=given.name,
@@ -166,7 +177,7 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
         activation_bytes=given.activation_bytes,
         activation_bytes_without_scores=None,
         input_bytes=given.input_bytes,
-        gradient_tensors=None,
+        gradient_tensors=len(names) if isinstance(given.gradient_tensors, tuple) else None,
         layer_names=names,
         layer_kinds=kinds,
         layer_params=table[0],
@@ -177,6 +188,16 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
         network=given.name,
         facts=(),
     )
+
+
+def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
+    """What share of the network each of its layers is, in forward order, and the layers' kind."""
+    if isinstance(given.gradient_tensors, tuple):
+        elements = np.array(given.gradient_tensors[::-1])
+        return elements / elements.sum(), TENSOR
+    buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
+    count = given.gradient_tensors or min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)
+    return np.full(count, 1 / count), EQUAL_LAYER
 
 
 def _prices(study: Study) -> catalog.PriceList:

@@ -213,14 +213,27 @@ class Efficiency:
 
 @dataclass(frozen=True)
 class InlineWorkload:
-    """A network described in the study; all per sample but ``params``. ``layers``: a CSV's path."""
+    """A network described in the study; all per sample but ``params``; None: not known.
+
+    layers: a CSV's path. gradient_tensors: how many there are, or the elements of each in the order
+    of the backward pass, the last layer's first.
+    """
 
     name: str
     params: float
     forward_flops: float
-    activation_bytes: float
-    input_bytes: float
+    activation_bytes: float | None
+    input_bytes: float | None = None
     layers: str | None = None
+    gradient_tensors: int | tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ConfiguredWorkload:
+    """The transformer in a config.json, for samples of so many tokens; None: as usual."""
+
+    config: str
+    sequence: int | None = None
 
 
 @dataclass(frozen=True)
@@ -278,7 +291,7 @@ class Study:
 
     name: str
     path: str
-    workload: str | InlineWorkload
+    workload: str | InlineWorkload | ConfiguredWorkload
     axes: tuple[Axis, ...]
     defaults: tuple[Axis, ...]
     conditions: tuple[Condition, ...]

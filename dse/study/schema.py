@@ -202,8 +202,8 @@ class StudyFile(Section):
     study: str = Field(description="name of the study and of its report's folder")
     description: str = Field(default="", description="a sentence for the report")
     workload: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
-        description="a name of the catalogue, a path, or {params, forward_flops, "
-        "activation_bytes, input_bytes, layers}"
+        description="a name of the catalogue, a path, {config: config.json, sequence}, or {params, "
+        "forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
     )
     calibration: Annotated[Any, shown_as(_PROFILES)] = Field(
         default=None, description="names or paths of calibration profiles, also by fabric"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,40 @@ def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
     assert problem.layers.forward_flops.sum() == pytest.approx(1e10)
     assert problem.layers.kept.elems == 25e6
     assert problem.baseline_samples_per_s > 0
+
+
+def test_three_numbers_describe_a_workload(tmp_path: Path) -> None:
+    short = "workload: {params: 1e8, forward_flops: 1e10, activation_bytes: 50 MB"
+    problem = changed(tmp_path, ("workload: resnet50", f"{short}}}"))
+    assert problem.workload.name == "own-model"
+    assert problem.workload.input_bytes is None
+    assert problem.baseline_samples_per_s > 0
+    counted = changed(tmp_path, ("workload: resnet50", f"{short}, gradient_tensors: 161}}"))
+    assert len(counted.tensors[0]) == 161
+    listed = changed(
+        tmp_path, ("workload: resnet50", f"{short}, gradient_tensors: [1e7, 3e7, 6e7]}}")
+    )
+    assert listed.tensors[0] == pytest.approx([6e7, 3e7, 1e7])
+    assert listed.workload.gradient_tensors == 3
+    assert listed.workload.layer_forward_flops == pytest.approx([6e9, 3e9, 1e9])
+
+
+def test_activations_that_are_not_known_cannot_be_judged(tmp_path: Path) -> None:
+    unknown = "workload: {params: 1e8, forward_flops: 1e10, activation_bytes: unknown}"
+    with pytest.raises(StudyError, match="the activations of own-model are unknown"):
+        changed(tmp_path, ("workload: resnet50", unknown))
+
+
+def test_a_config_is_a_workload(tmp_path: Path) -> None:
+    config = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+              "n_positions": 64, "vocab_size": 50257}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    given = f"workload: {tmp_path / 'config.json'}"
+    whole = changed(tmp_path, ("workload: resnet50", given))
+    assert whole.workload.params == 124_439_808 - 960 * 768
+    assert whole.workload.tokens_per_sample == 64
+    given = f"workload: {{config: {tmp_path / 'config.json'}, sequence: 16}}"
+    assert changed(tmp_path, ("workload: resnet50", given)).workload.tokens_per_sample == 16
 
 
 def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
