@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.report",),
     ("dse.prices",),
     ("dse.commands",),
-    ("dse.api", "dse.runs"),
+    ("dse.api", "dse.runs", "dse.torch_workload"),
     ("dse",),
     ("dse.__main__",),
 )
