@@ -23,6 +23,7 @@ from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
+from dse.commands.study_names import TakesFleet, TakesStudy
 from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
@@ -50,11 +51,14 @@ app = typer.Typer(
     help="Which training cluster, and which way of training on it, buys the most speed for the "
     "money.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (run, check, explain, compare, serve, fleet, report, export, catalog, schema):
+for of_study in (run, check, explain, serve):
+    app.command(cls=TakesStudy)(of_study)
+app.command(cls=TakesFleet)(fleet)
+for command in (compare, report, export, catalog, schema):
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
 

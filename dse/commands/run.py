@@ -14,6 +14,7 @@ from dse.commands.options import Json, Options, folder, share, whole
 from dse.commands.plan import finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
+from dse.commands.study_names import studies_beginning
 from dse.commands.terminal import command_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ Studies = Annotated[
         metavar="STUDY...",
         help="Study files, folders of them, or names of some that come with dse.",
         show_default=False,
+        autocompletion=studies_beginning,
     ),
 ]
 
