@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from dse.commands.ask import ask
 from dse.commands.calibrate.group import calibrate
 from dse.commands.catalog import catalog
 from dse.commands.check import check
@@ -19,6 +20,7 @@ from dse.commands.compare import compare
 from dse.commands.explain import explain
 from dse.commands.export import export
 from dse.commands.fleet import fleet
+from dse.commands.init import init
 from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
@@ -55,6 +57,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command(cls=TakesStudy)(init)
+app.command()(ask)
 for of_study in (run, check, explain, serve):
     app.command(cls=TakesStudy)(of_study)
 app.command(cls=TakesFleet)(fleet)
