@@ -182,12 +182,6 @@ def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
     assert "only 8 ranks were measured" in done.stdout
     assert done.stdout.endswith("a study uses it by calibration: [mine]\n")
     again = ("calibrate", "fit", "calibrations/mine.measurements.json", "--out")
-        "calibrate",
-        "fit",
-        "calibrations/mine.measurements.json",
-        "--out",
-        "calibrations/mine.yaml",
-    )
     before = (folder / "calibrations" / "mine.yaml").read_bytes()
     assert command.dse(*again, "calibrations/mine.yaml", cwd=folder).returncode == 0
     assert (folder / "calibrations" / "mine.yaml").read_bytes() == before
