@@ -9,11 +9,13 @@ from typing import ClassVar
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
     "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
-    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "format",
-    "front", "hostfile", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
-    "max-ranks", "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points",
-    "port", "power", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler", "seed",
-    "select", "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
+    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "force",
+    "format", "from", "front", "gpus", "hostfile", "install-completion", "interface", "json",
+    "library", "link", "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node",
+    "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf", "plot", "points",
+    "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler",
+    "samples", "save", "seed", "select", "servers", "set", "show-completion", "study", "system",
+    "tokens", "version", "warm-start", "within", "workload", "yaml", "yes",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 

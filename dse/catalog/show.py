@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -156,9 +157,9 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def render_kinds(console: Console) -> None:
-    """Print the kinds of entries."""
-    rows = [(row["kind"], str(row["entries"])) for row in kinds_data()]
+def render_kinds(console: Console, kinds: Sequence[Mapping[str, Any]]) -> None:
+    """Print the kinds of entries, as :func:`kinds_data` has them."""
+    rows = [(row["kind"], str(row["entries"])) for row in kinds]
     console.print(console_table(("kind", "entries"), rows, framed=False))
     console.print("dse catalog KIND lists one kind; dse catalog KIND NAME shows one entry")
 

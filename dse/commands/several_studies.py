@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dse.commands.fleet import is_fleet
 from dse.commands.options import Options
 from dse.commands.plan import Done, Plan, finished, how_to_continue, planned, searched
 from dse.commands.progress import shown_progress
+from dse.commands.shipped import is_fleet
 from dse.commands.terminal import console
 from dse.console_table import Column, console_table, numbers
 from dse.errors import DseError, StudyError

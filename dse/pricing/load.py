@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
+from dse.catalog.store import shipped_studies
 from dse.errors import DseError, StudyError
 from dse.mistakes import Mistakes, Part, each
 from dse.model.goodput import HOPELESS
@@ -67,11 +68,6 @@ def study_path(given: str | Path) -> Path:
         return path
     bundled = shipped_studies() / f"{path}.yaml"
     return bundled if bundled.exists() else path
-
-
-def shipped_studies() -> Path:
-    """The folder search_spaces, of the wheel or of the checkout."""
-    return catalog.models_dir().parent / "search_spaces"
 
 
 def load(path: str | Path, questions: Questions | None = None) -> Problem:

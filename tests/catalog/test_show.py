@@ -29,7 +29,7 @@ def printed(console: Console) -> str:
 
 
 def test_kinds_are_counted(console: Console) -> None:
-    render_kinds(console)
+    render_kinds(console, kinds_data())
     assert {row["kind"] for row in kinds_data()} == set(KINDS)
     assert "workloads" in printed(console)
 
