@@ -15,6 +15,7 @@ from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.market import no_longer_sold, own, with_used_prices
 from dse.catalog.nodes import Node, node
+from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, price_spread
@@ -118,6 +119,7 @@ __all__ = [
     "scale_terms",
     "sources",
     "transport",
+    "usual_optimizer",
     "with_used_prices",
     "workload",
 ]

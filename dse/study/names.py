@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -28,6 +28,7 @@ class Names:
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    usual_optimizer: Callable[[str], str | None] = lambda _: None  # by a workload's name or path
 
     def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
         """The name that a word means; the word itself where it means none.
