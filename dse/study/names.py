@@ -70,6 +70,7 @@ _CALLED: Mapping[str, tuple[str, ...]] = {
         "links": "inter_node",
         "bandwidth": "inter_node",
         "nvlink": "intra_node",
+        "gpu": "accelerator",
         "gpu_type": "accelerator",
         "gpu_count": "gpus",
         "num_gpus": "gpus",
@@ -147,7 +148,7 @@ def _meant(
 ) -> tuple[str, ...]:
     """The known names that a word may mean: as people call them, in this spelling or another."""
     found = alike(word, known)
-    if any(same(name) == same(word) for name in found):
+    if any(same(name) in (same(word), f"{same(word)}s") for name in found[:1]):
         return found[:1]
     called = [name for name in _CALLED.get(same(word), ()) if name in known]
     if called:

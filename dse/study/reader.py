@@ -183,8 +183,9 @@ def _axes(top: Cursor, names: Names, mistakes: Mistakes) -> _Axes:
         lambda name: read_axis(AXES[name], space.at(name), names), _named(top, "space")
     )
     unknown = [key for key in space.value if key not in AXES] if space.readable else []
-    for name in AXES:
-        if not space.readable or misspelt(name, unknown, AXES):
+    others = [name for name in AXES if name not in found]
+    for name in others:
+        if not space.readable or misspelt(name, unknown, others):
             found.setdefault(name, Part())
     return found
 
