@@ -1,7 +1,8 @@
 """Every reader of dse with good files to damage, and what must hold of any damage.
 
 A command that reads a damaged file says what is wrong, a line for each mistake, and ends with 2, or
-takes it. It never ends in a traceback, a warning of numpy, a hang, or a line that steers a terminal.
+takes it. It never ends in a traceback, a warning of numpy, a hang, or a line that steers a
+terminal.
 """
 
 from __future__ import annotations
