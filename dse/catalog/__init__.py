@@ -17,6 +17,7 @@ from dse.catalog.market import no_longer_sold, own, with_used_prices
 from dse.catalog.model_config import workload_of_config
 from dse.catalog.named_workload import named_workload
 from dse.catalog.nodes import Node, node
+from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, price_spread
@@ -120,6 +121,7 @@ __all__ = [
     "scale_terms",
     "sources",
     "transport",
+    "usual_optimizer",
     "with_used_prices",
     "workload",
     "workload_of_config",

@@ -58,7 +58,17 @@ def known_names() -> Names:
         approaches=catalog.names("approaches"),
         regions=catalog.names("regions"),
         aliases=catalog.aliases(),
+        usual_optimizer=_usual_optimizer,
     )
+
+
+def _usual_optimizer(workload: str) -> str | None:
+    """What a network is usually trained with; None where that, or the network, is not known."""
+    try:
+        fact = catalog.usual_optimizer(catalog.named_workload(workload))
+    except DseError:  # told where the workload is read
+        return None
+    return None if fact is None else fact.text
 
 
 def study_path(given: str | Path) -> Path:

@@ -14,6 +14,7 @@ from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
 from dse.search.feasible import Feasible, feasible
 from dse.study import Axis, Study
+from dse.study.axes import OPTIMIZER
 
 MOST_REASONS = 4  # why points are rejected, that are told
 MOST_PROFILES = 4
@@ -88,7 +89,7 @@ def lines(problem: Problem) -> list[str]:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
         out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
     if study.defaults:
-        defaults = ", ".join(f"{axis.name} {axis.written}" for axis in study.defaults)
+        defaults = ", ".join(f"{axis.name} {_absent(problem, axis)}" for axis in study.defaults)
         out.append(f"  {'not given':<16} {defaults}")
     out.append(f"  objectives       {', '.join(objectives(study))}")
     left_out = {axis.name: axis.labels for axis in study.defaults}
@@ -142,6 +143,13 @@ def _feasible_lines(found: Feasible, points: int) -> list[str]:
         others = len(worst) - MOST_REASONS
         out.append(f"  {'':<16} and for {others} more reason{'s' if others > 1 else ''}")
     return out
+
+
+def _absent(problem: Problem, axis: Axis) -> str:
+    """The value of an axis that the study leaves out, and why it is this one."""
+    fact = problem.usual_optimizer if axis.name == OPTIMIZER else None
+    usual = fact is not None and fact.text == axis.written
+    return f"{axis.written} (usual for {problem.workload.title})" if usual else axis.written
 
 
 def _values(axis: Axis) -> str:

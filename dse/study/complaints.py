@@ -50,7 +50,8 @@ def checked(
     for loc, error in zip(places, errors, strict=True):
         beside = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
         # What is misspelt is missing as well: then only the spelling is worth a word.
-        if error["type"] == "missing" and misspelt(str(loc[-1]), beside, _known(model, loc[:-1])):
+        known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
+        if error["type"] == "missing" and misspelt(str(loc[-1]), beside, known):
             continue
         mistakes.note(_complaint(source, model, examples, error, loc))
     return Part(), Cursor(source, (), frozenset(places))
@@ -61,7 +62,7 @@ def _complaint(
 ) -> StudyError:
     kind, key = error["type"], str(loc[-1])
     if kind == "extra_forbidden":
-        known = _known(model, loc[:-1])
+        known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
         remedy = suggest(key, known, f"use {alternatives(known)}")
         return source.error(loc, f"unknown key '{clipped(key)}'", remedy, key=True)
     if kind == "missing":
@@ -103,13 +104,14 @@ def _as_written(data: Any, loc: Loc) -> Loc:
     return tuple(found)
 
 
-def _known(model: type[BaseModel], loc: Loc) -> list[str]:
-    """The keys that the mapping at ``loc`` may have."""
+def _known(model: type[BaseModel], loc: Loc, given: Any) -> list[str]:
+    """The keys that the mapping at ``loc`` may have besides those that are given."""
     for step in loc:
         if isinstance(step, str):
             fields = {field.alias or name: field for name, field in model.model_fields.items()}
             model = _model_in(fields[step].annotation) or model
-    return [field.alias or name for name, field in model.model_fields.items()]
+    every = [field.alias or name for name, field in model.model_fields.items()]
+    return [name for name in every if not isinstance(given, dict) or name not in given]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

@@ -86,12 +86,13 @@ class Cursor:
             example = ", ".join(f"{key}: .." for key in (required or allowed))
             raise self.wrong(f"{self.label}: {self.shown} is not a mapping", f"write {{{example}}}")
         unknown = [key for key in self.value if key not in allowed]
+        others = [key for key in allowed if key not in self.value]
         for key in unknown:
-            remedy = suggest(key, allowed, f"use {alternatives(allowed)}")
+            remedy = suggest(key, others, f"use {alternatives(allowed)}")
             mistakes.note(self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True))
         missing = [key for key in required if key not in self.value]
         for key in missing:
-            if not misspelt(key, unknown, allowed):
+            if not misspelt(key, unknown, others):
                 problem = f"{self.label}: missing key '{key}'"
                 mistakes.note(self.wrong(problem, f"add {key}: {_EXAMPLES.get(key, '..')}"))
         return self.without(*unknown, *missing)

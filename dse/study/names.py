@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -28,6 +28,7 @@ class Names:
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    usual_optimizer: Callable[[str], str | None] = lambda _: None  # by a workload's name or path
 
     def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
         """The name that a word means; the word itself where it means none.
@@ -69,6 +70,7 @@ _CALLED: Mapping[str, tuple[str, ...]] = {
         "links": "inter_node",
         "bandwidth": "inter_node",
         "nvlink": "intra_node",
+        "gpu": "accelerator",
         "gpu_type": "accelerator",
         "gpu_count": "gpus",
         "num_gpus": "gpus",
@@ -146,7 +148,7 @@ def _meant(
 ) -> tuple[str, ...]:
     """The known names that a word may mean: as people call them, in this spelling or another."""
     found = alike(word, known)
-    if any(same(name) == same(word) for name in found):
+    if any(same(name) in (same(word), f"{same(word)}s") for name in found[:1]):
         return found[:1]
     called = [name for name in _CALLED.get(same(word), ()) if name in known]
     if called:

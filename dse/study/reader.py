@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
 from dse.study.aliases import with_real_names
-from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
+from dse.study.axes import AXES, OPTIMIZER, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.choices import RESOLUTION, read_resolution, read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
@@ -25,6 +25,7 @@ from dse.study.definition import (
     Constraint,
     Efficiency,
     ExecutorOptions,
+    InlineWorkload,
     Objective,
     SearchOptions,
     Study,
@@ -104,7 +105,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     )
     part(lambda: _check_complete(top.at("space"), axes))
     part(lambda: _check_linked(top.at("space"), axes))
-    defaults = part(lambda: _defaults(axes, top, _model(top)))
+    defaults = part(lambda: _defaults(axes, top, workload, names))
     objectives = part(lambda: read_objectives(top.at("objectives")))
     baseline = part(lambda: _baseline(top, axes, defaults, conditions, names))
     limits = _entries(top, "constraints")
@@ -182,8 +183,9 @@ def _axes(top: Cursor, names: Names, mistakes: Mistakes) -> _Axes:
         lambda name: read_axis(AXES[name], space.at(name), names), _named(top, "space")
     )
     unknown = [key for key in space.value if key not in AXES] if space.readable else []
-    for name in AXES:
-        if not space.readable or misspelt(name, unknown, AXES):
+    others = [name for name in AXES if name not in found]
+    for name in others:
+        if not space.readable or misspelt(name, unknown, others):
             found.setdefault(name, Part())
     return found
 
@@ -397,15 +399,22 @@ def _check_overlap(top: Cursor) -> None:
     each(check, [at for place in given for at in place.each()])
 
 
-def _defaults(axes: _Axes, top: Cursor, model: str) -> tuple[Axis, ...]:
+def _defaults(
+    axes: _Axes, top: Cursor, workload: Part[str | InlineWorkload], names: Names
+) -> tuple[Axis, ...]:
     conditional = {at.at("axis").value for at in _entries(top, "when")}
     taken = {*axes, *conditional}
     own = {"gpus_per_node", "nics_per_node"} if "node" in taken else set()
     sums = axes["aggregation"]().values if "aggregation" in axes else ()
     if all(isinstance(value, AggregationName) and value.approach for value in sums):
         own.add("bucket")  # an approach sends messages of its own
+    usual: dict[str, str | None] = {}
+    if "overlap" not in taken:
+        usual["overlap"] = OVERLAPS[_model(top)][0]
+    if OPTIMIZER not in taken and isinstance(network := workload(), str):
+        usual[OPTIMIZER] = names.usual_optimizer(network)
     return tuple(
-        default_axis(name, OVERLAPS[model][0] if name == "overlap" else spec.default)
+        default_axis(name, usual.get(name) or spec.default)
         for name, spec in AXES.items()
         if spec.default is not None and name not in taken and name not in own
     )

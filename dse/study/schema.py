@@ -115,7 +115,7 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
     schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
         schema = {"anyOf": [*schema["anyOf"], _RANGE]}
-    default = "" if spec.default is None else f"; {spec.default} when absent"
+    default = "" if spec.default is None else f"; {spec.absent or spec.default} when absent"
     return {**schema, "description": f"{spec.doc}{default}. Example: {spec.example}"}
 
 

@@ -309,3 +309,24 @@ def test_layers_may_not_be_unknown(tmp_path: Path) -> None:
     said = str(found.value)
     assert "mine.yaml:8:9: layers: no file 'unknown'; name a table with layer,kind,params" in said
     assert "a network whose layers are not known is described in the study" in said
+
+
+def test_a_study_without_an_optimizer_takes_the_usual_one(tmp_path: Path) -> None:
+    def optimizer(problem: Problem) -> tuple[str, ...]:
+        axis = problem.study.axis("optimizer")
+        assert axis is not None
+        return axis.labels
+
+    bert = ("workload: resnet50", "workload: bert-large-s128")
+    small = ("[32, 64, 256]", "[4, 8]")
+    start = ("batch_per_gpu: 32,", "batch_per_gpu: 4,")
+    found = changed(tmp_path, bert, small, start)
+    assert optimizer(found) == ("adam",)
+    assert found.usual_optimizer is not None
+    assert found.study.baseline.labels["optimizer"] == "adam"
+    given = changed(tmp_path, bert, small, start, ("  bucket:", "  optimizer: momentum\n  bucket:"))
+    assert optimizer(given) == ("momentum",)
+    assert given.usual_optimizer is None
+    less = np.ravel(found.baseline["memory_slack"]) - np.ravel(given.baseline["memory_slack"])
+    assert less[0] == pytest.approx(-4 * found.workload.params * 1.03, rel=0.02)
+    assert optimizer(changed(tmp_path)) == ("momentum",)
