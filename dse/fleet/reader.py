@@ -13,7 +13,9 @@ from typing import Any
 from dse import catalog, units
 from dse.calibration.profile import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
-from dse.fleet.job_table import ENDINGS
+from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
+from dse.fleet.job_table import ENDINGS, REQUIRED
+from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.measured_costs import NOTHING, joined, parts
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.schema import EXAMPLES, FleetFile, MoneyFile
@@ -48,6 +50,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         if top.has(key) and not drawn:
             problem = f"{key}: the population is a table of its own jobs"
             raise top.at(key).wrong(problem, "leave it out", key=True)
+    log = _log_terms(top, file, population)
     hardware, labels = _hardware(top)
     memory = None
     if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
@@ -70,6 +73,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         path=source.path,
         population=population,
         drawn=drawn,
+        log=log,
         jobs=file.jobs,
         seed=file.seed,
         hardware=hardware,
@@ -96,10 +100,36 @@ def _population(at: Cursor) -> tuple[Path, bool]:
         if not path.is_file():
             problem = f"population: no file '{clipped(at.value)}'"
             raise at.wrong(problem, "paths are relative to the study's folder")
-    if path.suffix not in (".yaml", ".yml", *ENDINGS):
+    if path.suffix not in (".yaml", ".yml", *ENDINGS, *LOG_ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
-        raise at.wrong(problem, f"name a file that ends in .yaml, {' or '.join(ENDINGS)}")
+        remedy = f"name a file that ends in .yaml, {' or '.join(ENDINGS)}"
+        raise at.wrong(problem, f"{remedy}; a scheduler's log also in {' or '.join(LOG_ENDINGS)}")
     return path, path.suffix in (".yaml", ".yml")
+
+
+def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | None:
+    """What the study says of a scheduler's log; None where its population is none."""
+    columns = dict(file.columns or {})
+    if columns:
+        top.at("columns").keys(NAMES)
+    workloads = dict(file.workloads or {})
+    if not is_log(population, REQUIRED, columns):
+        for key in ("workloads", "batch_per_gpu"):
+            if top.has(key):
+                problem = f"{key}: the population is no scheduler's log"
+                raise top.at(key).wrong(problem, "leave it out", key=True)
+        return None
+    if population.suffix in (".yaml", ".yml", ".parquet", ".pq"):
+        raise top.at("columns").wrong(
+            f"columns: {clipped(population.name)} is no scheduler's log", "leave it out", key=True
+        )
+    known = catalog.names("workloads")
+    for label in workloads:
+        at = top.at("workloads", label)
+        if not re.search(r"[A-Za-z0-9]", label):
+            raise at.wrong(f"workloads: '{clipped(label)}' is no name", "write letters", key=True)
+        workloads[label] = at.named("workload", known, "see `dse catalog workloads`")
+    return LogTerms(columns, workloads, file.batch_per_gpu)
 
 
 def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:
