@@ -42,7 +42,8 @@ def import_logs(
 ) -> None:
     """Convert benchmark logs to a measurement file.
 
-    Reads the output of nccl-tests, OSU, IMB and gloo, and tables of times.
+    Reads the output of nccl-tests, OSU, IMB and gloo, tables of times, and traces of training by
+    PyTorch's profiler (also .json.gz) and Horovod.
     """
     from dse.calibration.experiment import write_experiment
     from dse.calibration.importers import logs
