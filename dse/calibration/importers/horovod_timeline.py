@@ -2,8 +2,8 @@
 
 Each tensor is a process of the trace. Its operation (``ALLREDUCE``) begins, holds activities such
 as ``NCCL_ALLREDUCE``, ``MPI_ALLREDUCE`` or ``GLOO_ALLREDUCE``, and ends with the tensor's ``dtype``
-and ``shape``. Tensors that were fused have that activity at the same time, and are one message. While a
-tensor is negotiated each rank leaves a tick with its number.
+and ``shape``. Tensors that were fused have that activity at the same time, and are one message.
+While a tensor is negotiated each rank leaves a tick with its number.
 """
 
 from __future__ import annotations
