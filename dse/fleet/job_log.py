@@ -150,6 +150,11 @@ def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
     if not lines:
         raise StudyError(path, 0, 0, "only remarks", "give what the scheduler logged")
     mark = max("|\t;,", key=lines[0][1].count)
+    if mark not in lines[0][1] and len(lines[0][1].split()) > 3:
+        problem = "only blanks between the columns"
+        raise StudyError(
+            path, lines[0][0], 1, problem, "run sacct with --parsable2, or save as CSV"
+        )
     rows = [(number, _cells(line, mark, path, number)) for number, line in lines]
     first, header = rows[0]
     if _is_pai(header):

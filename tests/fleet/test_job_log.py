@@ -98,6 +98,7 @@ def test_which_files_are_logs(name: str, text: str, expected: bool, tmp_path: Pa
     [
         ("", "", "the file is empty"),
         ("# only this\n", "", "only remarks"),
+        ("JobID  JobName  NNodes  State\n", ":1:1", "run sacct with --parsable2"),
         ("JobID|State\n1|x\n", ":1:1", "no column tells the GPUs of a job"),
         ("gpus,hours\n8\n", ":2:1", "1 values where the header has 2 columns"),
         ("gpus,hours\n8,many\n", ":2:3", "hours: 'many' is not a number of 0 or more"),
