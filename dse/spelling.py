@@ -81,7 +81,9 @@ def _first(ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
 
 
 def _nearest(wanted: str, ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
-    """Those nearest in spelling, as a whole or in their first word, unless none is near."""
+    """Those nearest in spelling, as a whole, else in their first word, unless none is near."""
+    if ranked and likeness[ranked[0]] >= LEAST_LIKE_FIRST:
+        return _first(ranked, likeness)
     near = dict(likeness)
     for plain in ranked:
         first = like(wanted, plain.split("-")[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +13,9 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import Fact
+from dse.fleet import job_table
 from dse.fleet.assumptions import assumptions
-from dse.fleet.breakdown import Priced, breakdown, priced
+from dse.fleet.breakdown import Priced, breakdown, priced, shares
 from dse.fleet.certainty import intervals
 from dse.fleet.document import (
     ALL,
@@ -22,6 +23,7 @@ from dse.fleet.document import (
     Assumption,
     FleetDocument,
     FleetHardware,
+    LogSummary,
     NamedJob,
     OwnModel,
     PaperFact,
@@ -30,6 +32,7 @@ from dse.fleet.document import (
 )
 from dse.fleet.facts import IDENTITY, facts
 from dse.fleet.job_table import read_table
+from dse.fleet.logged_jobs import read_logged
 from dse.fleet.measured_costs import NOTHING, Measured, measured
 from dse.fleet.model_comparison import (
     Effects,
@@ -59,7 +62,12 @@ def load_population(study: FleetStudy) -> Population:
     """
     if study.drawn:
         return draw(read_recipe(study.population), study.jobs, study.seed)
-    found = read_table(study.population, study.hardware["gpus_per_server"])
+    servers = study.hardware["gpus_per_server"]
+    if study.log is not None:
+        columns, log = read_logged(study.population, study.log, servers)
+        found = replace(job_table.population(study.population, columns, servers), log=log)
+    else:
+        found = read_table(study.population, servers)
     if study.gpu_memory_bytes is not None and not found.state_given:
         problem = f"gpu_memory: {study.population.name} does not tell what state its jobs hold"
         remedy = "add the column state_bytes, or leave gpu_memory out"
@@ -146,10 +154,27 @@ def answer(
         facts=published,
         assumptions=under,
         models=models,
+        log=None if population.log is None else _of_weights(population.log, found),
         command=command,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions or {},
     )
+
+
+def _of_weights(log: LogSummary, found: Sequence[Priced]) -> LogSummary:
+    """With the share of the fleet's time that weights take, of all jobs and of the matched ones."""
+    share = np.concatenate([shares(entry.times)["weights"] for entry in found])
+    held = np.concatenate([entry.group.gpu_hours for entry in found])
+    assumed = [entry.group.assumed for entry in found]
+    known = np.concatenate([
+        np.ones(entry.group.size, dtype=bool) if mask is None else ~mask
+        for entry, mask in zip(found, assumed, strict=True)
+    ])  # fmt: skip
+    whole, of_known = (
+        float(np.average(share[rows], weights=held[rows])) if rows.any() else None
+        for rows in (np.ones_like(known), known)
+    )
+    return replace(log, weights=whole, weights_matched=of_known)
 
 
 def _published(

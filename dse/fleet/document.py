@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it takes a while to import
 
 FORMAT = "dse-fleet-2"
 ALL = "all"
-_ON_REQUEST = ("facts", "assumptions", "models")  # keys that are absent where nobody asked
+_ON_REQUEST = ("facts", "assumptions", "models", "log")  # keys that are absent where None
 _KEYS = {"architecture": "class", "source": "from", "target": "to"}
 
 
@@ -40,6 +40,54 @@ class PopulationSummary:
     jobs: int
     seed: int | None
     counted_by: str
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Jobs of one kind (a workload, a type of GPU), and what they hold of the fleet."""
+
+    name: str
+    jobs: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A name that a log has, and of how many jobs."""
+
+    name: str
+    jobs: int
+
+
+@dataclass(frozen=True)
+class LogSummary:
+    """What stands behind jobs that a scheduler logged.
+
+    form: of the log. columns: what a column tells -> its name. left_out: reason -> jobs.
+    matched: by workload of the catalogue. unmatched, unmatched_share: jobs that name none, and what
+    they hold; stands_for: what they are priced as, each one at random. batch_per_gpu: of
+    ``without_batch`` matched jobs; batch_of_study: whether the study gives it. without_hours: jobs
+    that run as long as the median of the others. class_by_size: jobs of which the log tells no
+    architecture. gpu_types: as the log writes them. weights, weights_matched: the share of time
+    that weights take, of all jobs and of the matched ones; None where there are none.
+    """
+
+    form: str
+    columns: Mapping[str, str]
+    left_out: Mapping[str, int]
+    matched: tuple[Matched, ...]
+    unmatched: int
+    unmatched_share: float
+    unmatched_labels: tuple[Seen, ...]
+    stands_for: str
+    batch_per_gpu: float
+    batch_of_study: bool
+    without_batch: int
+    without_hours: int
+    class_by_size: int
+    gpu_types: tuple[Matched, ...]
+    weights: float | None = None
+    weights_matched: float | None = None
 
 
 @dataclass(frozen=True)
@@ -364,7 +412,8 @@ class FleetDocument:
 
     hashes: sha256 of the study, population, price list and profiles. whole: the class under which
     all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
-    intervals: None in documents of before there were any. facts, assumptions, models: what the
+    intervals: None in documents of before there were any. log: None where the jobs come from no
+    scheduler. facts, assumptions, models: what the
     paper published, beside this; None where nobody asked.
     """
 
@@ -393,6 +442,7 @@ class FleetDocument:
     facts: tuple[PaperFact, ...] | None = None
     assumptions: tuple[Assumption, ...] | None = None
     models: tuple[ModelRow, ...] | None = None
+    log: LogSummary | None = None
     command: str
     created: str
     versions: Mapping[str, str]

@@ -53,6 +53,7 @@ class Columns:
 
     place: where the value of a row (from 0) and a column stands, line and character from 1 (0
     where the file has none), and its text. remark: what the file says of itself, or empty.
+    assumed: see :class:`~dse.fleet.population.Group`.
     """
 
     classes: Any
@@ -60,6 +61,7 @@ class Columns:
     names: tuple[str, ...]
     place: Place
     remark: str = ""
+    assumed: Mask | None = None
 
 
 def read_table(path: Path, gpus_per_server: float | None = None) -> Population:
@@ -276,7 +278,8 @@ def _group(architecture: str, rows: Any, found: Columns) -> Group:
     )
     names = tuple(found.names[row] for row in rows) if found.names else ()
     hours = taken.get("gpu_hours", taken["cnodes"])
-    return Group(architecture, jobs, hours, taken.get("state_bytes", none), names)
+    assumed = None if found.assumed is None else found.assumed[rows]
+    return Group(architecture, jobs, hours, taken.get("state_bytes", none), names, assumed)
 
 
 def _by_class(path: Path, found: Columns) -> dict[str, Any]:

@@ -13,7 +13,9 @@ from typing import Any, TypeVar
 from dse import catalog, units
 from dse.calibration.profile import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
-from dse.fleet.job_table import ENDINGS
+from dse.fleet.job_log import LOG_ENDINGS, NAMES, is_log
+from dse.fleet.job_table import ENDINGS, REQUIRED
+from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.measured_costs import NOTHING, joined, parts
 from dse.fleet.recipe import HARDWARE, population_names, population_path
 from dse.fleet.schema import EXAMPLES, FleetFile
@@ -53,6 +55,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     part(lambda: _check_name(top.at("fleet")))
     population = part(lambda: _population(top.at("population")))
     part(lambda: _check_drawn(top, population()[1]))
+    log = part(lambda: _log_terms(top, file(), population()[0]))
     hardware = part(lambda: _hardware(top))
     memory = part(lambda: _gpu_memory(top, population()[1]))
     part(lambda: _check_whole(top, population()[1]))
@@ -67,6 +70,7 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
         path=source.path,
         population=population()[0],
         drawn=population()[1],
+        log=log(),
         jobs=said.jobs,
         seed=said.seed,
         hardware=hardware()[0],
@@ -157,10 +161,41 @@ def _population(at: Cursor) -> tuple[Path, bool]:
         if not path.is_file():
             problem = f"population: no file '{clipped(at.value)}'"
             raise at.wrong(problem, "paths are relative to the study's folder")
-    if path.suffix not in (".yaml", ".yml", *ENDINGS):
+    if path.suffix not in (".yaml", ".yml", *ENDINGS, *LOG_ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
-        raise at.wrong(problem, f"name a file that ends in .yaml, {' or '.join(ENDINGS)}")
+        remedy = f"name a file that ends in .yaml, {' or '.join(ENDINGS)}"
+        raise at.wrong(problem, f"{remedy}; a scheduler's log also in {' or '.join(LOG_ENDINGS)}")
     return path, path.suffix in (".yaml", ".yml")
+
+
+def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | None:
+    """What the study says of a scheduler's log; None where its population is none."""
+    columns, workloads = dict(file.columns or {}), dict(file.workloads or {})
+    mistakes = Mistakes()
+    if columns:
+        top.at("columns").keys(NAMES, (), mistakes)
+    if not is_log(population, REQUIRED, columns):
+        for key in ("workloads", "batch_per_gpu"):
+            if top.has(key):
+                problem = f"{key}: the population is no scheduler's log"
+                mistakes.note(top.at(key).wrong(problem, "leave it out", key=True))
+        mistakes.told()
+        return None
+    if population.suffix in (".yaml", ".yml", ".parquet", ".pq"):
+        raise top.at("columns").wrong(
+            f"columns: {clipped(population.name)} is no scheduler's log", "leave it out", key=True
+        )
+    meant = mistakes.by_key(lambda label: _meant(top.at("workloads", label), label), workloads)
+    mistakes.told()
+    return LogTerms(columns, {label: name() for label, name in meant.items()}, file.batch_per_gpu)
+
+
+def _meant(at: Cursor, label: str) -> str:
+    """The workload that a scheduler's log calls by a label."""
+    if not re.search(r"[A-Za-z0-9]", label):
+        raise at.wrong(f"workloads: '{clipped(label)}' is no name", "write letters", key=True)
+    aliases = known_names().aliases.get("workloads", {})
+    return at.named("workload", catalog.names("workloads"), "see `dse catalog workloads`", aliases)
 
 
 def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:

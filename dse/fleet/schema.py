@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
+from dse.fleet.job_log import NAMES
 from dse.fleet.sampling import MOST_JOBS
 from dse.study.schema import QUANTITY, Section, json_schema, one_or_list, shown_as, whole
 
@@ -29,6 +30,9 @@ EXAMPLES = {
     "accelerator": "accelerator: v100-sxm2-16gb",
     "prices": "prices: my-prices.yaml",
     "calibration": "calibration: the name or path of a profile",
+    "columns": "columns: {gpus: the name of a column}",
+    "workloads": "workloads: {ranker: bert-base-s128}",
+    "batch_per_gpu": "batch_per_gpu: 64",
 }
 
 
@@ -50,6 +54,11 @@ Quantity = Annotated[Any, shown_as(QUANTITY)]
 Quantities = Annotated[Any, shown_as(one_or_list(QUANTITY))]
 Whole = BeforeValidator(whole)
 Target = Literal["allreduce-local", "allreduce-cluster", "pearl"]
+_COLUMNS = {
+    "type": "object",
+    "properties": {tells: {"type": "string", "minLength": 1} for tells in NAMES},
+    "additionalProperties": False,
+}
 _ONE_OF_EACH = "a list: one upgrade of each"
 
 
@@ -111,7 +120,17 @@ class FleetFile(Section):
     description: Text = absent("a sentence for the report")
     population: Text = Field(
         description="a name of dse catalog populations, or the path of a .csv, .parquet or .yaml "
-        "file"
+        "file, or of what a scheduler logged"
+    )
+    columns: Annotated[dict[Text, Text], shown_as(_COLUMNS)] = absent(
+        "of a scheduler's log: what a column tells, and its name, such as {workload: Tag}"
+    )
+    workloads: dict[Text, Text] = absent(
+        "of a scheduler's log: what jobs are called, and the workload of the catalogue that is"
+    )
+    batch_per_gpu: Annotated[float, Field(gt=0, le=1e6)] = absent(
+        "of a scheduler's log: samples of a GPU in a step, of jobs whose batch it does not tell; "
+        "32 when absent"
     )
     jobs: Annotated[int, Field(ge=1, le=MOST_JOBS), Whole] = Field(
         default=DEFAULT_JOBS, description="how many jobs are drawn"

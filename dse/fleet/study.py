@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.calibration.profile import Profile
+from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.upgrades import Upgrade
 from dse.yaml_source import Source
 
@@ -33,7 +34,8 @@ class Money:
 
 @dataclass(frozen=True)
 class FleetStudy:
-    """A fleet study. population: path of a recipe or a table. jobs, seed: of a drawn population.
+    """A fleet study. population: path of a recipe or a table. log: None unless
+    that is what a scheduler logged. jobs, seed: of a drawn population.
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
     wrote them; of a drawn population the others are its own. profiles: measured parameter servers
@@ -46,6 +48,7 @@ class FleetStudy:
     path: str
     population: Path
     drawn: bool
+    log: LogTerms | None
     jobs: int
     seed: int
     hardware: Mapping[str, Any]

@@ -6,7 +6,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.facts import UNVERIFIED
-from dse.report import fleet_facts, fleet_figures, fleet_intervals, fleet_words, markdown, page
+from dse.report import (
+    fleet_facts,
+    fleet_figures,
+    fleet_intervals,
+    fleet_log,
+    fleet_words,
+    markdown,
+    page,
+)
 from dse.report.fleet_ranges import band, money_band, shares_text, times_text, usd_text, years_text
 from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
 from dse.report.words import count, percent, shown, significant
@@ -86,6 +94,11 @@ def sections(document: FleetDocument) -> dict[str, Any]:
         "sure_money": fleet_intervals.money_rows(document),
         "sure_money_heads": fleet_intervals.MONEY_HEADS,
         "sure_notes": fleet_intervals.notes(document),
+        "log": fleet_log.rows(document),
+        "log_heads": fleet_log.HEADS,
+        "log_types": fleet_log.type_rows(document),
+        "log_type_heads": fleet_log.TYPE_HEADS,
+        "log_notes": fleet_log.notes(document),
         "facts": fleet_facts.fact_rows(document),
         "fact_notes": fleet_facts.fact_notes(document),
         "assumptions": fleet_facts.assumption_rows(document),

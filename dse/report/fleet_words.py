@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dse.model.pai import PS_WORKER
+from dse.report import fleet_log
 from dse.report.fleet_ranges import (
     band,
     money_band,
@@ -99,7 +100,8 @@ def answer_lines(document: FleetDocument) -> list[str]:
         lines.append(_of_upgrade(document, best))
     elif document.upgrades:
         lines.append("No upgrade of a single resource lets the fleet do noticeably more work.")
-    return [*lines, *(_of_port(document, row) for row in document.ports[:1])]
+    lines += [_of_port(document, row) for row in document.ports[:1]]
+    return [*lines, *filter(None, [fleet_log.summary(document)])]
 
 
 def decision(document: FleetDocument) -> tuple[str, str]:

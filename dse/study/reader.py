@@ -22,6 +22,7 @@ from dse.study.definition import (
     Axis,
     Baseline,
     Condition,
+    ConfiguredWorkload,
     Constraint,
     Efficiency,
     ExecutorOptions,
@@ -400,7 +401,10 @@ def _check_overlap(top: Cursor) -> None:
 
 
 def _defaults(
-    axes: _Axes, top: Cursor, workload: Part[str | InlineWorkload], names: Names
+    axes: _Axes,
+    top: Cursor,
+    workload: Part[str | InlineWorkload | ConfiguredWorkload],
+    names: Names,
 ) -> tuple[Axis, ...]:
     conditional = {at.at("axis").value for at in _entries(top, "when")}
     taken = {*axes, *conditional}

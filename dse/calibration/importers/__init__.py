@@ -1,12 +1,24 @@
-"""Readers of other people's benchmark output: nccl-tests, OSU, IMB, gloo, and plain tables."""
+"""Readers of what others measured: nccl-tests, OSU, IMB, gloo, plain tables, and traces of
+training by PyTorch's profiler and Horovod."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from dse.calibration.importers import csv_table, gloo, imb, nccl_json, nccl_tests, osu
+from dse.calibration.importers import (
+    chrome_trace,
+    csv_table,
+    gloo,
+    horovod_timeline,
+    imb,
+    kineto,
+    nccl_json,
+    nccl_tests,
+    osu,
+)
 from dse.calibration.importers.records import Log, Row, Table
-from dse.calibration.importers.text import clean_lines, failure_in, read_text
+from dse.calibration.importers.text import clean_lines, failure_in
 from dse.errors import MeasurementError, StudyError
 
 __all__ = ["COLLECTIVES", "Log", "Row", "Table", "read_log"]
@@ -16,8 +28,8 @@ COLLECTIVES = tuple(sorted({
     *gloo.COLLECTIVES.values(),
 }))  # fmt: skip
 KNOWN = (
-    "output of nccl-tests (also -J), OSU, IMB or gloo, or a table with the columns "
-    + ", ".join(csv_table.REQUIRED)
+    "output of nccl-tests (also -J), OSU, IMB or gloo, a trace of PyTorch's profiler or Horovod, "
+    "or a table with the columns " + ", ".join(csv_table.REQUIRED)
 )
 
 
@@ -29,8 +41,10 @@ def read_log(
     collective: for a log that does not name it. select: column -> wanted values, of a table.
     Raises StudyError if the format is not recognised, MeasurementError for a run that failed.
     """
-    text = read_text(path)
-    if csv_table.looks_so(text):
+    text = chrome_trace.trace_text(path)
+    if chrome_trace.looks_so(text):
+        log = _read_trace(text, path)
+    elif csv_table.looks_so(text):
         log = csv_table.parse(text, path, select or {})
     elif nccl_json.looks_so(text):
         log = nccl_json.parse(text, path, collective)
@@ -43,6 +57,26 @@ def read_log(
         problem = f"has no usable result (read as {log.format}{broken})"
         raise MeasurementError(f"{path}: {problem}; {what}")
     return log
+
+
+def _read_trace(text: str, path: str) -> Log:
+    trace = chrome_trace.read_trace(text, path)
+    if horovod_timeline.is_horovod(trace):
+        log = horovod_timeline.parse(trace)
+    elif kineto.is_kineto(trace):
+        log = kineto.parse(trace)
+    else:
+        problem = "is a trace, but of neither PyTorch's profiler nor Horovod"
+        raise StudyError(path, 0, 0, problem, f"give {KNOWN}")
+    if not log.tables:
+        problem = f"has no collective whose size is known (read as {log.format})"
+        remedy = "trace a job of several ranks; PyTorch with gloo: record_shapes=True"
+        raise StudyError(path, 0, 0, problem, remedy)
+    note = (
+        "times are those of one rank while it trained, of which a quarter are shorter; they hold "
+        "some of its wait for the others, which a benchmark (dse calibrate run) does not"
+    )
+    return replace(log, notes=(*log.notes, note))
 
 
 def _rows(count: int) -> str:

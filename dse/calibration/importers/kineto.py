@@ -13,10 +13,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
-from dse.calibration.importers.chrome_trace import Event, Trace, overlap_s, united
+from dse.calibration.importers.chrome_trace import Event, Trace, lower_quartile, overlap_s, united
 from dse.calibration.importers.records import Log, Row, Table
 
 FORMAT = "PyTorch profiler trace"
@@ -162,13 +161,12 @@ def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
     return math.prod(first), str(types[0])
 
 
-def parse(trace: Trace, path: str) -> Log:
+def parse(trace: Trace) -> Log:
     """The times of collectives by size, as a benchmark would have them.
 
-    One rank's time holds its wait for the others: the least of the repetitions is the nearest to
-    what the collective takes, the median is what training saw. A row has both.
+    One rank's time holds its wait for the others: see
+    :func:`~dse.calibration.importers.chrome_trace.lower_quartile`.
     """
-    del path
     by_place: dict[tuple[Any, ...], dict[tuple[int, str], list[float]]] = defaultdict(dict)
     dropped = trace.damaged
     for found in collectives(trace):
@@ -183,14 +181,10 @@ def parse(trace: Trace, path: str) -> Log:
             collective=name, line=1, transport=transport, library=transport, algorithm=algorithm,
             ranks={ranks: "the trace"} if ranks else {}, device=device,
             rows=tuple(
-                Row(1, size, median(times), len(times), min_s=min(times), dtype=dtype)
+                Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
                 for (size, dtype), times in sorted(sizes.items())
             ),
         )
         for (name, ranks, transport, algorithm), sizes in by_place.items()
     )  # fmt: skip
-    note = (
-        "times are those of one rank while it trained: they hold its wait for the others, and the "
-        "slowing down by what computes beside it; a benchmark (dse calibrate run) holds neither"
-    )
-    return Log(FORMAT, tables, dropped, (note,) if tables else ())
+    return Log(FORMAT, tables, dropped)

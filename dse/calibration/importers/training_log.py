@@ -34,6 +34,7 @@ KNOWN = (
 )
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
 FEW = 10  # rates; fewer are all used
+LONGEST_LINE = 4_000  # characters that are looked at
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 
 _NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:[eE][+-]?\d{{1,2}})?)"
@@ -177,7 +178,8 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraini
     """By the kind that is surest of those that the log has."""
     found: dict[str, list[tuple[int, float]]] = {kind: [] for kind, _ in _PATTERNS}
     left_out, batches = 0, dict[int, None]()
-    for number, text in lines:
+    for number, line in lines:
+        text = line[:LONGEST_LINE]
         batches |= {int(size): None for size in _BATCH.findall(text)}
         read = _rate(text)
         if read is None:

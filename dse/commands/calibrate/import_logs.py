@@ -59,7 +59,8 @@ def import_logs(
 ) -> None:
     """Convert benchmark logs to a measurement file, and with --name to a profile.
 
-    Reads the output of nccl-tests, OSU, IMB and gloo, and tables of times.
+    Reads the output of nccl-tests, OSU, IMB and gloo, tables of times, and traces of training by
+    PyTorch's profiler (also .json.gz) and Horovod.
     """
     from dse.calibration import arguments, write_profile
     from dse.calibration.experiment import write_experiment

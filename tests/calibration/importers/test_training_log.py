@@ -115,6 +115,12 @@ def test_what_cannot_be_used(name: str, text: str, place: str, said: str, tmp_pa
     assert said in str(error.value)
 
 
+def test_an_endless_line_is_looked_at_in_part(tmp_path: Path) -> None:
+    assert rates(tmp_path, "9," * 100_000 + "\n" + "step time " * 20_000 + "\n5 samples/s\n") == [
+        5.0
+    ]
+
+
 def test_tokens_of_samples_without_a_length(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text("9 tokens/s\n")

@@ -32,6 +32,25 @@ def nccl_events() -> list[Any]:
     return [*steps, *work, *sums]
 
 
+def horovod(shapes: list[str], ranks: int = 4, us: int = 100) -> str:
+    """A timeline of tensors that are summed together, three times."""
+    named = [{"name": "process_name", "ph": "M", "pid": n, "args": {"name": f"t{n}"}}
+             for n in range(1, len(shapes) + 1)]  # fmt: skip
+    out: list[Any] = [*named]
+    for start in (0, 1000, 2000):
+        for n in range(1, len(shapes) + 1):
+            out.append({"ph": "B", "name": "NEGOTIATE_ALLREDUCE", "ts": start, "pid": n})
+            out += [{"ph": "X", "name": str(rank), "ts": start + rank, "pid": n, "dur": 0}
+                    for rank in range(ranks)]  # fmt: skip
+            out.append({"ph": "E", "ts": start + 10, "pid": n})
+            out.append({"ph": "B", "name": "ALLREDUCE", "ts": start + 20, "pid": n})
+            out.append({"ph": "B", "name": "NCCL_ALLREDUCE", "ts": start + 30 + n, "pid": n})
+            out.append({"ph": "E", "ts": start + 31 + us, "pid": n})
+            args = {"dtype": "float32", "shape": shapes[n - 1]}
+            out.append({"ph": "E", "ts": start + 40 + us, "pid": n, "args": args})
+    return json.dumps(out)
+
+
 def text(events: list[Any], ranks: int = 4) -> str:
     about = {"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 0,
                                                      "world_size": ranks}}  # fmt: skip

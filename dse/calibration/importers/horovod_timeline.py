@@ -1,0 +1,126 @@
+"""Horovod's timeline (``HOROVOD_TIMELINE``): allreduces with their sizes and ranks.
+
+Each tensor is a process of the trace. Its operation (``ALLREDUCE``) begins, holds activities such
+as ``NCCL_ALLREDUCE``, ``MPI_ALLREDUCE`` or ``GLOO_ALLREDUCE``, and ends with the tensor's ``dtype``
+and ``shape``. Tensors that were fused have that activity at the same time, and are one message.
+While a tensor is negotiated each rank leaves a tick with its number.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dse.calibration.importers.chrome_trace import Trace, lower_quartile
+from dse.calibration.importers.records import Log, Row, Table
+
+FORMAT = "Horovod timeline"
+_ACTIVITY = re.compile(r"(NCCL|MPI|GLOO|CCL)_(ALLREDUCE|ALLGATHER|BROADCAST|ALLTOALL)")
+_NEGOTIATION = "NEGOTIATE_"
+_COLLECTIVES = {"ALLREDUCE": "allreduce", "ALLGATHER": "all_gather", "BROADCAST": "broadcast",
+                "ALLTOALL": "alltoall"}  # fmt: skip
+_TYPES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8, "int32": 4, "int64": 8,
+          "uint8": 1, "int8": 1, "uint16": 2, "int16": 2, "bool": 1}  # fmt: skip
+
+
+@dataclass
+class _Sent:
+    """An activity of one tensor. dtype: '' until the operation's end tells."""
+
+    kind: tuple[str, str]
+    start_s: float
+    end_s: float = math.inf
+    dtype: str = ""
+    bytes: int = 0
+
+
+def is_horovod(trace: Trace) -> bool:
+    """Whether Horovod wrote it."""
+    return any(event.phase == "B" and event.name.startswith(_NEGOTIATION) for event in trace.events)
+
+
+def parse(trace: Trace) -> Log:
+    """The times of collectives by size of the message, as a benchmark would have them."""
+    sent, ranks, dropped = _activities(trace)
+    sizes: dict[tuple[tuple[str, str], str], dict[int, list[float]]] = defaultdict(dict)
+    for message in _messages(sent):
+        first = message[0]
+        seconds = max(one.end_s for one in message) - min(one.start_s for one in message)
+        if seconds > 0:
+            own = sizes[first.kind, first.dtype]
+            own.setdefault(sum(one.bytes for one in message), []).append(seconds)
+        else:
+            dropped += 1
+    tables = tuple(
+        Table(
+            collective=_COLLECTIVES[operation],
+            rows=tuple(
+                Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
+                for size, times in sorted(own.items())
+            ),
+            line=1,
+            transport=library.lower(),
+            library=library.lower(),
+            ranks={ranks: "the ticks of its ranks"} if ranks > 1 else {},
+            device="cuda" if library == "NCCL" else "unknown",
+        )
+        for ((library, operation), dtype), own in sizes.items()
+    )
+    return Log(FORMAT, tables, dropped + trace.damaged)
+
+
+def _activities(trace: Trace) -> tuple[list[_Sent], int, int]:
+    """Activities whose size is known, in order; ranks, 0 where no tick tells; those dropped."""
+    begun: dict[str, list[str]] = defaultdict(list)
+    pending: dict[str, list[_Sent]] = defaultdict(list)
+    found: list[_Sent] = []
+    ranks = dropped = 0
+    for event in trace.events:
+        tensor, _ = event.place
+        if event.phase == "X" and event.name.isdigit() and len(event.name) < 8:
+            ranks = max(ranks, int(event.name) + 1)
+        elif event.phase == "B":
+            begun[tensor].append(event.name)
+            if match := _ACTIVITY.fullmatch(event.name):
+                pending[tensor].append(_Sent((match[1], match[2]), event.start_s))
+        elif event.phase == "E" and begun[tensor]:
+            name = begun[tensor].pop()
+            if _ACTIVITY.fullmatch(name):
+                pending[tensor][-1].end_s = event.start_s
+            elif not begun[tensor] and not name.startswith(_NEGOTIATION):
+                size, dtype = _size(str(event.args.get("shape", ""))), event.args.get("dtype")
+                own = pending.pop(tensor, [])
+                if size is None or dtype not in _TYPES:
+                    dropped += len(own)
+                    continue
+                for one in own:
+                    one.dtype, one.bytes = str(dtype), size * _TYPES[str(dtype)]
+                found += own
+    return (
+        sorted(found, key=lambda one: one.start_s),
+        ranks,
+        dropped + sum(map(len, pending.values())),
+    )
+
+
+def _size(shape: str) -> int | None:
+    """Elements of ``[1024, 10]``; None where that is no shape."""
+    if not re.fullmatch(r"\[[\d, ]{0,200}\]", shape):
+        return None
+    sides = [int(side) for side in re.findall(r"\d{1,12}", shape)]
+    return math.prod(sides) or None
+
+
+def _messages(sent: Sequence[_Sent]) -> list[list[_Sent]]:
+    """Tensors that were sent together: Horovod sends one message after the other."""
+    out: list[list[_Sent]] = []
+    for one in sent:
+        same = out and (out[-1][0].kind, out[-1][0].dtype) == (one.kind, one.dtype)
+        if same and one.start_s < max(other.end_s for other in out[-1]):
+            out[-1].append(one)
+        else:
+            out.append([one])
+    return out

@@ -1,0 +1,426 @@
+"""Jobs as schedulers log them: Slurm's sacct, CSV of Kubernetes or Volcano, and two public traces.
+
+A table is read by the names of its columns, in any spelling of capitals, spaces and underscores
+(:data:`NAMES`), or by those that a study gives under ``columns``. Cells are parted by ``|``
+(``sacct --parsable2``), tabs, semicolons or commas. Two forms have no header of that kind: the
+table of tasks of the trace of Alibaba PAI of 2020 (``pai_task_table``, ten columns without a
+header), and the log of jobs of Microsoft's Philly (JSON).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from dse.errors import StudyError
+from dse.fleet.population import LONGEST_JOB_HOURS
+from dse.spelling import meant
+from dse.text_source import text_of
+
+LOG_ENDINGS = (".txt", ".psv", ".tsv", ".json")  # beside .csv, which tables of jobs have too
+TABLE, PAI, PHILLY = "table", "Alibaba PAI 2020", "Philly"
+# what a column tells -> its names, plainly; those of labels by rank
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "workload": ("workload", "model", "modelname", "network", "application", "app", "comment",
+                 "jobname", "name", "taskname"),
+    "job": ("jobid", "jobidraw", "id", "uid", "job"),
+    "gpus": ("gpus", "ngpus", "numgpus", "numgpu", "gpunum", "gpucount", "gpu", "nvidiacomgpu",
+             "allocgpus", "requestedgpus", "totalgpus"),
+    "gpus_each": ("gpuspernode", "gpusperpod", "gpusperreplica", "gpusperworker", "gpuspertask"),
+    "tres": ("alloctres", "tres", "reqtres", "allocgres", "reqgres"),
+    "gpu_type": ("gputype", "gpumodel", "gpuproduct", "nvidiacomgpuproduct", "accelerator",
+                 "acceleratortype"),
+    "replicas": ("replicas", "pods", "workers", "numworkers", "instnum", "minavailable", "nnodes",
+                 "nodes", "allocnodes", "numnodes"),
+    "nodes": ("nnodes", "nodes", "allocnodes", "numnodes"),
+    "batch_per_gpu": ("batchpergpu", "perdevicebatch", "perdevicetrainbatchsize", "localbatch",
+                      "localbatchsize", "microbatch", "microbatchsize", "batch", "batchsize"),
+    "global_batch": ("globalbatch", "globalbatchsize", "totalbatch", "totalbatchsize"),
+    "gpu_hours": ("gpuhours",),
+    "hours": ("hours", "runhours", "runtimehours", "elapsedhours", "durationhours", "runtimeh",
+              "durationh"),
+    "seconds": ("elapsedraw", "seconds", "elapsed", "elapseds", "elapsedseconds", "duration",
+                "durations", "durationseconds", "runtime", "runtimes", "runtimeseconds"),
+    "start": ("start", "starttime", "started", "startedat", "starttimestamp"),
+    "end": ("end", "endtime", "finished", "finishtime", "completiontime", "completedat",
+            "endtimestamp"),
+    "class": ("class", "architecture"),
+}  # fmt: skip
+SIZES = ("gpus", "gpus_each", "tres")  # one of them must be there
+_ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
+_MOST_GPUS = 1e6
+_STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
+_TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
+_ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+_STATUSES = ("Terminated", "Failed", "Running", "Waiting")
+_PAI_CELLS = 10
+_PAI_GPU = 100.0  # plan_gpu of a whole GPU
+_SERVER = re.compile(r"ps|parameterserver", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LoggedJob:
+    """A job as a log tells it. labels: in which its workload may be named, the likeliest first.
+
+    gpus: those it held, 0 for none. hours: it ran, gpu_hours: in all; None where nobody told.
+    batch: samples of one GPU in a step, or None. architecture: '' where the log has none. line: in
+    the file, from 1.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    gpus: float
+    gpu_type: str
+    nodes: float | None
+    hours: float | None
+    gpu_hours: float | None
+    batch: float | None
+    architecture: str
+    line: int
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """What was read. columns: what each column that was used tells, by the names in the file."""
+
+    form: str
+    jobs: tuple[LoggedJob, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+def plain(name: str) -> str:
+    """The name of a column without capitals, blanks and marks."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def is_log(path: Path, tables: Sequence[str], columns: Mapping[str, str]) -> bool:
+    """Whether a file is a log rather than a table of jobs with FLOPs and bytes.
+
+    tables: the columns of such a table that no log has. columns: those that the study names.
+    """
+    if path.suffix.lower() in LOG_ENDINGS or columns:
+        return True
+    if path.suffix.lower() != ".csv":
+        return False
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            lines = (line for line in file if line.strip() and not line.startswith("#"))
+            first = next(lines, "")[:100_000]
+    except OSError:
+        return False
+    names = [cell.strip() for cell in re.split(r"[|,;\t]", first)]
+    if any(name in tables for name in names):
+        return False
+    known = {name for size in SIZES for name in NAMES[size]}
+    return any(plain(name) in known for name in names) or _is_pai(names)
+
+
+def read_job_log(path: Path, columns: Mapping[str, str]) -> JobLog:
+    """The jobs of a log. columns: what a column tells -> its name in the file, before all others.
+
+    Raises :class:`~dse.errors.StudyError` with the place of what is wrong.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as cause:
+        problem = f"cannot be read: {cause.strerror}"
+        raise StudyError(str(path), 0, 0, problem, "name a readable file") from None
+    text = text_of(str(path), content)
+    if not text.strip():
+        raise StudyError(str(path), 0, 0, "the file is empty", "give what the scheduler logged")
+    if text.lstrip()[0] in "[{":
+        return JobLog(PHILLY, tuple(_philly(text, str(path))))
+    return _table(text, str(path), columns)
+
+
+def _table(text: str, path: str, columns: Mapping[str, str]) -> JobLog:
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not lines:
+        raise StudyError(path, 0, 0, "only remarks", "give what the scheduler logged")
+    mark = max("|\t;,", key=lines[0][1].count)
+    if mark not in lines[0][1] and len(lines[0][1].split()) > 3:
+        problem = "only blanks between the columns"
+        raise StudyError(
+            path, lines[0][0], 1, problem, "run sacct with --parsable2, or save as CSV"
+        )
+    rows = [(number, _cells(line, mark, path, number)) for number, line in lines]
+    first, header = rows[0]
+    if _is_pai(header):
+        return JobLog(PAI, tuple(_pai(rows, path)))
+    places = _places(header, columns, path, first)
+    used = {tells: " or ".join(header[at] for at in own) for tells, own in places.items()}
+    reader = _Reader(path, header, places)
+    jobs = tuple(job for number, cells in rows[1:] for job in reader.job(number, cells))
+    return JobLog(TABLE, jobs, used)
+
+
+def _cells(line: str, mark: str, path: str, number: int) -> list[str]:
+    if mark == "|":  # sacct quotes nothing
+        return [cell.strip() for cell in line.split("|")]
+    try:
+        return [cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=mark), [])]
+    except csv.Error as cause:
+        raise StudyError(path, number, 1, f"not CSV: {cause}", "save it as CSV") from None
+
+
+def _places(
+    header: Sequence[str], columns: Mapping[str, str], path: str, line: int
+) -> dict[str, list[int]]:
+    """What columns tell -> where they stand, by rank."""
+    names = [plain(name) for name in header]
+    places: dict[str, list[int]] = {}
+    for tells, known in NAMES.items():
+        found = [names.index(name) for name in known if name in names]
+        if found:
+            places[tells] = found if tells == "workload" else found[:1]
+    for tells, name in columns.items():
+        if name not in header:
+            others = f"the columns are {', '.join(header)}"
+            raise StudyError(
+                path, line, 1, f"no column '{name}', which the study names for {tells}",
+                meant(name, header, others),
+            )  # fmt: skip
+        places[tells] = [header.index(name)]
+        for other in places:  # a column that was given a meaning has no other
+            if other != tells and other not in columns:
+                places[other] = [at for at in places[other] if at != places[tells][0]]
+    places = {tells: own for tells, own in places.items() if own}
+    if not any(size in places for size in SIZES):
+        problem = f"no column tells the GPUs of a job; the columns are {', '.join(header)}"
+        remedy = "have a column gpus (sacct: AllocTRES), or name it: columns: {gpus: NAME}"
+        raise StudyError(path, line, 1, problem, remedy)
+    return places
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Rows of a table whose columns are known."""
+
+    path: str
+    header: Sequence[str]
+    places: Mapping[str, list[int]]
+
+    def job(self, line: int, cells: Sequence[str]) -> Iterator[LoggedJob]:
+        """The job of a row; none for a step of one."""
+        if len(cells) == len(self.header) + 1 and not cells[-1]:  # sacct --parsable
+            cells = cells[:-1]
+        if len(cells) != len(self.header):
+            problem = f"{len(cells)} values where the header has {len(self.header)} columns"
+            remedy = "write one value a column; sacct: leave out columns whose text holds |"
+            raise StudyError(self.path, line, 1, problem, remedy)
+        name = self._text(cells, "job")
+        if _STEP.fullmatch(name):
+            return
+        gpus, kind = self._gpus(line, cells)
+        hours = self._hours(line, cells)
+        total = self._number(line, cells, "gpu_hours")
+        batch = self._number(line, cells, "batch_per_gpu")
+        whole = self._number(line, cells, "global_batch")
+        if batch is None and whole is not None and gpus:
+            batch = whole / gpus
+        labels = (cells[at] for at in self.places.get("workload", ()))
+        yield LoggedJob(
+            name=name or f"line {line}",
+            labels=tuple(label for label in labels if label.lower() not in _ABSENT),
+            gpus=gpus,
+            gpu_type=self._text(cells, "gpu_type") or kind,
+            nodes=self._number(line, cells, "nodes"),
+            hours=hours,
+            gpu_hours=total if total is not None else None if hours is None else hours * gpus,
+            batch=batch or None,
+            architecture=self._text(cells, "class"),
+            line=line,
+        )
+
+    def _gpus(self, line: int, cells: Sequence[str]) -> tuple[float, str]:
+        """GPUs of a job, and their type where the resources name it."""
+        found = self._number(line, cells, "gpus")
+        each = self._number(line, cells, "gpus_each")
+        if found is None and each is not None:
+            replicas = self._number(line, cells, "replicas")
+            found = each * (1.0 if replicas is None else replicas)
+        kind = ""
+        if "tres" in self.places:
+            told = _TRES.findall(self._text(cells, "tres"))
+            kind = next((kind for kind, _ in told if kind), "")
+            total = next((float(count) for kind, count in told if not kind), None)
+            if total is None:
+                total = sum(float(count) for _, count in told)
+            found = total if found is None else found
+        if found is not None and found > _MOST_GPUS:
+            self._wrong(line, cells, "gpus", "is more than anybody has")
+        return found or 0.0, kind
+
+    def _hours(self, line: int, cells: Sequence[str]) -> float | None:
+        hours = self._number(line, cells, "hours")
+        if hours is None and "seconds" in self.places:
+            seconds = self._seconds(line, cells)
+            hours = None if seconds is None else seconds / 3600
+        if hours is None and "start" in self.places and "end" in self.places:
+            ends = [self._moment(line, cells, name) for name in ("start", "end")]
+            if ends[0] is not None and ends[1] is not None:
+                hours = max(ends[1] - ends[0], 0.0) / 3600
+        if hours is not None and hours > LONGEST_JOB_HOURS:
+            self._wrong(line, cells, "hours" if "hours" in self.places else "seconds",
+                        "is longer than 20 years")  # fmt: skip
+        return hours
+
+    def _seconds(self, line: int, cells: Sequence[str]) -> float | None:
+        text = self._text(cells, "seconds")
+        if (match := _ELAPSED.fullmatch(text)) is None:
+            return self._number(line, cells, "seconds")
+        days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+    def _moment(self, line: int, cells: Sequence[str], name: str) -> float | None:
+        text = self._text(cells, name)
+        if not text:
+            return None
+        found = _moment(text)
+        if found is None:
+            self._wrong(line, cells, name, "is neither a date nor seconds")
+        return found
+
+    def _text(self, cells: Sequence[str], name: str) -> str:
+        own = self.places.get(name)
+        text = cells[own[0]] if own else ""
+        return "" if text.lower() in _ABSENT else text
+
+    def _number(self, line: int, cells: Sequence[str], name: str) -> float | None:
+        """0 or more; None where the log does not tell."""
+        text = self._text(cells, name)
+        if not text:
+            return None
+        try:
+            found = float(text)
+        except ValueError:
+            found = math.nan
+        if not 0 <= found < 1e15:
+            self._wrong(line, cells, name, "is not a number of 0 or more")
+        return found
+
+    def _wrong(self, line: int, cells: Sequence[str], name: str, how: str) -> NoReturn:
+        at = next((own[0] for key in (name, *SIZES) if (own := self.places.get(key))), 0)
+        column = 1 + sum(len(cell) + 1 for cell in cells[:at])
+        problem = f"{self.header[at]}: '{cells[at][:60]}' {how}"
+        raise StudyError(self.path, line, column, problem, "correct it, or leave the cell empty")
+
+
+def _moment(text: str) -> float | None:
+    """Seconds of a date, or as they stand."""
+    try:
+        found = float(text)
+    except ValueError:
+        try:
+            return datetime.fromisoformat(text).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return None
+    return found if math.isfinite(found) else None
+
+
+def _is_pai(header: Sequence[str]) -> bool:
+    """A row of pai_task_table, or the header that its readers give it."""
+    if len(header) != _PAI_CELLS:
+        return False
+    return header[3] in _STATUSES or [plain(name) for name in header[1:4]] == [
+        "taskname", "instnum", "status",
+    ]  # fmt: skip
+
+
+def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob]:
+    """The tasks of a job together: job_name, task_name, inst_num, status, start_time, end_time,
+    plan_cpu, plan_mem, plan_gpu (100 is one GPU), gpu_type. A job with a task ``ps`` has servers.
+    """
+    tasks: dict[str, list[tuple[int, list[str]]]] = {}
+    for number, cells in rows:
+        if len(cells) != _PAI_CELLS:
+            problem = f"{len(cells)} values where a task has {_PAI_CELLS}"
+            raise StudyError(path, number, 1, problem, "give pai_task_table as it is")
+        if cells[3] != "status":
+            tasks.setdefault(cells[0], []).append((number, cells))
+    for name, own in tasks.items():
+        gpus = hours = held = 0.0
+        kinds, servers, told = [], False, False
+        for number, cells in own:
+            servers |= _SERVER.fullmatch(cells[1]) is not None
+            count, start, end, share = (_of_pai(path, number, cells, at) for at in (2, 4, 5, 8))
+            ran = None if start is None or end is None else max(end - start, 0.0) / 3600
+            if not share or not count:
+                continue
+            gpus += count * max(share / _PAI_GPU, 1.0)  # those that share a GPU are cNodes, too
+            if ran is not None:
+                told, hours = True, max(hours, ran)
+                held += count * share / _PAI_GPU * ran
+            kinds.append(cells[9])
+        yield LoggedJob(
+            name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
+            hours if told else None, held if told else None, None, "ps-worker" if servers and
+            gpus > 1 else "", own[0][0],
+        )  # fmt: skip
+
+
+def _of_pai(path: str, line: int, cells: Sequence[str], at: int) -> float | None:
+    if cells[at].lower() in _ABSENT:
+        return None
+    try:
+        found = float(cells[at])
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < 1e15:
+        column = 1 + sum(len(cell) + 1 for cell in cells[:at])
+        problem = f"column {at + 1}: '{cells[at][:60]}' is not a number of 0 or more"
+        raise StudyError(path, line, column, problem, "give pai_task_table as it is")
+    return found
+
+
+def _philly(text: str, path: str) -> Iterator[LoggedJob]:
+    """jobid, and of each attempt start_time, end_time and the gpus of every server (detail)."""
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as cause:
+        problem = "the log breaks off here" if cause.pos >= len(text.rstrip()) else "is no JSON"
+        raise StudyError(path, cause.lineno, cause.colno, problem, "copy it again") from None
+    except (RecursionError, ValueError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        problem = "is JSON, but not a list of jobs as Philly's cluster_job_log is"
+        raise StudyError(path, 0, 0, problem, "give a table, or such a list")
+    for number, entry in enumerate(found, 1):
+        yield _philly_job(entry, path, number)
+
+
+def _philly_job(entry: Mapping[str, Any], path: str, number: int) -> LoggedJob:
+    attempts = entry.get("attempts", [])
+    name = str(entry.get("jobid", f"job {number}"))
+    if not isinstance(attempts, list):
+        raise StudyError(path, 0, 0, f"job {number} ({name[:40]}): attempts is no list",
+                         "give the log as it is")  # fmt: skip
+    gpus = nodes = held = hours = 0.0
+    told = False
+    for attempt in (one for one in attempts if isinstance(one, dict)):
+        detail = attempt.get("detail")
+        servers = (
+            [one for one in detail if isinstance(one, dict)] if isinstance(detail, list) else []
+        )
+        own = sum(len(one["gpus"]) for one in servers if isinstance(one.get("gpus"), list))
+        gpus, nodes = (float(own), float(len(servers))) if own else (gpus, nodes)
+        ends = [_moment(str(attempt.get(key, ""))) for key in ("start_time", "end_time")]
+        if ends[0] is not None and ends[1] is not None and own:
+            ran = max(ends[1] - ends[0], 0.0) / 3600
+            told, hours, held = True, hours + ran, held + ran * own
+    return LoggedJob(
+        name, (), gpus, "", nodes or None, hours if told else None, held if told else None,
+        None, "", number,
+    )  # fmt: skip

@@ -1,0 +1,191 @@
+"""A scheduler's log as a table of jobs: what was matched, what was assumed, what was left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from dse import catalog
+from dse.errors import StudyError
+from dse.fleet.document import LogSummary, Matched, Seen
+from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
+from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named
+from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
+from dse.model.arrays import Array
+from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
+from dse.spelling import alternatives
+
+BATCH_PER_GPU = 32.0  # a judgement, where neither log nor study tells
+FEW = 5  # matched jobs of a class; fewer do not stand for the others
+LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GPU can train
+MOST_SHOWN = 12
+NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"
+
+
+@dataclass(frozen=True)
+class LogTerms:
+    """What a study says of its log. columns: what a column tells -> its name. workloads: name of
+    jobs -> workload of the catalogue. batch_per_gpu: where the log has none."""
+
+    columns: Mapping[str, str]
+    workloads: Mapping[str, str]
+    batch_per_gpu: float | None = None
+
+
+def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Columns, LogSummary]:
+    """The jobs of a log as columns, and what stands behind them.
+
+    Raises :class:`~dse.errors.StudyError` where no job of it can be used.
+    """
+    log = read_job_log(path, terms.columns)
+    jobs, left_out = _used(log)
+    if not jobs:
+        why = " and ".join(f"{count:,} {what}" for what, count in left_out.items())
+        problem = f"no job in it can be used{f': {why}' if why else ''}"
+        raise StudyError(str(path), 0, 0, problem, "give a log of jobs that trained")
+    matcher = Matcher(terms.workloads)
+    found = [matcher.workload(job.labels) for job in jobs]
+    classes = [_class(job, path, gpus_per_server) for job in jobs]
+    usual = BATCH_PER_GPU if terms.batch_per_gpu is None else terms.batch_per_gpu
+    steps, stands_for = _steps(jobs, found, classes, usual)
+    numbers = {
+        name: np.array([getattr(step, name) for step in steps])
+        for name in ("flops", "memory_bytes", "input_bytes", "weight_bytes")
+    }
+    numbers["cnodes"] = np.array([math.ceil(job.gpus) for job in jobs], dtype=np.float64)
+    hours, without = _hours(jobs)
+    if hours is not None:
+        numbers["gpu_hours"] = hours
+    weights = numbers["cnodes"] if hours is None else hours
+    named = [f"{job.name} ({name or 'not matched'})" for job, name in zip(jobs, found, strict=True)]
+
+    def place(row: int, column: str) -> tuple[int, int, str]:
+        text = f"{numbers[column][row]:g}" if column in numbers else classes[row]
+        return jobs[row].line, 1, text
+
+    matched = np.array([name is not None for name in found])
+    columns = Columns(
+        np.array(classes, dtype=object), numbers, tuple(named) if len(jobs) <= MOST_NAMED else (),
+        place, assumed=~matched,
+    )  # fmt: skip
+    without_batch = sum(
+        job.batch is None for job, name in zip(jobs, found, strict=True) if name is not None
+    )
+    summary = LogSummary(
+        form=log.form,
+        columns=dict(log.columns),
+        left_out={what: count for what, count in left_out.items() if count},
+        matched=tuple(_matched(found, weights)),
+        unmatched=int(np.sum(~matched)),
+        unmatched_share=float(weights[~matched].sum() / weights.sum()),
+        unmatched_labels=_labels(job for job, name in zip(jobs, found, strict=True) if not name),
+        stands_for=stands_for,
+        batch_per_gpu=usual,
+        batch_of_study=terms.batch_per_gpu is not None,
+        without_batch=without_batch,
+        without_hours=without,
+        class_by_size=sum(not job.architecture for job in jobs),
+        gpu_types=tuple(_types(jobs, weights)),
+    )
+    return columns, summary
+
+
+def _used(log: JobLog) -> tuple[list[LoggedJob], Counter[str]]:
+    jobs, left_out = [], Counter[str]()
+    for job in log.jobs:
+        if job.gpus <= 0:
+            left_out[NO_GPU] += 1
+        elif job.gpu_hours is not None and job.gpu_hours < LEAST:
+            left_out[NEVER_RAN] += 1
+        else:
+            jobs.append(job)
+    return jobs, left_out
+
+
+def _class(job: LoggedJob, path: Path, gpus_per_server: float) -> str:
+    """As the log has it; else by how many GPUs and servers a job holds."""
+    if job.architecture:
+        if name := architecture_named(job.architecture):
+            return name
+        problem = f"class: '{job.architecture[:60]}' is not known"
+        names = (ONE_WORKER_ONE_GPU, "1wng", "ps-worker", ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)
+        raise StudyError(str(path), job.line, 1, problem, f"write {alternatives(names)}")
+    if math.ceil(job.gpus) == 1:
+        return ONE_WORKER_ONE_GPU
+    one_server = math.ceil(job.gpus) <= gpus_per_server and (job.nodes or 1) <= 1
+    return ALLREDUCE_LOCAL if one_server else ALLREDUCE_CLUSTER
+
+
+def _steps(
+    jobs: Sequence[LoggedJob], found: Sequence[str | None], classes: Sequence[str], usual: float
+) -> tuple[list[StepOfGpu], str]:
+    """Of every job, and in words what stands for those that match no workload."""
+    own = [
+        None if name is None else step_of_gpu(name, job.batch or usual)
+        for job, name in zip(jobs, found, strict=True)
+    ]
+    known: dict[str, list[StepOfGpu]] = {}
+    for step, kind in zip(own, classes, strict=True):
+        if step is not None:
+            known.setdefault(kind, []).append(step)
+    every = [step for steps in known.values() for step in steps]
+    small = [step_of_gpu(name, usual) for name in catalog.names("workloads")
+             if catalog.workload(name).params <= LARGEST_PARAMS]  # fmt: skip
+    random = np.random.default_rng(0)
+    out, sources = [], dict[str, None]()
+    for step, kind in zip(own, classes, strict=True):
+        if step is not None:
+            out.append(step)
+            continue
+        if len(known.get(kind, ())) >= FEW:
+            donors, source = known[kind], "matched jobs of their class"
+        elif len(every) >= FEW:
+            donors, source = every, "matched jobs of any class"
+        else:
+            donors, source = small, "the catalogue's workloads of up to a billion parameters"
+        sources[source] = None
+        out.append(donors[int(random.integers(len(donors)))])
+    return out, " and ".join(sources)
+
+
+def _hours(jobs: Sequence[LoggedJob]) -> tuple[Array | None, int]:
+    """GPU-hours of every job, and how many jobs had none and run as long as the median of others;
+    None where no job has any."""
+    ran = [job.gpu_hours / job.gpus for job in jobs if job.gpu_hours is not None]
+    if not ran:
+        return None, 0
+    usual = median(ran)
+    told = [usual * job.gpus if job.gpu_hours is None else job.gpu_hours for job in jobs]
+    return np.array(told), len(jobs) - len(ran)
+
+
+def _matched(found: Sequence[str | None], weights: Array) -> list[Matched]:
+    """By workload, what it holds of the fleet, the most first."""
+    counts, held = Counter(found), defaultdict[str | None, float](float)
+    for name, weight in zip(found, weights, strict=True):
+        held[name] += float(weight)
+    total = float(weights.sum())
+    rows = [Matched(name, counts[name], held[name] / total) for name in counts if name]
+    return sorted(rows, key=lambda row: -row.share)
+
+
+def _labels(jobs: Iterable[LoggedJob]) -> tuple[Seen, ...]:
+    counts = Counter(next(iter(job.labels), "") for job in jobs)
+    return tuple(Seen(label[:60], count) for label, count in counts.most_common(MOST_SHOWN)
+                 if label)  # fmt: skip
+
+
+def _types(jobs: Sequence[LoggedJob], weights: Array) -> list[Matched]:
+    """By type of GPU, as the log writes it."""
+    counts, held = Counter(job.gpu_type for job in jobs), defaultdict[str, float](float)
+    for job, weight in zip(jobs, weights, strict=True):
+        held[job.gpu_type] += float(weight)
+    total = float(weights.sum())
+    rows = [Matched(kind[:60], counts[kind], held[kind] / total) for kind in counts if kind]
+    return sorted(rows, key=lambda row: -row.share)[:MOST_SHOWN]

@@ -1,0 +1,109 @@
+"""What a fleet's page says of the scheduler's log that its jobs come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dse.report.words import count, percent, significant
+
+if TYPE_CHECKING:
+    from dse.fleet.document import FleetDocument, LogSummary, Matched
+
+HEADS = ("Priced as", "Jobs", "Of the fleet")
+TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
+_MOST_NAMED = 5
+
+
+def rows(document: FleetDocument) -> list[list[str]]:
+    """Workload, jobs, share of what was held; last those that match none."""
+    log = document.log
+    if log is None:
+        return []
+    out = [_row(row) for row in log.matched]
+    if log.unmatched:
+        out.append(["not matched", count(log.unmatched), percent(log.unmatched_share)])
+    return out
+
+
+def type_rows(document: FleetDocument) -> list[list[str]]:
+    """Type of GPU, jobs, share of what was held."""
+    return [] if document.log is None else [_row(row) for row in document.log.gpu_types]
+
+
+def _row(row: Matched) -> list[str]:
+    return [row.name, count(row.jobs), percent(row.share)]
+
+
+def summary(document: FleetDocument) -> str:
+    """How much was matched, in a sentence for the answer; empty where there is no log."""
+    log = document.log
+    if log is None:
+        return ""
+    known = document.population.jobs - log.unmatched
+    held = document.population.counted_by
+    jobs, name = _jobs(document.population.jobs), "names" if known == 1 else "name"
+    out = f"{count(known)} of {jobs} in the log {name} a workload that dse knows"
+    if not log.unmatched:
+        return f"{out}."
+    out += f"; the others hold {percent(log.unmatched_share)} of the {held}"
+    return f"{out} and are priced as {log.stands_for}."
+
+
+def notes(document: FleetDocument) -> list[str]:
+    """What was matched, assumed and left out, each in a sentence."""
+    return [] if document.log is None else list(_notes(document, document.log))
+
+
+def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
+    yield summary(document)
+    if log.unmatched:
+        yield (
+            "Each of them takes the work per GPU of one of those, drawn at random, so that they "
+            "have the spread of what they stand for. What they really do is not known, and the "
+            "90 % intervals do not hold it."
+        )
+        if log.weights is not None and log.weights_matched is not None:
+            alone, whole = percent(log.weights_matched), percent(log.weights)
+            yield (
+                f"Weights and gradients take {alone} of the matched jobs' time, {whole} of that of "
+                "all jobs."
+            )
+        if log.unmatched_labels:
+            named = ", ".join(f"{seen.name} ({count(seen.jobs)})"
+                              for seen in log.unmatched_labels[:_MOST_NAMED])  # fmt: skip
+            yield (
+                f"Names that match nothing, with their jobs: {named}. Tell dse with workloads: "
+                "{NAME: a workload of the catalogue}."
+            )
+        else:
+            yield "The log has no names of workloads for them."
+    if log.without_batch:
+        whose = "as the study says" if log.batch_of_study else "an assumption"
+        yield (
+            f"{_jobs(log.without_batch)} of a known workload without a batch in the log: "
+            f"{significant(log.batch_per_gpu)} samples a GPU in a step are taken, {whose}."
+        )
+    if log.without_hours:
+        yield f"{_jobs(log.without_hours)} without a time: the median of the others is taken."
+    if not document.population.counted_by.startswith("GPU"):
+        yield "The log has no times, so that jobs count by their GPUs."
+    if log.class_by_size:
+        yield (
+            f"The log does not tell how {_jobs(log.class_by_size)} exchange gradients: those on "
+            "one GPU are 1w1g, those in one server AllReduce-Local, larger ones AllReduce-Cluster."
+        )
+    yield "FLOPs, bytes and gradients are those of training in fp32."
+    if log.gpu_types:
+        yield "All jobs are priced on the study's hardware, whatever GPUs they ran on."
+    for reason, jobs in log.left_out.items():
+        yield f"{_jobs(jobs)} left out: {reason}."
+    if log.columns:
+        read = ", ".join(f"{tells} from {name}" for tells, name in log.columns.items())
+        yield f"Columns: {read}."
+    else:
+        yield f"Read as the log of {log.form}."
+
+
+def _jobs(number: int) -> str:
+    return f"{count(number)} job{'' if number == 1 else 's'}"

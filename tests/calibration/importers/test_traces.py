@@ -1,0 +1,101 @@
+"""Collectives out of traces of training."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.calibration.importers import read_log
+from dse.calibration.importers.chrome_trace import Event, lower_quartile, overlap_s, united
+from dse.calibration.importers.logs import import_logs
+from dse.errors import StudyError
+from tests.calibration.importers import traces
+
+SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=12)
+
+
+def spans(found: list[tuple[int, int]]) -> list[tuple[float, float]]:
+    return united(Event("", "X", "", float(a), float(b), ("", ""), {}) for a, b in found)
+
+
+@given(SPANS, SPANS)
+def test_times_in_common_as_counted_second_by_second(
+    a: list[tuple[int, int]], b: list[tuple[int, int]]
+) -> None:
+    seconds = [{at for start, long in own for at in range(start, start + long)} for own in (a, b)]
+    assert overlap_s(spans(a), spans(b)) == len(seconds[0] & seconds[1])
+    assert sum(end - start for start, end in spans(a)) == len(seconds[0])
+
+
+def test_the_lower_quartile_of_a_few_times() -> None:
+    assert lower_quartile([3.0]) == 3.0
+    assert lower_quartile([4.0, 1.0, 2.0, 3.0]) == 1.0
+    assert lower_quartile([5.0, 4.0, 1.0, 2.0, 3.0]) == 2.0
+
+
+def test_kernels_of_nccl(tmp_path: Path) -> None:
+    events = [*traces.nccl_events(), traces.summed(2500, 90.0, 131072, "Half"),
+              traces.summed(2700, 1.0, 5, "Complex")]  # fmt: skip
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(traces.text(events).encode()))
+    log = read_log(str(path))
+    (table,) = log.tables
+    assert (table.collective, table.transport, table.algorithm) == ("allreduce", "nccl", "ring")
+    assert (table.ranks, table.device, log.dropped) == ({4: "the trace"}, "cuda", 1)
+    assert [(row.bytes, row.dtype, row.repetitions) for row in table.rows] == [
+        (262144, "float16", 1), (1048576, "float32", 2),
+    ]  # fmt: skip
+    assert table.rows[1].seconds == pytest.approx(200e-6)
+    assert "hold some of its wait for the others" in log.notes[-1]
+
+
+def test_a_real_trace_of_gloo_becomes_measurements() -> None:
+    found = import_logs([traces.GLOO], nodes=1)
+    assert [(s.transport, s.ranks, s.collective, s.bytes) for s in found.samples] == [
+        ("gloo", 2, "allreduce", 525312), ("gloo", 2, "allreduce", 526336),
+    ]  # fmt: skip
+    for sample in found.samples:
+        assert 300e-6 < sample.median_s < 2e-3
+        assert sample.min_s is not None
+        assert sample.min_s <= sample.median_s
+
+
+def test_fused_tensors_of_horovod_are_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "timeline.json"
+    path.write_text(traces.horovod(["[1024, 256]", "[256]"]))
+    (table,) = read_log(str(path)).tables
+    assert table.ranks == {4: "the ticks of its ranks"}
+    (row,) = table.rows
+    assert (row.bytes, row.repetitions) == (4 * (1024 * 256 + 256), 3)
+    assert row.seconds == pytest.approx(100e-6)
+    path.write_text(traces.horovod(["[8]"])[:-1] + ",\n")  # while the job runs
+    assert read_log(str(path)).tables[0].rows[0].bytes == 32
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (traces.text([]), "has no collective whose size is known (read as PyTorch profiler trace)"),
+        (traces.horovod(["[0]"]), "no collective whose size is known (read as Horovod timeline)"),
+        (traces.horovod(["[1, x]"]), "no collective whose size is known"),
+        ('[{"ph": "X", "name": "x", "dur": 1}]', "of neither PyTorch's profiler nor Horovod"),
+        ('[{"ph": "X", "name": ', "the trace breaks off here"),
+        (json.dumps({"schemaVersion": 1, "traceEvents": [3, None, {"ph": "X", "ts": "x"}]}),
+         "has no collective"),
+        (json.dumps({"schemaVersion": 1, "traceEvents": [
+            {"ph": "X", "name": "gloo:all_reduce", "cat": "user_annotation", "ts": 1, "dur": 1e999,
+             "args": {"Input Dims": [[-1]], "Input type": ["float"]}}]}), "has no collective"),
+    ],
+)  # fmt: skip
+def test_a_trace_that_tells_nothing(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(StudyError) as error:
+        read_log(str(path))
+    assert said in str(error.value)
+    assert str(error.value).startswith(str(path))

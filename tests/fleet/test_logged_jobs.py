@@ -1,0 +1,200 @@
+"""Logged jobs as a fleet: what is matched, assumed and left out, and that the report says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse import catalog
+from dse.errors import StudyError
+from dse.fleet.answers import answer, load_population
+from dse.fleet.document import FleetDocument
+from dse.fleet.reader import read_fleet
+from dse.fleet.study import FleetStudy
+from dse.fleet.workload_matching import Matcher, step_of_gpu
+from dse.model.precision import PRECISIONS
+from dse.report import fleet_log, fleet_page
+from tests.fleet import logs, small
+
+ALL_MATCH = "workload,gpus,hours,batch_per_gpu,class\n" + "".join(
+    f"resnet50,{gpus},1,{batch},\n" for gpus in (1, 4, 8) for batch in (32, 64)
+)
+
+
+def study(folder: Path, text: str, name: str = "log.txt", more: str = "") -> FleetStudy:
+    (folder / name).write_text(text, encoding="utf-8")
+    path = folder / "study.yaml"
+    path.write_text(logs.STUDY.format(log=name) + more, encoding="utf-8")
+    return read_fleet(path)
+
+
+def document(folder: Path, text: str, name: str = "log.txt", more: str = "") -> FleetDocument:
+    return answer(study(folder, text, name, more), versions={"dse": "0", "numpy": "2"})
+
+
+@pytest.mark.parametrize(
+    ("label", "workload"),
+    [
+        ("resnet50", "resnet50"),
+        ("ResNet_50-imagenet.v2", "resnet50"),
+        ("train/BERT large", "bert-large-s128"),
+        ("bert-large-s512-run3", "bert-large-s512"),
+        ("llama-2-7b-hf", "llama2-7b"),
+        ("gpt2-medium", "gpt2-medium-355m"),
+        ("vgg16x", "vgg16"),
+        ("resnet500", None),
+        ("myresnet50", None),
+        ("gpt2", "gpt2-124m"),
+        ("gpt2-7b", None),
+        ("llama2", None),
+        ("sweep", None),
+        ("", None),
+    ],
+)
+def test_a_name_means(label: str, workload: str | None) -> None:
+    assert Matcher({}).workload((label,)) == workload
+
+
+def test_names_of_the_study_come_first_and_the_first_label_that_means_any() -> None:
+    matcher = Matcher({"resnet50-search": "vgg16", "ranker": "dlrm-mlperf-v1-dense"})
+    assert matcher.workload(("Ranker_v2",)) == "dlrm-mlperf-v1-dense"
+    assert matcher.workload(("resnet50-search-1",)) == "vgg16"
+    assert matcher.workload(("nothing", "resnet50")) == "resnet50"
+
+
+def test_the_work_of_a_gpu_by_hand() -> None:
+    network, found = catalog.workload("vgg16"), step_of_gpu("vgg16", 64.0)
+    assert PRECISIONS["fp32"].gradient_bytes == 4
+    assert found.flops == pytest.approx(3 * network.forward_flops * 64, rel=1e-3)
+    assert found.weight_bytes == pytest.approx(2 * network.params * 4, rel=1e-3)
+    assert found.input_bytes == (network.input_bytes or 0.0) * 64
+    twice = step_of_gpu("vgg16", 128.0)
+    weights = 3 * network.params * 4
+    assert twice.memory_bytes - weights == pytest.approx(2 * (found.memory_bytes - weights))
+
+
+def test_jobs_of_sacct_by_size_with_their_own_work(tmp_path: Path) -> None:
+    found = load_population(study(tmp_path, logs.SACCT))
+    groups = {group.architecture: group for group in found.groups}
+    assert set(groups) == {"1w1g", "allreduce-local", "allreduce-cluster"}
+    own = groups["allreduce-cluster"]
+    assert own.gpu_hours.tolist() == [3200]
+    step = step_of_gpu("bert-large-s128", 32.0)
+    assert np.asarray(own.jobs.flops).tolist() == [step.flops]
+    assert np.asarray(own.jobs.weight_bytes).tolist() == [step.weight_bytes]
+    assert own.assumed is not None
+    assert groups["1w1g"].assumed is not None
+    assert not own.assumed.any()
+    assert groups["1w1g"].assumed.all()
+
+
+def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
+    found = document(tmp_path, logs.SACCT)
+    log = found.log
+    assert log is not None
+    assert [(row.name, row.jobs) for row in log.matched] == [("bert-large-s128", 1),
+                                                             ("resnet50", 1)]  # fmt: skip
+    assert (log.unmatched, log.unmatched_share) == (1, pytest.approx(2 / (2 + 192 + 3200)))
+    assert sum(log.left_out.values()) == 2
+    assert log.without_batch == 2
+    text = fleet_page.render_markdown(found)
+    for words in (
+        "2 of 3 jobs in the log name a workload that dse knows; the others hold",
+        "up to a billion parameters",
+        "sweep (1). Tell dse with workloads:",
+        "2 jobs of a known workload without a batch in the log: 32 samples a GPU",
+        "1 job left out: held no GPU.",
+        "tres from AllocTRES",
+        "the 90 % intervals do not hold it",
+        "| not matched | 1 |",
+        "| v100 | 1 |",
+    ):
+        assert words in text
+    page = fleet_page.render_page(found)
+    assert 'id="log"' in page
+    assert "Jobs by GPU" in page
+
+
+def test_others_take_the_work_of_matched_jobs_of_their_class(tmp_path: Path) -> None:
+    rows = "".join(f"resnet50,8,1,{16 * n},\n" for n in range(1, 9)) + "secret,8,100,,\n" * 40
+    text = "workload,gpus,hours,batch_per_gpu,class\n" + rows
+    found = load_population(study(tmp_path, text))
+    (group,) = found.groups
+    assert group.assumed is not None
+    known = {step_of_gpu("resnet50", 16.0 * n).flops for n in range(1, 9)}
+    drawn = np.asarray(group.jobs.flops)[group.assumed]
+    assert set(drawn) <= known
+    assert len(set(drawn)) > 4  # a spread, not one value
+    assert found.log is not None
+    assert found.log.stands_for == "matched jobs of their class"
+    again = load_population(study(tmp_path, text))
+    assert np.array_equal(np.asarray(again.groups[0].jobs.flops), np.asarray(group.jobs.flops))
+
+
+def test_with_workloads_batch_and_class_of_study_and_log(tmp_path: Path) -> None:
+    more = "workloads: {ranker: dlrm-mlperf-v1-dense}\nbatch_per_gpu: 64\n"
+    found = document(tmp_path, logs.KUBERNETES, "log.csv", more)
+    log = found.log
+    assert log is not None
+    assert log.unmatched == 0
+    assert {row.name for row in log.matched} == {"resnet50", "dlrm-mlperf-v1-dense"}
+    notes = " ".join(fleet_log.notes(found))
+    assert "1 job of a known workload without a batch" in notes
+    assert "64 samples a GPU in a step are taken, as the study says" in notes
+    assert "not matched" not in fleet_page.render_markdown(found)
+    classed = document(tmp_path, ALL_MATCH.replace("4,1,32,", "4,1,32,PS/Worker"))
+    assert {row.architecture for row in classed.classes} >= {"ps-worker", "1w1g"}
+
+
+@pytest.mark.parametrize(("text", "name"), [(logs.PAI, "log.csv"), (logs.PHILLY, "log.json")])
+def test_public_traces_are_priced_as_classes(text: str, name: str, tmp_path: Path) -> None:
+    found = document(tmp_path, text, name)
+    log = found.log
+    assert log is not None
+    assert log.unmatched == found.population.jobs > 0
+    assert (log.unmatched_share, log.without_hours) == (1, 1)
+    notes = " ".join(fleet_log.notes(found))
+    assert "The log has no names of workloads for them." in notes
+    assert f"Read as the log of {log.form}." in notes
+
+
+def test_without_times_jobs_count_by_gpus(tmp_path: Path) -> None:
+    found = document(tmp_path, "gpus,model\n8,resnet50\n1,vgg16\n")
+    assert found.population.counted_by == "cNodes"
+    assert "The log has no times" in " ".join(fleet_log.notes(found))
+
+
+def test_a_table_with_flops_has_no_log(tmp_path: Path) -> None:
+    found = answer(read_fleet(small.written(tmp_path)))
+    assert found.log is None
+    assert fleet_log.notes(found) == []
+    assert "scheduler" not in fleet_page.render_markdown(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("workloads: {ranker: resnet5O}\n", "no such workload; did you mean resnet50"),
+        ("columns: {gpuz: Cards}\n", "unknown key 'gpuz'; did you mean gpus"),
+        ("batch_per_gpu: 0\n", "batch_per_gpu"),
+        ("columns: {workload: Tag}\n", "no column 'Tag', which the study names for workload"),
+        ("workloads: {'?': resnet50}\n", "'?' is no name"),
+    ],
+)
+def test_a_wrong_study_of_a_log(more: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as error:
+        document(tmp_path, logs.SACCT, more=more)
+    assert said in str(error.value)
+    assert str(error.value).count("\n") == 0
+
+
+def test_no_job_can_be_used_and_keys_of_a_table(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="no job in it can be used: 1 held no GPU; give"):
+        document(tmp_path, "gpus,hours\n0,5\n")
+    with pytest.raises(StudyError, match=r":2:1: class: 'what' is not known; write 1w1g"):
+        document(tmp_path, "gpus,hours,class\n1,5,what\n")
+    path = small.written(tmp_path, small.STUDY + "batch_per_gpu: 3\n")
+    with pytest.raises(StudyError, match="batch_per_gpu: the population is no scheduler's log"):
+        read_fleet(path)
