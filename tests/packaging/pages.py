@@ -25,6 +25,7 @@ DOCS = ROOT / "docs"
 SHIPPED = ("search_spaces", "models", "docs", "benchmarks")  # what a clone has beside the page
 DEADLINE_S = 400.0
 WIDTH = 118
+ENTER = "\n" * 20  # the answers to whatever a command asks
 # Fenced blocks, and indented ones that begin with a command of dse.
 _BLOCK = re.compile(
     r"^```(\w+)\n(.*?)^```$|^    (dse [^\n]*\n(?:    [^\n]*\n)*)", re.DOTALL | re.MULTILINE
@@ -110,7 +111,8 @@ def run(script: str, folder: Path) -> str:
     kept = {key: value for key, value in os.environ.items() if not key.startswith("DSE_")}
     environment = {**kept, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     done = subprocess.run(["bash", "-euc", script], cwd=folder, env=environment, text=True,
-                          capture_output=True, timeout=DEADLINE_S, check=False)  # fmt: skip
+                          input=ENTER, capture_output=True, timeout=DEADLINE_S,
+                          check=False)  # fmt: skip
     assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
     return done.stdout
 

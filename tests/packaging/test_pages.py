@@ -85,6 +85,7 @@ PAGES = [
         elsewhere={
             **INSTALLS, **PRINTS,
             r"--executor ray": "tests/search/executors",
+            r"^dse watch": "the logs are those of tests/commands/test_watch.py",
             r"^dse serve": "it serves until Ctrl-C: tests/commands/test_serve.py",
         },
         begin=with_runs,
