@@ -6,12 +6,13 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types fuzz kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types golden fuzz kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
+	@echo "make golden    compare the answers of all studies, in whole, with those that are kept"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
 	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
@@ -50,6 +51,10 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+# make test does this, too, but for the draws of two studies.
+golden: $(VENV)/.dev
+	$(BIN)/python -m tests.golden
 
 # Each round damages every kind of file 200 times; the seed of the first tells how to get them again.
 MINUTES := 60
