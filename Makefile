@@ -6,13 +6,14 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types docs fuzz kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types docs golden fuzz kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make docs      the documentation as a site, build/site/index.html; GALLERY=no without running the shipped studies"
+	@echo "make golden    compare the answers of all studies, in whole, with those that are kept"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
 	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
@@ -64,6 +65,10 @@ endif
 docs: $(VENV)/.docs
 	$(if $(filter no,$(GALLERY)),,$(BIN)/python -m benchmarks.site.gallery)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+# make test does this, too, but for the draws of two studies.
+golden: $(VENV)/.dev
+	$(BIN)/python -m tests.golden
 
 # Each round damages every kind of file 200 times; the seed of the first tells how to get them again.
 MINUTES := 60

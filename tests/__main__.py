@@ -3,8 +3,9 @@
 Tests marked slow start ranks, clusters and browsers: two of them at once would take each other's
 cores, ports and processes, so they run one after the other. Those marked nodes have machines in
 network namespaces of their own, and mostly wait for them. All others are dealt out to two
-processes, file by file, so that both cores have work to the end; their arithmetic keeps to one
-thread: several would spin while they wait for one whose core a rank has. Modules are compiled once,
+processes, file by file, so that both cores have work to the end; they stand behind the slow ones,
+which are done last, and their arithmetic keeps to one thread: several would spin while they wait
+for one whose core a rank has. Modules are compiled once,
 whatever the environment says, and not by each of the hundreds of processes that tests start.
 Arguments go to all; for a choice of one's own, or a debugger, there is pytest itself.
 """
@@ -24,6 +25,7 @@ KINDS = {
     "others, second half": ("-m", "not slow", "-p", "tests.share", "--share", "2/2"),
 }
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+BEHIND = 5  # by how much others are nicer
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 ONE_ONLY = ("-m", "--pdb", "--trace", "--basetemp", "--junit-xml", "--junitxml")
 NOTHING_CHOSEN = 5  # pytest's exit status where the arguments leave no test of a kind
@@ -47,10 +49,14 @@ def main() -> int:
                 running.append(subprocess.Popen(command, env=environment))
                 continue
             said = unseen[name] = opened.enter_context(tempfile.TemporaryFile())
-            threads = ONE_THREAD if name.startswith("others") else {}
+            others = name.startswith("others")
+            threads = ONE_THREAD if others else {}
             running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said,
                                             stderr=subprocess.STDOUT,
                                             env={**environment, **threads}))  # fmt: skip
+            if others:
+                nice = os.getpriority(os.PRIO_PROCESS, 0) + BEHIND
+                os.setpriority(os.PRIO_PROCESS, running[-1].pid, nice)
         for one in running:
             try:
                 one.wait()

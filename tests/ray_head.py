@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dse.calibration.runners.mpirun import end_session
@@ -21,8 +23,9 @@ def free_ports() -> tuple[int, int]:
         return first.getsockname()[1], second.getsockname()[1]
 
 
-def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0) -> str:
-    """What this Python code prints while a Ray head runs; sys.argv: its address, ``arguments``."""
+@contextmanager
+def a_head(cpus: int) -> Iterator[Callable[..., str]]:
+    """A Ray head; what this yields runs code beside it, as :func:`beside_a_head` does."""
     port, clients = free_ports()
     folder = tempfile.mkdtemp(prefix="r")  # short: Ray puts sockets there
     start = [str(Path(sys.executable).parent / "ray"), "start", "--head", "--block",
@@ -30,6 +33,15 @@ def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0)
              f"--ray-client-server-port={clients}", f"--temp-dir={folder}"]  # fmt: skip
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1"}
     environment.pop("RAY_AUTH_MODE", None)
+
+    def beside(code: str, *arguments: str, limit_s: float = 120.0) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code, f"127.0.0.1:{port}", *arguments],
+            capture_output=True, text=True, env=environment, timeout=limit_s, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     # --block keeps the cluster in the head's session: stopping it cannot touch anybody else's Ray.
     head = subprocess.Popen(
         start, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
@@ -38,12 +50,13 @@ def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0)
     try:
         assert head.stdout is not None
         assert any("Ray runtime started" in line for line in head.stdout)
-        done = subprocess.run(
-            [sys.executable, "-c", code, f"127.0.0.1:{port}", *arguments],
-            capture_output=True, text=True, env=environment, timeout=limit_s, check=False,
-        )  # fmt: skip
+        yield beside
     finally:
         end_session(head, 60.0)  # told alone, the head ends its servers in order, and soon
         shutil.rmtree(folder, ignore_errors=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+
+
+def beside_a_head(code: str, *arguments: str, cpus: int, limit_s: float = 120.0) -> str:
+    """What this Python code prints while a Ray head runs; sys.argv: its address, ``arguments``."""
+    with a_head(cpus) as beside:
+        return beside(code, *arguments, limit_s=limit_s)

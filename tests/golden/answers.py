@@ -23,6 +23,7 @@ from dse.pricing.load import load
 from dse.report.document import Sample
 from dse.report.json_form import plain
 from dse.report.points import explained
+from dse.search.run import run
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -49,6 +50,24 @@ def subjects() -> Mapping[str, Callable[[], Record]]:
                  ROOT / "benchmarks/search/studies/continuous.yaml"):  # fmt: skip
         found[f"guided-{path.stem}"] = lambda path=path: _study(path, "guided")
     return found
+
+
+def searched(path: Path) -> Record:
+    """What the search alone finds: how many points, and gain, cost and equals along the front; and
+    the points in all detail."""
+    problem = load(path)
+    found = run(problem, "exhaustive", None, None, lambda *_: None, 0, 0)
+    return {
+        "counts": {
+            "points": found.tally.points,
+            "feasible": found.tally.feasible,
+            "priced": found.tally.priced,
+            "front": len(found.front),
+        },
+        "rejected": dict(found.tally.rejected),
+        "front": [[point.gain, point.cost, point.ties] for point in found.front],
+        "explain": dict(_points(problem)),
+    }
 
 
 def text(record: Record) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 def differences(before: str, now: str, tolerance: float = 0.0) -> Iterator[str]:
     """Every value that differs, with where it is; numbers by more than a share ``tolerance``."""
-    old, new = (_entries(text) for text in (before, now))
+    old, new = (entries(text) for text in (before, now))
     for place in dict.fromkeys([*old, *new]):
         if place not in old or place not in new:
             yield f"{place}: only {'before' if place in old else 'now'}"
@@ -20,7 +20,8 @@ def differences(before: str, now: str, tolerance: float = 0.0) -> Iterator[str]:
                 yield f"{place}{where}: {was} -> {is_now}{_by(was, is_now)}"
 
 
-def _entries(text: str) -> dict[str, Any]:
+def entries(text: str) -> dict[str, Any]:
+    """By part and key the value of every line."""
     found = {}
     for line in text.splitlines():
         part, key, value = line.split(" | ", 2)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from dse.report.pdf import NAMES
 
@@ -44,6 +44,31 @@ class Seen:
         return self.page.evaluate(f"() => {{ {script} }}")
 
 
+class _Running:
+    """The Chromium whose windows the tests of one file open: starting it takes longer than they
+    do. Each page has a context of its own, which knows nothing of others."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._browser: Browser | None = None
+
+    def browser(self) -> Browser:
+        """Started at first."""
+        if self._browser is None:
+            playwright = self._held.enter_context(sync_playwright())
+            self._browser = playwright.chromium.launch(executable_path=chromium())
+            self._held.callback(self._browser.close)
+        return self._browser
+
+    def close(self) -> None:
+        """End it where it was started; the next page starts another."""
+        self._browser = None
+        self._held.close()
+
+
+RUNNING = _Running()
+
+
 @contextmanager
 def opened(
     html: str,
@@ -55,23 +80,21 @@ def opened(
     """The page in a window of that width. ready: what is waited for, that its charts are drawn."""
     path = folder / "page.html"
     path.write_text(html, encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium())
-        try:
-            context = browser.new_context(
-                viewport={"width": width, "height": HEIGHT}, color_scheme=scheme
-            )
-            seen = Seen(context.new_page())
-            seen.page.on("console", lambda line: seen.console.append(line.text))
-            seen.page.on("pageerror", lambda error: seen.console.append(str(error)))
-            seen.page.on("request", lambda request: seen.requests.append(request.url))
-            seen.page.goto(path.as_uri())
-            if ready is not None:
-                seen.page.wait_for_function(ready)
-            seen.requests.remove(path.as_uri())
-            yield seen
-        finally:
-            browser.close()
+    context = RUNNING.browser().new_context(
+        viewport={"width": width, "height": HEIGHT}, color_scheme=scheme
+    )
+    try:
+        seen = Seen(context.new_page())
+        seen.page.on("console", lambda line: seen.console.append(line.text))
+        seen.page.on("pageerror", lambda error: seen.console.append(str(error)))
+        seen.page.on("request", lambda request: seen.requests.append(request.url))
+        seen.page.goto(path.as_uri())
+        if ready is not None:
+            seen.page.wait_for_function(ready)
+        seen.requests.remove(path.as_uri())
+        yield seen
+    finally:
+        context.close()
 
 
 def grave(seen: Seen) -> list[str]:

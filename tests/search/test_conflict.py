@@ -9,18 +9,20 @@ import pytest
 
 from dse.errors import NoFeasiblePoint
 from dse.pricing import constraints
+from dse.pricing.evaluation import Evaluation
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
 from dse.search import conflict
 from dse.search.run import run
+from dse.study import Study
 from tests.pricing import studies
 
 LIMIT = '"capital <= 200 kUSD"'
 
 
 def problem_of(folder: Path, *limits: str) -> Problem:
-    written = ", ".join(f'"{limit}"' for limit in limits)
-    return load(studies.written(folder, studies.SMALL.replace(LIMIT, written)))
+    written = "".join(f'"{limit}", ' for limit in limits)
+    return load(studies.written(folder, studies.SMALL.replace(f"{LIMIT}, ", written)))
 
 
 def refusal(problem: Problem, engine: str) -> str:
@@ -29,24 +31,32 @@ def refusal(problem: Problem, engine: str) -> str:
     return str(caught.value)
 
 
-def best_without(problem: Problem, name: str, left_out: str) -> float:
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> list[Evaluation]:
+    """All points, one by one; what a study demands of them is no part of their price."""
+    problem = problem_of(tmp_path_factory.mktemp("every"))
+    return [problem.point(problem.space.point(at)) for at in range(problem.space.size)]
+
+
+def best_without(every: list[Evaluation], study: Study, name: str, left_out: str) -> float:
     """The best of a quantity that any point reaches that meets all but a limit, one by one."""
     found = []
-    for index in range(problem.space.size):
-        evaluation = problem.point(problem.space.point(index))
-        demands = constraints.demands(evaluation, problem.study)
+    for evaluation in every:
+        demands = constraints.demands(evaluation, study)
         if all(bool(mask.all()) for demand, mask in demands if demand != left_out):
             found.append(float(np.ravel(evaluation[name])[0]))
     return min(found) if name == "capital" else max(found)
 
 
 @pytest.mark.parametrize("engine", ["exhaustive", "guided"])
-def test_two_limits_that_exclude_one_another(tmp_path: Path, engine: str) -> None:
+def test_two_limits_that_exclude_one_another(
+    tmp_path: Path, engine: str, every: list[Evaluation]
+) -> None:
     speed, money = "speedup >= 4", "capital <= 50 kUSD"
     problem = problem_of(tmp_path, speed, money)
     line = refusal(problem, engine)
-    fastest = best_without(problem, "speedup", speed)
-    cheapest = float(f"{best_without(problem, 'capital', money):.4g}")
+    fastest = best_without(every, problem.study, "speedup", speed)
+    cheapest = float(f"{best_without(every, problem.study, 'capital', money):.4g}")
     assert f"{speed} and {money} can each be met, but not both at once: within the other" in line
     assert f"the best is speedup {fastest:.4g} and capital {cheapest:,.12g} USD; nearest" in line
     assert "rejected because" not in line
@@ -66,10 +76,9 @@ def test_three_limits_of_which_any_two_can_be_met(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limits", [("capital <= 1 USD",), ("capital <= 1 USD", "speedup >= 2"),
                                     ("capital <= 1 USD", "power <= 1 W")])  # fmt: skip
 def test_a_limit_that_nothing_meets_is_blamed_alone(
-    tmp_path: Path, limits: tuple[str, ...]
+    tmp_path: Path, limits: tuple[str, ...], every: list[Evaluation]
 ) -> None:
     problem = problem_of(tmp_path, *limits)
-    every = [problem.point(problem.space.point(at)) for at in range(problem.space.size)]
     assert conflict.excluded(problem.study, every) == []
     assert "can each be met" not in refusal(problem, "exhaustive")
 

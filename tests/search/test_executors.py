@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from dse.study.space import Box, Space
 from tests.pricing import studies
 from tests.pricing.studies import LARGE
 from tests.processes import command, descendants
-from tests.ray_head import beside_a_head
+from tests.ray_head import a_head, beside_a_head
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected(large: Path) -> Outcome:
     """What a search of the large study in this process finds."""
     return run(load(large), "exhaustive", None, None, lambda *_: None, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def beside() -> Iterator[Callable[..., str]]:
+    """Runs code beside a Ray head of one CPU that nobody kills."""
+    with a_head(1) as found:
+        yield found
 
 
 def test_auto_is_this_process_unless_a_cluster_is_named() -> None:
@@ -209,7 +216,9 @@ def test_the_task_says_so_where_there_is_no_dse_like_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_node_with_another_dse_or_catalogue_is_refused(tmp_path: Path) -> None:
+def test_a_node_with_another_dse_or_catalogue_is_refused(
+    tmp_path: Path, beside: Callable[..., str]
+) -> None:
     """The driver's catalogue and code are its own, not what the workers have installed."""
     root = Path(dse.__file__).parents[1]
     for name, copy in (("dse", "dse"), ("models", "changed")):
@@ -219,7 +228,7 @@ def test_a_node_with_another_dse_or_catalogue_is_refused(tmp_path: Path) -> None
         with (tmp_path / name).open("a") as file:
             file.write("# looked at again\n")
     study = studies.written(tmp_path)
-    printed = beside_a_head(ANOTHER_DSE, str(study), str(tmp_path), cpus=1)
+    printed = beside(ANOTHER_DSE, str(study), str(tmp_path))
     assert re.fullmatch(
         rf"node \S+ \({re.escape(socket.gethostname())}\) of the Ray cluster has dse "
         r"(\S+ \(code \w{12}\)), not (?!\1)\S+ \(code \w{12}\) as here; has another "
@@ -253,7 +262,9 @@ where.close()
 
 
 @pytest.mark.slow
-def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
+def test_a_running_cluster_is_joined_by_its_address(
+    tmp_path: Path, beside: Callable[..., str]
+) -> None:
     study = studies.written(tmp_path)
     code = (
         "import sys; from dse.search.executors import RayExecutor; "
@@ -262,7 +273,7 @@ def test_a_running_cluster_is_joined_by_its_address(tmp_path: Path) -> None:
         "found = run(load(sys.argv[2]), 'exhaustive', where, None, lambda *_: None, 0, 0); "
         "where.close(); print(len(found.front), found.tally.feasible)"
     )
-    printed = beside_a_head(code, str(study), cpus=1)
+    printed = beside(code, str(study))
     expected = run(load(study), "exhaustive", None, None, lambda *_: None, 0, 0)
     assert printed.split() == [str(len(expected.front)), str(expected.tally.feasible)]
 

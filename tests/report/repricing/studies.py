@@ -57,8 +57,14 @@ class Searched:
     document: RunDocument
 
 
+_SEARCHED: dict[str, Searched] = {}
+
+
 def searched(folder: Path, text: str) -> Searched:
-    """Search a study; its document."""
-    problem = load(studies.written(folder, text))
-    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
-    return Searched(outcome, build(outcome, "dse run small", 0, 1.0, {}))
+    """Search a study; its document. Of equal studies once, in the folder of the first."""
+    if text not in _SEARCHED:
+        problem = load(studies.written(folder, text))
+        outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+        document = build(outcome, "dse run small", 0, 1.0, {})
+        _SEARCHED[text] = Searched(outcome, document)
+    return _SEARCHED[text]
