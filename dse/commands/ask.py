@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from dse.commands.answers import Answers
+from dse.commands.browser import Open, open_page
 from dse.commands.options import Json, Options, folder
 from dse.commands.terminal import command_line
 
@@ -72,6 +73,7 @@ def ask(
         ),
     ] = None,
     json: Json = False,
+    open: Open = False,
 ) -> None:
     """Answer a question in one line: which cluster, and how to train on it.
 
@@ -86,7 +88,9 @@ def ask(
         raise ArgumentError("--force", "overwrites the file of --save", "add --save, or drop it")
     answers = given_answers(workload, on, gpus, network, minimize, deadline, budget, power,
                             confidence, samples, tokens, quality)  # fmt: skip
-    ask_question(answers, save, force, Options(out=out), command_line(), json)
+    page = ask_question(answers, save, force, Options(out=out), command_line(), json)
+    if open:
+        open_page(page)
 
 
 def given_answers(
@@ -113,8 +117,8 @@ def given_answers(
 
 def ask_question(
     answers: Answers, save: Path | None, force: bool, options: Options, command: str, as_json: bool
-) -> None:
-    """Print the study of these answers, search it, and print its answer."""
+) -> Path:
+    """Print the study of these answers, search it, print its answer; returns the page's path."""
     from dse.calibration.files import write_text
     from dse.commands.draft import Draft
     from dse.commands.plan import plan_of
@@ -134,7 +138,8 @@ def ask_question(
         print(f"This question is the study\n\n{indented(draft.text)}")
         kept = f"in {save}" if save else "not kept: add --save study.yaml to change it by hand"
         print(f"It is {kept}.\n")
-    run_plan(plan_of(problem, options), options, command, as_json, as_json, started)
+    plan = plan_of(problem, options)
+    return run_plan(plan, options, command, as_json, as_json, started).page
 
 
 def indented(text: str) -> str:

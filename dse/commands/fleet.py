@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dse.commands.browser import Open, open_page
 from dse.commands.options import Json, folder
 from dse.commands.shipped import fleet_names
 from dse.commands.study_names import fleets_beginning
@@ -37,9 +38,12 @@ def fleet(
         typer.Option("--facts", help="Also compare with what the Alibaba-PAI paper published."),
     ] = False,
     json: Json = False,
+    open: Open = False,
 ) -> None:
     """Analyse a fleet of jobs: its time, and gains from upgrades and other architectures."""
-    run_fleet(study, out, facts, json, command_line())
+    page = run_fleet(study, out, facts, json, command_line())
+    if open:
+        open_page(page)
 
 
 def fleet_path(given: str) -> Path:
@@ -56,20 +60,23 @@ def fleet_path(given: str) -> Path:
     return path
 
 
-def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
-    """Answer a fleet study, write its report, print the answer."""
+def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> Path:
+    """Answer a fleet study, write its report, print the answer; returns the page's path."""
     from importlib import metadata
 
     from dse.calibration.files import check_writable
     from dse.fleet import answer, plain, read_fleet
+    from dse.report.document_files import RUN
     from dse.report.fleet_facts import fact_lines
     from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
+    from dse.report.write import check_free_of
 
     started = time.perf_counter()
     study = read_fleet(fleet_path(given))
     folder = out or Path("reports") / study.name
     check_writable(folder)
+    check_free_of(RUN, folder)
     versions = {"dse": __version__, "numpy": metadata.version("numpy")}
     document = answer(
         study, with_facts=with_facts, command=command, versions=versions, started=started
@@ -78,7 +85,7 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     page = write_fleet(document, folder)
     if as_json:
         print(json.dumps(plain(document), indent=1))
-        return
+        return page
     for line in study.told:
         print(f"Note: {line}.")
     for line in answer_lines(document):
@@ -102,3 +109,4 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
             f"{earlier}."
         )
     print(f"Report: {page}")
+    return page

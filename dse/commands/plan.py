@@ -120,7 +120,7 @@ def finished(plan: Plan) -> Done | None:
     """
     from dse.report.document_files import RUN_LOG, read_document
     from dse.report.inputs import inputs
-    from dse.report.write import FILES, ON_REQUEST
+    from dse.report.write import FILES, ON_REQUEST, PAGE
 
     half_done = (plan.folder / RUN_LOG).exists()
     whole = all((plan.folder / name).is_file() for name in FILES if name not in ON_REQUEST)
@@ -130,7 +130,7 @@ def finished(plan: Plan) -> Done | None:
         found = read_document(plan.folder)
         wanted = (inputs(plan.problem), "exhaustive", plan.seed)
         if (found.inputs, found.engine, found.seed) == wanted:
-            return Done(found, plan.folder / "report.html", None)
+            return Done(found, plan.folder / PAGE, None)
     return None
 
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dse.commands.browser import Open, open_page
 from dse.commands.options import Json, Options, folder, share, whole
 from dse.commands.plan import Done, Plan, finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
 from dse.commands.study_names import studies_beginning
 from dse.commands.terminal import command_line
+from dse.errors import ArgumentError
 
 if TYPE_CHECKING:
     from dse.report.document import RunDocument
@@ -88,6 +90,7 @@ def run(
         typer.Option(help="Probability with which every limit must hold, such as 0.9 or 90%."),
     ] = None,
     json: Json = False,
+    open: Open = False,
 ) -> int:
     """Search studies and write their reports."""
     options = Options(
@@ -95,8 +98,12 @@ def run(
         deadline, budget, power, confidence,
     )  # fmt: skip
     if len(study) == 1 and not Path(study[0]).is_dir():
-        run_study(study[0], options, command=command_line(), quiet=json, show_json=json)
+        done = run_one(study[0], options, command=command_line(), quiet=json, show_json=json)
+        if open:
+            open_page(done.page)
         return 0
+    if open:
+        raise ArgumentError("--open", "opens one report, and several are written", "leave it out")
     return run_studies(study_files(study), options, command_line(), quiet=json, show_json=json)
 
 
@@ -104,9 +111,14 @@ def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
 ) -> RunDocument:
     """Search a study, write its report, print the answer; returns the run document."""
+    return run_one(study, options, command, quiet, show_json).document
+
+
+def run_one(study: str, options: Options, command: str, quiet: bool, show_json: bool) -> Done:
+    """The same; returns the document with where its report is."""
     started = time.perf_counter()
     plan = planned(study, options)
-    return run_plan(plan, options, command, quiet, show_json, started).document
+    return run_plan(plan, options, command, quiet, show_json, started)
 
 
 def run_plan(
@@ -115,10 +127,13 @@ def run_plan(
     """The same of a study that is read. started: of time.perf_counter."""
     from dse.calibration.files import check_writable
     from dse.report.answer import answer
+    from dse.report.document_files import FLEET
     from dse.report.json_form import text
+    from dse.report.write import check_free_of
     from dse.search.executors import Executors
 
     check_writable(plan.folder)
+    check_free_of(FLEET, plan.folder)
     say = (lambda *_: None) if quiet else print
     for line in plan.problem.study.told:
         say(f"note: {line}")

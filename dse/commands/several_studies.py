@@ -124,6 +124,8 @@ def _results(
 def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan | DseError]]:
     """Every study's plan, or what is wrong with it."""
     from dse.calibration.files import check_writable
+    from dse.report.document_files import FLEET
+    from dse.report.write import check_free_of
 
     taken: dict[str, str] = {}
     for study in studies:
@@ -135,6 +137,7 @@ def _plans(studies: Sequence[str], options: Options) -> Iterator[tuple[str, Plan
                 problem = f"study '{plan.name}' has the same name as {taken[plan.name]}"
                 raise plan.problem.study.source.error(("study",), problem, remedy)
             check_writable(folder)
+            check_free_of(FLEET, folder)
         except DseError as error:
             yield study, error
             continue

@@ -1,4 +1,4 @@
-"""Writing a fleet's report: index.html, report.md and fleet.json, all or none."""
+"""Writing a fleet's report: report.html, report.md and fleet.json, all or none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from dse.report.document_files import FLEET as DOCUMENT
 from dse.report.document_files import checked_document, document_path, sealed
 from dse.report.fleet_page import render_markdown, render_page
 from dse.report.pdf import PDF
-from dse.report.write import free_name, put
+from dse.report.write import PAGE, free_name, put
 
-FILES = (DOCUMENT, "report.md", "index.html", PDF)
+_EARLIER_PAGE = "index.html"  # as earlier versions called it
+
+FILES = (DOCUMENT, "report.md", PAGE, PDF, _EARLIER_PAGE)
 
 
 def write_fleet(document: FleetDocument, folder: Path) -> Path:
@@ -25,11 +27,11 @@ def write_fleet(document: FleetDocument, folder: Path) -> Path:
     contents = {
         DOCUMENT: sealed(plain(document)),
         "report.md": render_markdown(document),
-        "index.html": render_page(document),
+        PAGE: render_page(document),
     }
 
     put(contents, FILES, folder, earlier_fleet(folder, document))
-    return folder / "index.html"
+    return folder / PAGE
 
 
 def read_fleet_document(place: Path) -> FleetDocument:

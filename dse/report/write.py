@@ -15,15 +15,16 @@ from pathlib import Path
 from dse.errors import OutputError
 from dse.report import bills, json_form, markdown, page, runners_up, tables
 from dse.report.document import RunDocument
-from dse.report.document_files import RUN, sealed
+from dse.report.document_files import FLEET, RUN, sealed
 from dse.report.pdf import PDF
 from dse.search.runlog import sync_folder
 
+PAGE = "report.html"  # of a fleet's report, too
 BILLS = "bom.csv"
 RUNNERS_UP = "near.csv"
 ON_REQUEST = (RUNNERS_UP, PDF)  # a report is whole without them
 STAGING = ".report-"
-FILES = (RUN, "front.csv", BILLS, "report.md", "report.html", *ON_REQUEST)
+FILES = (RUN, "front.csv", BILLS, "report.md", PAGE, *ON_REQUEST)
 
 
 def write_report(document: RunDocument, folder: Path) -> Path:
@@ -38,13 +39,21 @@ def write_report(document: RunDocument, folder: Path) -> Path:
         "front.csv": front_csv(document),
         BILLS: bills.bills_csv(document),
         "report.md": markdown.render_markdown(document),
-        "report.html": page.render_page(document),
+        PAGE: page.render_page(document),
     }
     if document.runners_up is not None:
         contents[RUNNERS_UP] = runners_up.runners_up_csv(document, document.runners_up)
 
     put(contents, FILES, folder, earlier_report(folder, document))
-    return folder / "report.html"
+    return folder / PAGE
+
+
+def check_free_of(other: str, folder: Path) -> None:
+    """Raise :class:`OutputError` where a folder has the report of the ``other`` kind of document,
+    of a run or of a fleet: their pages have the same name."""
+    if (folder / other).is_file():
+        kind = "fleet" if other == FLEET else "run"
+        raise OutputError(f"{folder} has the report of a {kind}; name another folder by --out")
 
 
 def put(

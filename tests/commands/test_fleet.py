@@ -15,7 +15,7 @@ from tests.fleet.small import STUDY, TABLE, written
 from tests.report.test_fleet import Page
 
 ROOT = Path(__file__).parents[2]
-REPORT = {"fleet.json", "index.html", "report.md"}
+REPORT = {"fleet.json", "report.html", "report.md"}
 
 
 def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
@@ -27,12 +27,12 @@ def test_a_table_of_jobs_is_answered(tmp_path: Path) -> None:
     assert re.match(headline, lines[1])
     assert "frees GPU-hours worth USD" in lines[0]
     assert "dse's own model gives other speedups (with --facts)." in done.stdout
-    assert lines[-1] == "Report: reports/small/index.html"
+    assert lines[-1] == "Report: reports/small/report.html"
     assert set(files(tmp_path / "reports" / "small")) == REPORT
     document = json.loads((tmp_path / "reports" / "small" / "fleet.json").read_text())
     assert document["population"]["jobs"] == 5
     assert "facts" not in document
-    assert Page((tmp_path / "reports" / "small" / "index.html").read_text()).loads == []
+    assert Page((tmp_path / "reports" / "small" / "report.html").read_text()).loads == []
 
 
 @pytest.mark.parametrize("study", ["pai-fleet", "pai-ps-worker", "pai-case-studies"])
@@ -180,10 +180,10 @@ def test_a_report_is_rebuilt_from_its_document(tmp_path: Path) -> None:
     dse("fleet", "study.yaml", cwd=tmp_path)
     folder = tmp_path / "reports" / "small"
     before = {name: (folder / name).read_bytes() for name in REPORT}
-    for name in ("index.html", "report.md"):
+    for name in ("report.html", "report.md"):
         (folder / name).unlink()
     done = dse("report", "reports/small", cwd=tmp_path)
-    assert done.stdout == "wrote reports/small/index.html\n", done.stderr
+    assert done.stdout == "wrote reports/small/report.html\n", done.stderr
     assert {name: (folder / name).read_bytes() for name in REPORT} == before
     assert dse("report", "reports/small/fleet.json", cwd=tmp_path).returncode == 0
     assert set(files(tmp_path / "reports")) == {"small", *(f"small/{name}" for name in REPORT)}

@@ -228,9 +228,9 @@ def test_bars_of_a_class_sum_to_one(tmp_path: Path) -> None:
 def test_the_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     found = document(tmp_path)
     folder = tmp_path / "report"
-    assert write_fleet(found, folder) == folder / "index.html"
+    assert write_fleet(found, folder) == folder / "report.html"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert set(before) == {"fleet.json", "index.html", "report.md"}
+    assert set(before) == {"fleet.json", "report.html", "report.md"}
     blocked = tmp_path / "blocked"
     blocked.write_text("a file, not a folder")
     with pytest.raises(OutputError):
