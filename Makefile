@@ -6,19 +6,20 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types fuzz kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types docs fuzz kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
+	@echo "make docs      the documentation as a site, build/site/index.html; GALLERY=no without running the shipped studies"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
-	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
+	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
 	@echo "make papers    what papers published beside what is computed here, as reports/papers/facts.json; the figures of docs/"
 	@echo "make plotly    take the charts' JavaScript of plotly.js $(PLOTLY) from npm anew, $(VENDOR);  make picture  docs/report.png"
-	@echo "make clean     remove $(VENV), reports and calibrations of this machine"
+	@echo "make clean     remove $(VENV), the site, reports and calibrations of this machine"
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dse needs Python 3.11 or later")'
@@ -51,6 +52,19 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+# Studies of the gallery are run again only where their file, the catalogue or dse changed.
+GALLERY := yes
+ifneq ($(GALLERY),no)
+docs: $(PROFILE)
+endif
+docs: $(VENV)/.docs
+	$(if $(filter no,$(GALLERY)),,$(BIN)/python -m benchmarks.site.gallery)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
 # Each round damages every kind of file 200 times; the seed of the first tells how to get them again.
 MINUTES := 60
 fuzz: $(VENV)/.dev
@@ -60,7 +74,7 @@ fuzz: $(VENV)/.dev
 	  seed=$$((seed + 200)); done
 
 kills: $(VENV)/.dev
-	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k several_workers
+	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k killed_at_random
 
 # Other tools, to be compared with, in environments of their own.
 peers: $(VENV)/.dev
@@ -90,4 +104,4 @@ picture: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.picture reports/example
 
 clean:
-	rm -rf $(VENV) .venv-peers reports calibrations
+	rm -rf $(VENV) .venv-peers reports calibrations build/site build/gallery

@@ -20,29 +20,29 @@ READY = "document.documentElement.dataset.charts === 'drawn'"
 COLORS = 128  # enough for a page of few colours; a third of the bytes
 
 
-def take(page: Path, picture: Path) -> None:
-    """Write what a reader sees first of a page, by day."""
+def take(page: Path, picture: Path, height: int = HEIGHT) -> None:
+    """Write what a reader sees first of a page, by day, with as few colours as serve."""
+    from PIL import Image  # comes with matplotlib
+
+    taken = picture.with_suffix(".tmp.png")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found_browser())
         try:
-            window = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+            window = browser.new_page(viewport={"width": WIDTH, "height": height})
             window.goto(page.resolve().as_uri())
             window.wait_for_function(READY)
-            window.screenshot(path=picture)
+            window.screenshot(path=taken)
         finally:
             browser.close()
-
-
-def main() -> None:
-    """Take the picture, with as few colours as serve."""
-    from PIL import Image  # comes with matplotlib
-
-    taken = PICTURE.with_suffix(".tmp.png")
-    take(Path(sys.argv[1]) / "report.html", taken)
     Image.open(taken).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLORS).save(
         taken, optimize=True
     )
-    shutil.move(taken, PICTURE)
+    shutil.move(taken, picture)
+
+
+def main() -> None:
+    """Take the picture."""
+    take(Path(sys.argv[1]) / "report.html", PICTURE)
     print(f"wrote {PICTURE.relative_to(ROOT)}")
 
 

@@ -16,34 +16,35 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog import rows_of_work as work
+from dse.catalog import transformers
 from dse.catalog.rows_of_work import Layer, Network, WorkRow
 
 FOLDER = catalog.models_dir() / "workloads"
 COLUMNS = tuple(field.name for field in fields(WorkRow))
 
 CLOSED_FORMS: dict[str, Callable[[], Network]] = {
-    "bert-base-s128": lambda: work.encoder(768, 12, 12, 3072, 30522, 128, 19),
-    "bert-base-s512": lambda: work.encoder(768, 12, 12, 3072, 30522, 512, 76),
-    "bert-large-s128": lambda: work.encoder(1024, 24, 16, 4096, 30522, 128, 19),
-    "bert-large-s512": lambda: work.encoder(1024, 24, 16, 4096, 30522, 512, 76),
-    "gpt2-124m": lambda: work.gpt(768, 12, 12, 50257, 1024),
-    "gpt2-medium-355m": lambda: work.gpt(1024, 24, 16, 50257, 1024),
-    "gpt2-large-774m": lambda: work.gpt(1280, 36, 20, 50257, 1024),
-    "gpt2-xl-1.5b": lambda: work.gpt(1600, 48, 25, 50257, 1024),
-    "gpt3-13b": lambda: work.gpt(5120, 40, 40, 50257, 2048),
-    "gpt3-175b": lambda: work.gpt(12288, 96, 96, 50257, 2048),
-    "llama2-7b": lambda: work.llama(4096, 32, 32, 32, 11008, 32000, 4096),
-    "llama2-13b": lambda: work.llama(5120, 40, 40, 40, 13824, 32000, 4096),
-    "llama2-70b": lambda: work.llama(8192, 80, 64, 8, 28672, 32000, 4096),
-    "llama3-8b": lambda: work.llama(4096, 32, 32, 8, 14336, 128256, 8192),
-    "llama3-70b": lambda: work.llama(8192, 80, 64, 8, 28672, 128256, 8192),
-    "llama3.1-405b": lambda: work.llama(16384, 126, 128, 8, 53248, 128256, 8192),
-    "t5-base": lambda: work.t5(768, 12, 12, 64, 3072, 512, 114),
-    "t5-large": lambda: work.t5(1024, 24, 16, 64, 4096, 512, 114),
-    "t5-3b": lambda: work.t5(1024, 24, 32, 128, 16384, 512, 114),
-    "t5-11b": lambda: work.t5(1024, 24, 128, 128, 65536, 512, 114),
-    "transformer-base": lambda: work.transformer(512, 6, 8, 2048, 33708, 32, 32),
-    "transformer-big": lambda: work.transformer(1024, 6, 16, 4096, 33708, 32, 32),
+    "bert-base-s128": lambda: transformers.encoder(768, 12, 12, 3072, 30522, 128, 19),
+    "bert-base-s512": lambda: transformers.encoder(768, 12, 12, 3072, 30522, 512, 76),
+    "bert-large-s128": lambda: transformers.encoder(1024, 24, 16, 4096, 30522, 128, 19),
+    "bert-large-s512": lambda: transformers.encoder(1024, 24, 16, 4096, 30522, 512, 76),
+    "gpt2-124m": lambda: transformers.gpt(768, 12, 12, 50257, 1024),
+    "gpt2-medium-355m": lambda: transformers.gpt(1024, 24, 16, 50257, 1024),
+    "gpt2-large-774m": lambda: transformers.gpt(1280, 36, 20, 50257, 1024),
+    "gpt2-xl-1.5b": lambda: transformers.gpt(1600, 48, 25, 50257, 1024),
+    "gpt3-13b": lambda: transformers.gpt(5120, 40, 40, 50257, 2048),
+    "gpt3-175b": lambda: transformers.gpt(12288, 96, 96, 50257, 2048),
+    "llama2-7b": lambda: transformers.llama(4096, 32, 32, 32, 11008, 32000, 4096),
+    "llama2-13b": lambda: transformers.llama(5120, 40, 40, 40, 13824, 32000, 4096),
+    "llama2-70b": lambda: transformers.llama(8192, 80, 64, 8, 28672, 32000, 4096),
+    "llama3-8b": lambda: transformers.llama(4096, 32, 32, 8, 14336, 128256, 8192),
+    "llama3-70b": lambda: transformers.llama(8192, 80, 64, 8, 28672, 128256, 8192),
+    "llama3.1-405b": lambda: transformers.llama(16384, 126, 128, 8, 53248, 128256, 8192),
+    "t5-base": lambda: transformers.t5(768, 12, 12, 64, 3072, 512, 114),
+    "t5-large": lambda: transformers.t5(1024, 24, 16, 64, 4096, 512, 114),
+    "t5-3b": lambda: transformers.t5(1024, 24, 32, 128, 16384, 512, 114),
+    "t5-11b": lambda: transformers.t5(1024, 24, 128, 128, 65536, 512, 114),
+    "transformer-base": lambda: transformers.transformer(512, 6, 8, 2048, 33708, 32, 32),
+    "transformer-big": lambda: transformers.transformer(1024, 6, 16, 4096, 33708, 32, 32),
     "gnmt-v2": work.gnmt,
     "deepspeech2-5x800": lambda: work.deepspeech(800, 5),
     "deepspeech2-7x1760": lambda: work.deepspeech(1760, 7),

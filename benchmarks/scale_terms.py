@@ -223,7 +223,7 @@ def _priced(rows: Sequence[Row]) -> tuple[Count, ...]:
         "accelerator": first["accelerator"], "gpus_per_node": int(first["gpus_per_node"]),
         "inter_node": first["inter_node"], "nics_per_node": int(first["nics_per_node"]),
         "precision": first["precision"], "gradient": first["gradient"], "batch_per_gpu": 32,
-        "aggregation": "auto-nccl",
+        "aggregation": "auto-nccl", "optimizer": "momentum",
     }  # fmt: skip
     counts = [int(row["gpus"]) for row in rows]
     problem = load_study({

@@ -32,11 +32,13 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     )
     from dse.prices import Prices
     from dse.runs import calibrate, rebuild_report, run, run_studies
+    from dse.torch_workload import workload_from
 
 _HOMES = {
     "dse.api": ("Explanation", "Result", "Study", "load_study"),
     "dse.prices": ("Prices",),
     "dse.runs": ("calibrate", "rebuild_report", "run", "run_studies"),
+    "dse.torch_workload": ("workload_from",),
     "dse.errors": ("ArgumentError", "ClusterError", "DseError", "MeasurementError",
                    "NoFeasiblePoint", "OutputError", "OutsideCalibration", "StudyError"),
 }  # fmt: skip
@@ -62,6 +64,7 @@ __all__ = [
     "rebuild_report",
     "run",
     "run_studies",
+    "workload_from",
 ]
 
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
     "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
-    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "format",
-    "front", "hostfile", "interface", "json", "library", "link", "link-bandwidth", "max-nodes",
-    "max-ranks", "max-ranks-per-node", "mpi", "name", "nodes", "out", "pdf", "plot", "points",
-    "port", "power", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler", "seed",
-    "select", "servers", "set", "study", "system", "version", "warm-start", "within", "workload",
+    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "force",
+    "format", "from", "front", "gpus", "hostfile", "install-completion", "interface", "json",
+    "library", "link", "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node",
+    "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf", "plot", "points",
+    "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler",
+    "samples", "save", "seed", "select", "servers", "set", "show-completion", "study", "system",
+    "tokens", "version", "warm-start", "within", "workload", "yaml", "yes",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
 
 _LONGEST_WORD, _LONGEST = 120, 800  # characters of a message that somebody is to read
+MOST_TOLD = 10  # mistakes of one file
 
 
 def printable(text: str) -> str:
@@ -52,7 +55,9 @@ class StudyError(DseError):
     """A file from the user is wrong: where, what is wrong, what would be right.
 
     ``str(error)`` is the one line ``file:line:column: problem; remedy``.
-    Lines and columns count from 1; 0 means the place is not known and is left out.
+    Lines and columns count from 1; 0 means the place is not known and is left out. Where several
+    things are wrong, the attributes are those of the first, ``mistakes`` are all of them, and
+    ``str(error)`` has a line for each of the first ten.
     """
 
     def __init__(self, file: str, line: int, column: int, problem: str, remedy: str = "") -> None:
@@ -61,6 +66,23 @@ class StudyError(DseError):
         place = f"{file}:{line}:{column}" if line else file
         said = f"{one_line(problem)}{'; ' if remedy else ''}{one_line(remedy)}"
         super().__init__(f"{' '.join(printable(place).split())}: {said}")
+        self.mistakes: tuple[StudyError, ...] = (self,)
+
+
+def together(mistakes: Sequence[StudyError]) -> StudyError:
+    """One error that stands for several, in their order, of which there is at least one."""
+    first = mistakes[0]
+    if len(mistakes) == 1:
+        return first
+    found = StudyError(first.file, first.line, first.column, first.problem, first.remedy)
+    found.mistakes = tuple(mistakes)
+    more = len(mistakes) - MOST_TOLD
+    rest = f"{more} more mistake{'s' if more > 1 else ''}"
+    last = [str(StudyError(first.file, 0, 0, rest, "correct these first"))] if more > 0 else []
+    told = mistakes[:MOST_TOLD]
+    found.args = ("\n".join([*map(str, told), *last]),)
+    found._on_command_line = "\n".join([*(one.on_command_line() for one in told), *last])
+    return found
 
 
 class ArgumentError(StudyError):

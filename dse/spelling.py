@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 LONGEST = 80  # a longer text is no misspelt name
 MOST = 3
 LEAST_LIKE = 0.6  # of difflib's ratio: below, two names only share some letters
+LEAST_LIKE_FIRST = 0.7  # the same of their first words
 SURE = 0.85  # above, the first is the one that was meant
 LEAST_START = 2  # characters: a shorter beginning says nothing
 
@@ -16,10 +18,33 @@ _SHORT = {"infiniband": "ib", "ethernet": "gbe"}
 _LOOKALIKES = str.maketrans({"o": "0", "l": "1", "i": "1", "_": "-", " ": "-"})
 
 
+def same(name: str) -> str:
+    """A name without what makes no difference: upper case, ``-``, ``_`` and blanks."""
+    return "".join(name.lower().replace("-", " ").replace("_", " ").split())
+
+
+def real_name(
+    word: str, known: Iterable[str], aliases: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> str:
+    """The known name that a word is, in any spelling or by an alias; the word itself where it is
+    none. aliases: by their spelling of :func:`same`, the first of each is what it means."""
+    wanted = same(word)
+    spelt = {same(name): name for name in known}
+    if wanted in spelt:
+        return word if word in spelt.values() else spelt[wanted]
+    return aliases[wanted][0] if wanted in aliases else word
+
+
+def told(word: str, meanings: Sequence[str]) -> str:
+    """What a word that could mean several things means."""
+    return f"{word} means {meanings[0]} here, not {alternatives(meanings[1:])}"
+
+
 def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     """The known name that ``name`` all but is; else at most ``most`` that begin with it, else the
-    one meant by spelling, else those that share a word with it, or contain it, else the nearest in
-    spelling, else those with a word that begins as one of its words.
+    one meant by spelling, else those that have all of its words, share one, or contain it, else the
+    nearest in spelling, as a whole or in their first word, else those with a word that begins as
+    one of its words.
 
     Upper case, 0 for O, 1 for l or i, and _ for - do not count.
     """
@@ -27,21 +52,44 @@ def alike(name: str, known: Iterable[str], most: int = MOST) -> tuple[str, ...]:
     if len(wanted) < LEAST_START or len(name) > LONGEST:
         return ()
     spelt = {_plain(candidate): candidate for candidate in known}
-    likeness = {p: difflib.SequenceMatcher(None, wanted, p).ratio() for p in spelt}
+    likeness = {plain: like(wanted, plain) for plain in spelt}
     ranked = sorted(spelt, key=lambda plain: -likeness[plain])
-    best = ranked[:1] if ranked and likeness[ranked[0]] >= LEAST_LIKE else []
     words = {word for word in wanted.split("-") if len(word) > LEAST_START}
-    sure = [plain for plain in best if likeness[plain] > SURE]
+    sure = [plain for plain in ranked if likeness[plain] > SURE]
+    all_words = [plain for plain in ranked if words and words <= {*plain.split("-")}]
     found = (
-        [plain for plain in sure if plain.startswith(wanted)]
+        [plain for plain in sure[:1] if plain.startswith(wanted)]
         or [plain for plain in ranked if plain.startswith(wanted)]
-        or sure
+        or _first(sure, likeness)
+        or sorted(all_words, key=lambda plain: plain.count("-"))
         or [plain for plain in ranked if words & set(plain.split("-"))]
         or [plain for plain in ranked if len(wanted) > LEAST_START and wanted in plain]
-        or best
+        or _nearest(wanted, ranked, likeness)
         or [plain for plain in ranked if _share_beginning(words, plain.split("-"))]
     )
     return tuple(spelt[plain] for plain in found[:most])
+
+
+def like(one: str, other: str) -> float:
+    """How alike two words are, from 0 to 1."""
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def _first(ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
+    """Those that are as likely as the first."""
+    return [plain for plain in ranked if likeness[plain] == likeness[ranked[0]]]
+
+
+def _nearest(wanted: str, ranked: Sequence[str], likeness: Mapping[str, float]) -> list[str]:
+    """Those nearest in spelling, as a whole or in their first word, unless none is near."""
+    near = dict(likeness)
+    for plain in ranked:
+        first = like(wanted, plain.split("-")[0])
+        if first >= LEAST_LIKE_FIRST:
+            near[plain] = max(near[plain], first)
+    found = _first(sorted(ranked, key=lambda plain: -near[plain]), near)
+    found = [plain for plain in found if likeness[plain] == near[plain]] or found
+    return found if found and near[found[0]] >= LEAST_LIKE else []
 
 
 def meant(name: str, known: Iterable[str], otherwise: str = "") -> str:

@@ -12,13 +12,14 @@ import difflib
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import yaml
 
 from dse.errors import StudyError
+from dse.mistakes import Mistakes
 from dse.text_source import text_of
 
 Loc: TypeAlias = tuple[str | int, ...]
@@ -55,6 +56,23 @@ class _Node:
     text: str = ""
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[str | int, _Node] = field(default_factory=dict)
+
+    def renamed(self, loc: Loc, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> _Node:
+        """The same with other texts and keys at some of the places below ``loc``."""
+        if loc in values:
+            return replace(self, data=values[loc], text=values[loc])
+        below = any(place[: len(loc)] == loc for place in (*values, *keys))
+        if not below or not self.children:
+            return self
+        children: dict[str | int, _Node] = {
+            keys.get((*loc, name), name): child.renamed((*loc, name), values, keys)
+            for name, child in self.children.items()
+        }
+        data: Any = [child.data for child in children.values()]
+        if isinstance(self.data, dict):
+            data = {name: child.data for name, child in children.items()}
+        marks = {str(keys.get((*loc, name), name)): mark for name, mark in self.keys.items()}
+        return replace(self, data=data, keys=marks, children=children)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +122,11 @@ class Source:
             return node.line, start + offset + 1
         return node.line, node.column
 
+    def renamed(self, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> Source:
+        """The same with other texts and keys at some places, which stay where they are."""
+        root = self._root.renamed((), values, keys)
+        return Source(self.path, root.data, root, self._lines)
+
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise for the value (or the key) at ``loc``."""
         return StudyError(self.path, *self.mark(loc, key=key), problem, remedy)
@@ -115,14 +138,16 @@ def read_yaml(
     max_values: int = MAX_VALUES,
     *,
     numbers_as_keys: bool = False,
+    mistakes: Mistakes | None = None,
 ) -> Source:
     """Read one YAML document; every failure, of the file or in it, is a StudyError.
 
     numbers_as_keys: a key that is a number counts as the word it is written as, else it is refused.
+    mistakes: where duplicate keys are noted, of which the first counts; else they are refused, too.
     """
     name = os.fspath(path)
     text = text_of(name, _read(name, max_bytes))
-    return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys)
+    return parse_yaml(text, name, max_values, numbers_as_keys=numbers_as_keys, mistakes=mistakes)
 
 
 def yaml_text(value: Any, place: str, *, inline: bool = False) -> str:
@@ -152,10 +177,19 @@ def _plain(value: Any) -> Any:
 
 
 def parse_yaml(
-    text: str, name: str, max_values: int = MAX_VALUES, *, numbers_as_keys: bool = False
+    text: str,
+    name: str,
+    max_values: int = MAX_VALUES,
+    *,
+    numbers_as_keys: bool = False,
+    mistakes: Mistakes | None = None,
 ) -> Source:
     """Like :func:`read_yaml`, of text already read; ``name`` stands in the errors."""
-    return _Composer(text, name, max_values, numbers_as_keys).source()
+    duplicates = Mistakes() if mistakes is None else mistakes
+    source = _Composer(text, name, max_values, numbers_as_keys, duplicates).source()
+    if mistakes is None:
+        duplicates.told()
+    return source
 
 
 def _read(name: str, max_bytes: int) -> bytes:
@@ -191,8 +225,11 @@ def _similar_file(name: str) -> str:
 class _Composer:
     """Builds nodes from the parser's events, so that every limit holds before memory is spent."""
 
-    def __init__(self, text: str, name: str, max_values: int, numbers_as_keys: bool) -> None:
+    def __init__(
+        self, text: str, name: str, max_values: int, numbers_as_keys: bool, duplicates: Mistakes
+    ) -> None:
         self.name, self.values, self.max_values = name, 0, max_values
+        self.duplicates = duplicates
         self.numbers_as_keys = numbers_as_keys
         self.lines = tuple(_LINE_END.split(text))
         self.anchors: dict[str, _Node | None] = {}  # None while the anchored value is open
@@ -292,7 +329,9 @@ class _Composer:
                 raise self.wrong(mark, problem, "write keys as words, or in quotes")
             if key in node.keys:
                 problem = f"duplicate key '{key}', first on line {node.keys[key][0]}"
-                raise self.wrong(mark, problem, "keep one of them")
+                self.duplicates.note(self.wrong(mark, problem, "keep one of them"))
+                self.node(depth + 1)
+                continue
             if key == "<<":
                 raise self.wrong(mark, "'<<' is not supported", "write the keys out")
             node.keys[key] = (mark.line + 1, mark.column + 1)

@@ -1,10 +1,12 @@
-"""``python -m tests``: three processes of pytest beside each other share the machine.
+"""``python -m tests``: four processes of pytest beside each other share the machine.
 
 Tests marked slow start ranks, clusters and browsers: two of them at once would take each other's
 cores, ports and processes, so they run one after the other. Those marked nodes have machines in
-network namespaces of their own, and mostly wait for them. Of all others the arithmetic keeps to one
-thread: several would spin while they wait for one whose core a rank has. Arguments go to all; for a
-choice of one's own, or a debugger, there is pytest itself.
+network namespaces of their own, and mostly wait for them. All others are dealt out to two
+processes, file by file, so that both cores have work to the end; their arithmetic keeps to one
+thread: several would spin while they wait for one whose core a rank has. Modules are compiled once,
+whatever the environment says, and not by each of the hundreds of processes that tests start.
+Arguments go to all; for a choice of one's own, or a debugger, there is pytest itself.
 """
 
 from __future__ import annotations
@@ -15,8 +17,14 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = {"slow": "slow and not nodes", "nodes": "nodes", "others": "not slow"}
+KINDS = {
+    "slow": ("-m", "slow and not nodes"),
+    "nodes": ("-m", "nodes"),
+    "others": ("-m", "not slow", "-p", "tests.share", "--share", "1/2"),
+    "others, second half": ("-m", "not slow", "-p", "tests.share", "--share", "2/2"),
+}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 ONE_ONLY = ("-m", "--pdb", "--trace", "--basetemp", "--junit-xml", "--junitxml")
 NOTHING_CHOSEN = 5  # pytest's exit status where the arguments leave no test of a kind
 INTERRUPTED = 130
@@ -30,18 +38,19 @@ def main() -> int:
         return 2
     interrupted = False
     running, unseen = [], {}
+    environment = {name: value for name, value in os.environ.items() if name != UNCOMPILED}
     with contextlib.ExitStack() as opened:
         for name, kind in KINDS.items():
-            own = ["-m", kind, "-o", f"cache_dir=.pytest_cache/{name}"]
+            own = [*kind, "-o", f"cache_dir=.pytest_cache/{name}"]
             command = [sys.executable, "-m", "pytest", *own, *given]
             if not running:
-                running.append(subprocess.Popen(command))
+                running.append(subprocess.Popen(command, env=environment))
                 continue
             said = unseen[name] = opened.enter_context(tempfile.TemporaryFile())
-            threads = ONE_THREAD if name == "others" else {}
+            threads = ONE_THREAD if name.startswith("others") else {}
             running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said,
                                             stderr=subprocess.STDOUT,
-                                            env={**os.environ, **threads}))  # fmt: skip
+                                            env={**environment, **threads}))  # fmt: skip
         for one in running:
             try:
                 one.wait()

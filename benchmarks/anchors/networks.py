@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dse import catalog
-from dse.catalog import Workload, rows_of_work
+from dse.catalog import Workload, rows_of_work, transformers
 from dse.catalog.rows_of_work import Network
 
 # hidden size, layers, heads
@@ -68,14 +68,14 @@ def known(name: str) -> Workload:
 def bert_squad(size: str) -> Workload:
     """BERT "base" or "large" that learns to answer questions, on sequences of 384."""
     shape = {"base": (768, 12, 12, 3072), "large": (1024, 24, 16, 4096)}[size]
-    found = rows_of_work.encoder(*shape, 30522, 384)
+    found = transformers.encoder(*shape, 30522, 384)
     return _workload(f"bert-{size}-squad-s384", f"bert-{size}", found)
 
 
 @cache
 def mpt(size: str, tokens: int) -> Workload:
     """MPT of llm-foundry; size: a key of :data:`MPT`."""
-    found = rows_of_work.gpt(*MPT[size], MPT_VOCABULARY, tokens, bias=False)
+    found = transformers.gpt(*MPT[size], MPT_VOCABULARY, tokens, bias=False)
     return _workload(f"mpt-{size}-s{tokens}", "mpt", found)
 
 
@@ -83,7 +83,7 @@ def mpt(size: str, tokens: int) -> Workload:
 def gpt(hidden: int, layers: int, heads: int, vocabulary: int, tokens: int) -> Workload:
     """A GPT of any size."""
     name = f"gpt-{hidden}-{layers}-{heads}-{vocabulary}-s{tokens}"
-    return _workload(name, "gpt", rows_of_work.gpt(hidden, layers, heads, vocabulary, tokens))
+    return _workload(name, "gpt", transformers.gpt(hidden, layers, heads, vocabulary, tokens))
 
 
 @cache
@@ -95,13 +95,13 @@ def llama(
     if shape in CATALOGUED:
         return known(CATALOGUED[shape])
     name = f"llama-{hidden}-{layers}-{kv_heads}-{ffn}-{vocabulary}-s{tokens}"
-    return _workload(name, "llama", rows_of_work.llama(*shape))
+    return _workload(name, "llama", transformers.llama(*shape))
 
 
 @cache
 def bart_large() -> Workload:
     """BART large on 128 + 128 tokens."""
-    found = rows_of_work.transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
+    found = transformers.transformer(1024, 12, 16, 4096, 50265, 128, 128, positions=1026)
     return _workload("bart-large-s128", "bart-large", found)
 
 

@@ -16,6 +16,7 @@ from dse.calibration.number_text import gbps, percent, short, size_text, span_te
 from dse.calibration.profile import POOLED, Fit, Point, Profile
 from dse.calibration.ps_part import ServerPoint, ServersFit
 from dse.calibration.throughput_part import Throughput
+from dse.calibration.verdict import verdict
 from dse.console_table import Column, Columns, console_table, numbers
 from dse.model.arrays import Array
 
@@ -91,6 +92,8 @@ def show_profile(profile: Profile, console: Console | None = None) -> None:
         out.print(f"network speed of each node: {speed}")
     if profile.measured_algorithms:
         out.print(_range(profile))
+        for line in verdict(profile):
+            out.print(line, highlight=False, markup=False)
         out.print(f"split of host and network time: {profile.split} ({profile.split_reason})")
     for assumed in profile.assumed:
         out.print(f"[yellow]assumed:[/] {escape(assumed)}", highlight=False)

@@ -1,6 +1,7 @@
 """Facts with their sources: accelerators, fabrics, nodes, workloads and prices."""
 
 from dse.catalog.accelerators import Accelerator, accelerator, read_accelerator
+from dse.catalog.aliases import aliases, also_meant, clear_aliases, resolve
 from dse.catalog.anchors import Anchors, anchors
 from dse.catalog.approaches import BEST, Approach, approach
 from dse.catalog.citation import Citation, cite
@@ -13,7 +14,10 @@ from dse.catalog.failures import FailureTerms, failure_terms
 from dse.catalog.footprints import Footprint, footprints
 from dse.catalog.link_power import LinkPower, LinkWatts, link_power
 from dse.catalog.market import no_longer_sold, own, with_used_prices
+from dse.catalog.model_config import workload_of_config
+from dse.catalog.named_workload import named_workload
 from dse.catalog.nodes import Node, node
+from dse.catalog.optimizers import usual_optimizer
 from dse.catalog.populations import Population, population
 from dse.catalog.power_spread import PowerSpread, power_spread
 from dse.catalog.price_spread import PriceSpread, price_spread
@@ -33,12 +37,12 @@ from dse.catalog.store import (
     sources,
 )
 from dse.catalog.transports import LIBRARIES, Tier, Transport, transport
+from dse.catalog.workload_text import workload_text
 from dse.catalog.workloads import (
     Workload,
     disagreements,
     gradient_tensors,
     is_path,
-    named_workload,
     read_layers,
     read_workload,
     workload,
@@ -77,10 +81,13 @@ __all__ = [
     "UnknownName",
     "Workload",
     "accelerator",
+    "aliases",
+    "also_meant",
     "anchors",
     "approach",
     "catalogue_hash",
     "cite",
+    "clear_aliases",
     "computing",
     "decoding",
     "default_prices",
@@ -110,9 +117,13 @@ __all__ = [
     "read_workload",
     "region",
     "rental_facts",
+    "resolve",
     "scale_terms",
     "sources",
     "transport",
+    "usual_optimizer",
     "with_used_prices",
     "workload",
+    "workload_of_config",
+    "workload_text",
 ]

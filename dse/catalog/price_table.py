@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dse.catalog import decimal_mark
+from dse.catalog.aliases import clear_aliases
 from dse.catalog.fabrics import PARTS
 from dse.catalog.store import names
 from dse.errors import StudyError
-from dse.spelling import alike, alternatives
+from dse.mistakes import each
+from dse.spelling import alike, alternatives, real_name
 from dse.text_source import text_of
 from dse.units import UnitError
 
@@ -75,8 +77,7 @@ class PriceTable:
         numbers = (row[column][0] for row in rows for column in _NUMBERS if column in row)
         # Where semicolons part cells, commas are as likely decimal as not.
         usual = decimal_mark.usual(numbers, "" if mark == ";" else decimal_mark.POINT)
-        for row in rows:
-            self._row(row, usual)
+        each(lambda row: self._row(row, usual), rows)
 
     def _lines(self, text: str, mark: str) -> Iterator[tuple[int, str, list[str]]]:
         """(line, its text, its cells) of all rows but empty ones and remarks."""
@@ -165,8 +166,10 @@ class PriceTable:
         if (whole := "_".join(words)) in self._general:
             return (whole,)
         for kind in ("accelerators", "nodes"):
-            if head in names(kind):
-                return (kind, head, rest or "purchase")
+            name = real_name(head, names(kind), clear_aliases(kind))
+            if name in names(kind):
+                return (kind, name, rest or "purchase")
+        head = real_name(head, names("fabrics"), clear_aliases("fabrics"))
         if head in names("fabrics"):
             if rest in PARTS:
                 return ("fabrics", head, rest)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from dse.catalog.aliases import clear_aliases
 from dse.catalog.currencies import CODE, USD
 from dse.catalog.extras import Extra, reading
 from dse.catalog.fabrics import PARTS
@@ -17,6 +18,8 @@ from dse.catalog.price_table import ENDINGS, PriceTable
 from dse.catalog.price_terms import USED, PriceTerms
 from dse.catalog.reader import Entry
 from dse.catalog.store import UnknownName, find, names
+from dse.mistakes import Mistakes, Part, each
+from dse.spelling import real_name
 
 CARD, NODE_SHARE = "card", "node-share"
 INCLUDES = (CARD, NODE_SHARE)
@@ -175,18 +178,19 @@ def open_list(path: Path) -> Entry:
 
 def _overlay(base: PriceList, entry: Entry) -> PriceList:
     """``base`` with everything that a list sets."""
-    title = entry.text("title", entry.path.name)
-    as_of = _day(entry) if entry.has(AS_OF) else base.as_of
+    mistakes = Mistakes()
+    title = mistakes.part(lambda: entry.text("title", entry.path.name))
+    as_of = mistakes.part(lambda: _day(entry) if entry.has(AS_OF) else base.as_of)
     entry.rates = {**base.rates, **_rates(entry)}
-    general: dict[str, Any] = {
-        field: _general(entry, key, dimension)
-        for key, (field, dimension) in GENERAL.items()
-        if entry.has(key)
-    }
+    general = mistakes.by_key(
+        lambda key: _general(entry, key, GENERAL[key][1]),
+        [key for key in GENERAL if entry.has(key)],
+    )
     bought, rented = dict(base.accelerator_usd), dict(base.accelerator_hourly_usd)
     used = dict(base.used_usd)
     includes, sold_in, sold_until = dict(base.includes), dict(base.sold_in), dict(base.sold_until)
-    for name, own in _named(entry, "accelerators", "accelerators"):
+
+    def accelerator(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, bought)
         _set(own, "hourly", "usd_per_hour", name, rented)
         if own.has("sold_in"):
@@ -207,29 +211,30 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
             remedy = f"write {' or '.join(INCLUDES)}"
             raise own.wrong(f"includes '{includes[name]}'", remedy, "includes")
         own.finish()
+
     fabrics = {name: dict(prices) for name, prices in base.fabric_usd.items()}
-    for name, own in _named(entry, "fabrics", "fabrics"):
+
+    def fabric(name: str, own: Entry) -> None:
         for part in PARTS:
             _set(own, part, "usd", part, fabrics.setdefault(name, {}))
         own.finish()
+
     machines, machine_hours = dict(base.node_usd), dict(base.node_hourly_usd)
-    for name, own in _named(entry, "nodes", "nodes"):
+
+    def node(name: str, own: Entry) -> None:
         _set(own, "purchase", "usd", name, machines)
         _set(own, "hourly", "usd_per_hour", name, machine_hours)
         own.finish()
-    extras = dict(base.extras)
-    for name in (group := entry.section("extras")).labels():
-        extras[name] = Extra(name, group.read(name, reading))
-    for name in entry.labels():
-        for section in _MACHINES:
-            if name in names(section):
-                remedy = f"write its price under {section}: {{{name}: ..}}"
-                raise entry.wrong(f"'{name}' is one of the {section}", remedy, name)
-    entry.finish()
+
+    for kind, read in zip(_MACHINES, (accelerator, fabric, node), strict=True):
+        mistakes.part(partial(_each_named, entry, kind, read))
+    extras = mistakes.part(lambda: _extras(entry))
+    mistakes.part(lambda: _check_sections(entry))
+    mistakes.told()
     return replace(
         base,
-        title=title,
-        as_of=as_of,
+        title=title(),
+        as_of=as_of(),
         stated=base.stated or (not entry.shipped and entry.has(AS_OF)),
         accelerator_usd=bought,
         accelerator_hourly_usd=rented,
@@ -238,13 +243,36 @@ def _overlay(base: PriceList, entry: Entry) -> PriceList:
         sold_until=sold_until,
         used_usd=used,
         rates=entry.rates,
-        extras=extras,
+        extras={**base.extras, **extras()},
         fabric_usd=fabrics,
         node_usd=machines,
         node_hourly_usd=machine_hours,
         facts=tuple(_newest(base.facts, entry.facts)),
-        **general,
+        **_fields(general),
     )
+
+
+def _fields(general: Mapping[str, Part[Fact]]) -> dict[str, Any]:
+    """What is no price of one item, by the field of a price list."""
+    return {GENERAL[key][0]: fact() for key, fact in general.items()}
+
+
+def _extras(entry: Entry) -> dict[str, Extra]:
+    """What a list has bought beside the hardware."""
+    group = entry.section("extras")
+    return {name: Extra(name, group.read(name, reading)) for name in group.labels()}
+
+
+def _check_sections(entry: Entry) -> None:
+    """Raise for what stands outside of the sections, and is none of the numbers beside them."""
+    mistakes = Mistakes()
+    for name in entry.labels():
+        for section in _MACHINES:
+            if name in names(section):
+                remedy = f"write its price under {section}: {{{name}: ..}}"
+                mistakes.note(entry.wrong(f"'{name}' is one of the {section}", remedy, name))
+    mistakes.told()
+    entry.finish()
 
 
 def _day(entry: Entry) -> datetime.date:
@@ -296,15 +324,19 @@ def _sold_until(own: Entry) -> Fact:
     return fact
 
 
-def _named(entry: Entry, key: str, kind: str) -> list[tuple[str, Entry]]:
-    """The sections under ``key`` with their names, each of which must be known as ``kind``."""
-    group = entry.section(key)
-    for name in group.labels():
+def _each_named(entry: Entry, kind: str, read: Callable[[str, Entry], None]) -> None:
+    """Read the sections under ``kind``, each of which must be named as one in the catalogue."""
+    group = entry.section(kind)
+
+    def one(word: str) -> None:
+        own = group.section(word)
         try:
-            find(kind, name)
+            find(kind, name := real_name(word, names(kind), clear_aliases(kind)))
         except UnknownName as cause:
-            raise group.wrong(str(cause), "", name) from cause
-    return [(name, group.section(name)) for name in group.labels()]
+            raise group.wrong(str(cause), "", word) from cause
+        read(name, own)
+
+    each(one, group.labels())
 
 
 def _set(own: Entry, key: str, dimension: str, name: str, prices: dict[str, Fact]) -> None:

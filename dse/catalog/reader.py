@@ -13,6 +13,7 @@ from dse.catalog.facts import STATUSES, UNITS, Fact, day_of, last_day
 from dse.catalog.price_terms import CLASSES, CLOUD, LIST, QUOTE, PriceTerms
 from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
+from dse.mistakes import Mistakes
 
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
@@ -180,12 +181,13 @@ class Entry:
 
     def finish(self) -> None:
         """Raise for a key that nothing has read: it is misspelt or misplaced."""
+        mistakes, known = Mistakes(), sorted(self._used | self._asked)
         for key in self.labels():
             if key not in self._used:
-                known = sorted(self._used | self._asked)
                 near = difflib.get_close_matches(key, known, n=1)
                 remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
-                raise self.wrong(f"unknown key '{key}'", remedy, key)
+                mistakes.note(self.wrong(f"unknown key '{key}'", remedy, key))
+        mistakes.told()
 
     def _take(self, key: str, default: Any = None, remedy: str = "") -> Any:
         self._used.add(key)

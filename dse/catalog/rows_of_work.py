@@ -133,11 +133,17 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """Layers in forward order, and the rows of work that belong to them."""
+    """Layers in forward order, and the rows of work that belong to them.
+
+    kept_bytes, score_bytes: what the backward pass needs of a sample in 16-bit storage, the scores
+    of attention apart; 0 where nobody counted.
+    """
 
     family: str
     layers: tuple[Layer, ...]
     rows: tuple[WorkRow, ...]
+    kept_bytes: float = 0.0
+    score_bytes: float = 0.0
 
     @property
     def params(self) -> float:
@@ -150,12 +156,13 @@ class Network:
         return sum(row.forward_flops for row in self.rows)
 
 
-class _Builder:
+class Builder:
     """Layers and rows of a network while it is put together."""
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
         self.rows: list[WorkRow] = []
+        self.kept_bytes = self.score_bytes = 0.0
 
     def weights(self, name: str, params: float, kind: str = "tensor") -> str:
         """A layer; returns its name."""
@@ -188,273 +195,27 @@ class _Builder:
         self.row(head, PRODUCT, m=tokens, n=vocabulary, k=hidden)
         self.loss(head, tokens, vocabulary)
 
+    def head(self, tokens: float, vocabulary: float, hidden: float, tied: bool) -> None:
+        """The output projection to a vocabulary, with weights of its own unless tied; the loss."""
+        if tied:
+            self.tied(tokens, vocabulary, hidden)
+            return
+        self.product("lm_head.w", tokens, vocabulary, hidden)
+        self.loss("lm_head.w", tokens, vocabulary)
+
     def network(self, family: str) -> Network:
         """All of it, the layers with the FLOPs of their rows."""
         flops = dict.fromkeys((layer.name for layer in self.layers), 0.0)
         for row in self.rows:
             flops[row.layer] += row.forward_flops
         layers = (replace(layer, forward_flops=flops[layer.name]) for layer in self.layers)
-        return Network(family, tuple(layers), tuple(self.rows))
-
-
-# ---------------------------------------------------------------- transformers
-
-
-def _bias(weights: str) -> str:
-    """The name of the bias beside weights of that name."""
-    return f"{weights.removesuffix('.w')}.b"
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Sizes of a transformer's blocks, and what sets one kind apart from another.
-
-    inner, kv: width of all queries and of all keys. norm_eager: elements an unfused normalisation
-    moves for each of its own.
-    """
-
-    hidden: int
-    heads: int
-    inner: int
-    kv: int
-    ffn: int
-    bias: bool = False
-    dropout: bool = False
-    rotary: bool = False
-    norm_eager: int = 11
-
-    @property
-    def head_size(self) -> float:
-        return self.inner / self.heads
-
-    def norm(self, out: _Builder, name: str, tokens: float) -> None:
-        """A normalisation: LayerNorm with a bias, else RMSNorm."""
-        out.weights(name, self.hidden)
-        if self.bias:
-            out.weights(_bias(name), self.hidden)
-        moved = tokens * self.hidden
-        out.move(name, 5 * moved, self.norm_eager * moved, 4)
-
-    def linear(self, out: _Builder, name: str, tokens: float, n: float, k: float) -> None:
-        """A linear layer, with a bias where the network has them."""
-        out.product(name, tokens, n, k, _bias(name) if self.bias else "")
-
-    def residual(self, out: _Builder, layer: str, tokens: float) -> None:
-        """The addition to what a part of the block was given."""
-        moved = tokens * self.hidden
-        out.move(layer, 4 * moved, (11 if self.dropout else 6) * moved, 5)
-
-    def attention(
-        self, out: _Builder, part: str, tokens: float, keys: float, kind: str, joined: bool = False
-    ) -> None:
-        """Projections, attention of ``tokens`` to ``keys``, output; joined: one product for all.
-
-        The keys and values are made of ``keys`` positions, the encoder's where it is across.
-        """
-        first = f"{part}.qkv.w" if joined else f"{part}.q.w"
-        if joined:
-            self.linear(out, first, tokens, self.inner + 2 * self.kv, self.hidden)
-        else:
-            self.linear(out, first, tokens, self.inner, self.hidden)
-            self.linear(out, f"{part}.k.w", keys, self.kv, self.hidden)
-            self.linear(out, f"{part}.v.w", keys, self.kv, self.hidden)
-        out.row(first, kind, m=tokens, n=keys, k=self.head_size, groups=self.heads)
-        turned = tokens * (self.inner + self.kv)
-        out.move(first, 0, 8 * turned, 8)
-        if self.rotary:
-            out.move(first, 4 * turned, 20 * turned, 14)
-        self.linear(out, f"{part}.o.w", tokens, self.hidden, self.inner)
-        self.residual(out, f"{part}.o.w", tokens)
-
-    def feed_forward(self, out: _Builder, up: str, down: str, tokens: float) -> None:
-        """Two linear layers and the activation between them."""
-        self.linear(out, up, tokens, self.ffn, self.hidden)
-        out.move(up, 5 * self.ffn * tokens, 9 * self.ffn * tokens, 3)
-        self.linear(out, down, tokens, self.hidden, self.ffn)
-        self.residual(out, down, tokens)
-
-    def gated(self, out: _Builder, part: str, tokens: float) -> None:
-        """SwiGLU: two linear layers side by side, their product, and one back."""
-        for side in ("gate", "up"):
-            self.linear(out, f"{part}.{side}.w", tokens, self.ffn, self.hidden)
-        out.move(f"{part}.gate.w", 8 * self.ffn * tokens, 13 * self.ffn * tokens, 4)
-        self.linear(out, f"{part}.down.w", tokens, self.hidden, self.ffn)
-        self.residual(out, f"{part}.down.w", tokens)
-
-
-def encoder(
-    hidden: int,
-    layers: int,
-    heads: int,
-    ffn: int,
-    vocabulary: int,
-    tokens: int,
-    predicted: int | None = None,
-) -> Network:
-    """BERT (Devlin et al., arXiv 1810.04805) on sequences of ``tokens``.
-
-    predicted: words of a sequence that are predicted, through the heads of pre-training; None: a
-    head that marks the answer to a question. FLOPs of a block: ``2 s (4 h^2 + 2 h f) + 4 s^2 h``.
-    """
-    out = _Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
-    words = out.weights("embed.word", vocabulary * hidden)
-    out.weights("embed.pos", 512 * hidden)
-    out.weights("embed.type", 2 * hidden)
-    out.weights("embed.ln.w", hidden)
-    out.weights("embed.ln.b", hidden)
-    out.move(words, 12 * hidden * tokens, 24 * hidden * tokens, 20)
-    for number in range(layers):
-        part = f"layer{number}"
-        block.attention(out, f"{part}.attn", tokens, tokens, ATTENTION)
-        block.norm(out, f"{part}.attn.ln.w", tokens)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
-        block.norm(out, f"{part}.ffn.ln.w", tokens)
-    if predicted is None:
-        block.linear(out, "qa.w", tokens, 2, hidden)
-        return out.network("encoder")
-    block.linear(out, "pooler.w", 1, hidden, hidden)
-    block.linear(out, "mlm.dense.w", predicted, hidden, hidden)
-    out.move("mlm.dense.w", 5 * hidden * predicted, 9 * hidden * predicted, 3)
-    block.norm(out, "mlm.ln.w", predicted)
-    out.tied(predicted, vocabulary, hidden)
-    out.weights("mlm.bias", vocabulary)
-    block.linear(out, "nsp.w", 1, 2, hidden)
-    return out.network("encoder")
-
-
-def gpt(
-    hidden: int, layers: int, heads: int, vocabulary: int, tokens: int, bias: bool = True
-) -> Network:
-    """GPT-2 and GPT-3 (Brown et al., arXiv 2005.14165), and MPT, which has no biases.
-
-    Causal, ``tokens`` learned positions, feed-forward of 4 h, embedding tied. FLOPs of a block:
-    ``24 s h^2 + 4 s^2 h``.
-    """
-    out = _Builder()
-    block = _Block(hidden, heads, hidden, hidden, 4 * hidden, bias=bias)
-    words = out.weights("embed.word", vocabulary * hidden)
-    out.weights("embed.pos", tokens * hidden)
-    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
-    for number in range(layers):
-        part = f"layer{number}"
-        block.norm(out, f"{part}.ln1.w", tokens)
-        block.attention(out, f"{part}.attn", tokens, tokens, CAUSAL_ATTENTION, joined=True)
-        block.norm(out, f"{part}.ln2.w", tokens)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
-    block.norm(out, "lnf.w", tokens)
-    out.tied(tokens, vocabulary, hidden)
-    return out.network("decoder")
-
-
-def llama(
-    hidden: int, layers: int, heads: int, kv_heads: int, ffn: int, vocabulary: int, tokens: int
-) -> Network:
-    """Llama (Touvron et al., arXiv 2302.13971): causal, rotary positions, RMSNorm, SwiGLU.
-
-    kv_heads: heads of keys and values. FLOPs of a block: ``2 s (2 h^2 + 2 h kv + 3 h f) + 4 s^2
-    h``; the output projection has weights of its own.
-    """
-    out = _Builder()
-    kv = kv_heads * hidden // heads
-    block = _Block(hidden, heads, hidden, kv, ffn, rotary=True, norm_eager=46)
-    words = out.weights("embed.word", vocabulary * hidden)
-    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
-    for number in range(layers):
-        part = f"layer{number}"
-        block.norm(out, f"{part}.ln1.w", tokens)
-        block.attention(out, part, tokens, tokens, CAUSAL_ATTENTION)
-        block.norm(out, f"{part}.ln2.w", tokens)
-        block.gated(out, part, tokens)
-    block.norm(out, "norm.w", tokens)
-    out.product("lm_head.w", tokens, vocabulary, hidden)
-    out.loss("lm_head.w", tokens, vocabulary)
-    return out.network("decoder")
-
-
-def transformer(
-    hidden: int,
-    layers: int,
-    heads: int,
-    ffn: int,
-    vocabulary: int,
-    source: int,
-    target: int,
-    positions: int = 0,
-) -> Network:
-    """The Transformer (Vaswani et al., arXiv 1706.03762), and BART with learned ``positions``.
-
-    layers: of the encoder, and as many of the decoder. source, target: tokens on either side. The
-    keys of attention across are the encoder's, made anew in every layer.
-    """
-    out = _Builder()
-    block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
-    words = out.weights("embed.shared", vocabulary * hidden)
-    both = hidden * (source + target)
-    out.move(words, 6 * both, 12 * both, 16)
-    if positions:
-        out.weights("enc.pos", positions * hidden)
-    for number in range(layers):
-        part = f"enc{number}"
-        block.attention(out, f"{part}.self", source, source, ATTENTION)
-        block.norm(out, f"{part}.self.ln.w", source)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", source)
-        block.norm(out, f"{part}.ffn.ln.w", source)
-    if positions:
-        out.weights("dec.pos", positions * hidden)
-    for number in range(layers):
-        part = f"dec{number}"
-        block.attention(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
-        block.norm(out, f"{part}.self.ln.w", target)
-        block.attention(out, f"{part}.cross", target, source, ATTENTION)
-        block.norm(out, f"{part}.cross.ln.w", target)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", target)
-        block.norm(out, f"{part}.ffn.ln.w", target)
-    out.tied(target, vocabulary, hidden)
-    return out.network("encoder-decoder")
-
-
-def t5(
-    hidden: int,
-    layers: int,
-    heads: int,
-    head_size: int,
-    ffn: int,
-    source: int,
-    target: int,
-    vocabulary: int = 32128,
-) -> Network:
-    """T5 version 1.0 (Raffel et al., arXiv 1910.10683): no biases, relative positions.
-
-    As :func:`transformer`, but the heads may be wider together than the hidden size.
-    """
-    out = _Builder()
-    inner = heads * head_size
-    block = _Block(hidden, heads, inner, inner, ffn, dropout=True)
-    words = out.weights("embed.shared", vocabulary * hidden)
-    both = hidden * (source + target)
-    out.move(words, 6 * both, 12 * both, 16)
-    for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
-        for number in range(layers):
-            part = f"{side}{number}"
-            block.attention(out, f"{part}.self", tokens, tokens, kind)
-            block.norm(out, f"{part}.self.ln", tokens)
-            if number == 0:
-                out.weights(f"{side}.relbias", 32 * heads)
-            if side == "dec":
-                block.attention(out, f"{part}.cross", tokens, source, ATTENTION)
-                block.norm(out, f"{part}.cross.ln", tokens)
-            block.feed_forward(out, f"{part}.wi", f"{part}.wo", tokens)
-            block.norm(out, f"{part}.ffn.ln", tokens)
-        block.norm(out, f"{side}.final_ln", tokens)
-    out.tied(target, vocabulary, hidden)
-    return out.network("encoder-decoder")
+        return Network(family, tuple(layers), tuple(self.rows), self.kept_bytes, self.score_bytes)
 
 
 # ---------------------------------------------------------------- recurrent networks
 
 
-def _recurrent(out: _Builder, name: str, hidden: int, inputs: int, steps: int, gates: int) -> None:
+def _recurrent(out: Builder, name: str, hidden: int, inputs: int, steps: int, gates: int) -> None:
     """An LSTM (4 gates) or a GRU (3): one product of all inputs, the recurrence step by step.
 
     name: of its tensors, with a place for which. Elements of the gates in both passes, per step:
@@ -476,7 +237,7 @@ def gnmt(hidden: int = 1024, vocabulary: int = 32320, tokens: int = 30) -> Netwo
     The first layer reads both ways. Layers of the decoder read the context of the attention beside
     their input; its scores are additive: ``v tanh(W_q q + W_k k)`` for every pair of tokens.
     """
-    out = _Builder()
+    out = Builder()
     out.weights("embed.shared", vocabulary * hidden)
 
     def layer(name: str, inputs: int, dropout: bool = True) -> None:
@@ -510,7 +271,7 @@ def deepspeech(hidden: int, layers: int, frames: int = 400, inputs: int = 1312) 
     have 32 channels, of 81 and then 41 frequencies; ``inputs`` is what the first GRU reads. 29
     letters.
     """
-    out = _Builder()
+    out = Builder()
     channels = 32
     before = 161 * 2 * frames
     for number, (high, k) in enumerate(((81, 11 * 41), (41, channels * 11 * 21)), 1):
@@ -545,7 +306,7 @@ def dlrm(tables: int = 26, width: int = 128) -> Network:
     The interaction is a product of the ``tables + 1`` vectors with themselves; of an embedding row
     8 to 14 elements move (gather, gradient, update). A dense layer of n outputs moves 5 n to 8 n.
     """
-    out = _Builder()
+    out = Builder()
     vectors = tables + 1
     bottom, top = (13, 512, 256, width), (0, 1024, 1024, 512, 256, 1)
     pairs = vectors * (vectors - 1) // 2 + width
@@ -606,7 +367,7 @@ def convolutional(layers: Iterable[Layer], image: float) -> Network:
     it reads follows from the names of branches (:data:`_READS`), elsewhere it is the output of the
     row before. What the other layers move is in :data:`_MOVED`.
     """
-    out = _Builder()
+    out = Builder()
     table = list(layers)
     inputs = _inputs(table, image)
     pairs = {cell[1]: layer.name for layer in table if (cell := _CELL.match(layer.name))}
@@ -652,7 +413,7 @@ def _joined(ends: dict[str, float]) -> float:
     return sum(elements for branch, elements in ends.items() if branch not in read)
 
 
-def _moved(out: _Builder, layer: Layer, read: float, kind: str) -> None:
+def _moved(out: Builder, layer: Layer, read: float, kind: str) -> None:
     """The row of an element-wise layer."""
     (fused, eager), (fused_read, eager_read), kernels = _MOVED[kind]
     written = layer.output_elems or 0.0
@@ -664,7 +425,7 @@ def _moved(out: _Builder, layer: Layer, read: float, kind: str) -> None:
     )
 
 
-def _product(out: _Builder, layer: Layer, read: float) -> None:
+def _product(out: Builder, layer: Layer, read: float) -> None:
     """The row of a convolution or of a linear layer, which is one of a single pixel."""
     written = layer.output_elems or 0.0
     k = layer.forward_flops / 2 / written

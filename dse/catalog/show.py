@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dse.catalog.accelerators import accelerator
+from dse.catalog.aliases import also_meant, resolve
 from dse.catalog.approaches import approach
 from dse.catalog.convergence import quality_target
 from dse.catalog.fabrics import fabric
@@ -18,6 +20,7 @@ from dse.catalog.store import KINDS, find, names, sources
 from dse.catalog.transports import transport
 from dse.catalog.workloads import workload
 from dse.console_table import Cell, Column, Columns, console_table
+from dse.spelling import told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,6 +143,7 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
 
     Raises :class:`~dse.catalog.store.UnknownName`.
     """
+    name = resolve(kind, name) if kind in KINDS else name
     title, labels, notes, facts = _entry(kind, name)
     cited = {fact.source for fact in facts}
     return {
@@ -153,9 +157,9 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def render_kinds(console: Console) -> None:
-    """Print the kinds of entries."""
-    rows = [(row["kind"], str(row["entries"])) for row in kinds_data()]
+def render_kinds(console: Console, kinds: Sequence[Mapping[str, Any]]) -> None:
+    """Print the kinds of entries, as :func:`kinds_data` has them."""
+    rows = [(row["kind"], str(row["entries"])) for row in kinds]
     console.print(console_table(("kind", "entries"), rows, framed=False))
     console.print("dse catalog KIND lists one kind; dse catalog KIND NAME shows one entry")
 
@@ -179,7 +183,10 @@ def render_entry(console: Console, kind: str, name: str) -> None:
     """Print one entry: each value with its unit, source, date and status."""
     from rich.text import Text
 
+    word, name = name, resolve(kind, name) if kind in KINDS else name
     title, labels, notes, facts = _entry(kind, name)
+    if also_meant(kind, word):
+        console.print(f"{told(word, (name, *also_meant(kind, word)))}\n")
     console.print(Text(title, "bold"))
     if labels:
         console.print(

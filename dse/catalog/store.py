@@ -81,6 +81,11 @@ def models_dir() -> Path:
     return _shipped_dir()
 
 
+def shipped_studies() -> Path:
+    """The folder search_spaces beside that of the catalogue, of the wheel or of the checkout."""
+    return models_dir().parent / "search_spaces"
+
+
 @cache
 def _shipped_dir() -> Path:
     package = Path(str(resources.files("dse")))

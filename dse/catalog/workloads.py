@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,18 @@ from dse.units import UnitError, parse
 
 COLUMNS = ("layer", "kind", "params", "forward_flops", "output_elems", "saved_elems")
 WORK_COLUMNS = tuple(field.name for field in fields(WorkRow))
+
+
+class Kind(NamedTuple):
+    """A kind of table: its columns, the key of a workload file that it stands under, its name."""
+
+    columns: tuple[str, ...]
+    key: str
+    what: str
+
+
+LAYERS = Kind(COLUMNS, "layers", "a layer table")
+WORK = Kind(WORK_COLUMNS, "work", "a table of rows of work")
 EQUAL, VARYING = LENGTHS = ("equal", "varying")  # of samples
 NONE, JPEG = ENCODINGS = ("none", "jpeg")  # of samples, which hosts decode
 SUM_TOLERANCE = 1e-3  # relative difference allowed between a total and the sum of its layers
@@ -78,17 +91,9 @@ def workload(name: str) -> Workload:
     return _shipped(find("workloads", name))
 
 
-def named_workload(given: str) -> Workload:
-    """The workload of that name, or in a file where a path is given.
-
-    Raises :class:`~dse.catalog.store.UnknownName`, or :class:`~dse.errors.StudyError`.
-    """
-    return read_workload(Path(given)) if is_path(given) else workload(given)
-
-
 def is_path(given: str) -> bool:
     """Whether a workload is given as a file."""
-    return "/" in given or given.endswith(".yaml")
+    return "/" in given or given.endswith((".yaml", ".json"))
 
 
 def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
@@ -151,14 +156,14 @@ def read_workload(path: Path) -> Workload:
         tokens = entry.positive("tokens_per_sample", "count")
     lengths = entry.choice("sample_lengths", *LENGTHS, default=EQUAL)
     layers, method = _layer_table(entry), entry.text("method", example="where the numbers are from")
-    work = entry.text("work") if entry.has("work") else None
+    work = _table_of(entry, "work", WORK) if entry.has("work") else None
     family = entry.choice("family", *FAMILIES, default="other")
     network = entry.text("network", name)
     encoding = entry.choice("encoding", *ENCODINGS, default=NONE)
     entry.finish()
-    names, kinds, table = read_layers(path.parent / layers)
+    names, kinds, table = _layers(layers)
     for key, problem in disagreements(table, params, flops):
-        raise entry.wrong(problem, f"correct it or {layers}", key)
+        raise entry.wrong(problem, f"correct it or {layers.title}", key)
     return Workload(
         name=name,
         title=title,
@@ -177,7 +182,7 @@ def read_workload(path: Path) -> Workload:
         method=method,
         facts=tuple(entry.facts),
         embedding_params=tables,
-        work=None if work is None else read_work(path.parent / work, names),
+        work=None if work is None else _work(work, names),
         family=family,
         network=network,
         varying_length=lengths == VARYING,
@@ -186,8 +191,23 @@ def read_workload(path: Path) -> Workload:
     )
 
 
-def _layer_table(entry: Entry) -> str:
-    """Where the layer table of a workload file is, relative to it; it may not be left out."""
+@dataclass(frozen=True)
+class Table:
+    """Rows of a table without its header. title: what it is called where it is to be corrected;
+    above: lines of the file at ``path`` before its first row."""
+
+    path: str
+    title: str
+    rows: list[list[str]]
+    above: int = 1
+
+    def wrong(self, row: int, problem: str, remedy: str) -> StudyError:
+        """The error to raise for a row, counted from 0."""
+        return StudyError(self.path, self.above + 1 + row, 1, problem, remedy)
+
+
+def _layer_table(entry: Entry) -> Table:
+    """The layer table of a workload file, beside it or written in it; it may not be left out."""
     remedy = (
         f"name a table with {','.join(COLUMNS)}, relative to this file; a network whose layers are "
         "not known is described in the study, as workload: {name: .., params: .., ..}"
@@ -195,9 +215,18 @@ def _layer_table(entry: Entry) -> str:
     if not entry.has("layers"):
         raise entry.wrong("layers is missing", remedy)
     layers = entry.text("layers")
-    if not (entry.path.parent / layers).is_file():
+    if "\n" not in layers and not (entry.path.parent / layers).is_file():
         raise entry.wrong(f"layers: no file '{layers}'", remedy, "layers")
-    return layers
+    return _table_of(entry, "layers", LAYERS)
+
+
+def _table_of(entry: Entry, key: str, kind: Kind) -> Table:
+    """A table of a workload file: text of several lines is the table itself, else its path."""
+    text = entry.text(key)
+    if "\n" not in text:
+        return _read_table(entry.path.parent / text, kind)
+    above = entry.wrong("", "", key).line
+    return _parsed(str(entry.path), key, text, kind, above)
 
 
 def disagreements(table: Array, params: float, forward_flops: float) -> Iterator[tuple[str, str]]:
@@ -210,19 +239,22 @@ def disagreements(table: Array, params: float, forward_flops: float) -> Iterator
 
 def read_layers(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
     """Names, kinds, and the numbers of a layer table with shape (4, layers)."""
-    rows = _read_table(path, COLUMNS, "layers", "a layer table")
+    return _layers(_read_table(path, LAYERS))
+
+
+def _layers(given: Table) -> tuple[tuple[str, ...], tuple[str, ...], Array]:
+    rows = given.rows
     table = np.full((4, len(rows)), np.nan)
     for index, row in enumerate(rows):
-        line = index + 2
         if len(row) != len(COLUMNS):
             problem = f"{len(row)} cells in place of {len(COLUMNS)}"
-            raise StudyError(str(path), line, 1, problem, "leave a cell empty that is not known")
+            raise given.wrong(index, problem, "leave a cell empty that is not known")
         for at, (column, cell) in enumerate(zip(COLUMNS[2:], row[2:], strict=True)):
-            table[at, index] = _amount(path, line, column, cell) if cell else np.nan
+            table[at, index] = _amount(given, index, column, cell) if cell else np.nan
     if np.isnan(table[:2]).any():
-        line = int(np.argwhere(np.isnan(table[:2]))[0][1]) + 2
+        first = int(np.argwhere(np.isnan(table[:2]))[0][1])
         problem = "params and forward_flops may not be empty"
-        raise StudyError(str(path), line, 1, problem, "write 0 where there are none")
+        raise given.wrong(first, problem, "write 0 where there are none")
     table.setflags(write=False)
     return tuple(row[0] for row in rows), tuple(row[1] for row in rows), table
 
@@ -233,53 +265,61 @@ def read_work(path: Path, layers: Collection[str]) -> tuple[WorkRow, ...]:
     A row has the numbers of its kind and no others (:data:`~dse.catalog.rows_of_work.NUMBERS`).
     Raises :class:`~dse.errors.StudyError` where it does not.
     """
-    rows = _read_table(path, WORK_COLUMNS, "work", "a table of rows of work")
+    return _work(_read_table(path, WORK), layers)
+
+
+def _work(given: Table, layers: Collection[str]) -> tuple[WorkRow, ...]:
     known = frozenset(layers)
     found = []
-    for line, cells in enumerate(rows, 2):
+    for index, cells in enumerate(given.rows):
         if len(cells) != len(WORK_COLUMNS):
             problem = f"{len(cells)} cells in place of {len(WORK_COLUMNS)}"
-            raise StudyError(str(path), line, 1, problem, "leave a cell empty that does not apply")
+            raise given.wrong(index, problem, "leave a cell empty that does not apply")
         layer, kind, *written = cells
         if layer not in known:
             near = difflib.get_close_matches(layer, known, n=1)
             remedy = f"did you mean {near[0]}?" if near else "write the name of one of its rows"
-            raise StudyError(str(path), line, 1, f"no layer '{layer}' in the layer table", remedy)
+            raise given.wrong(index, f"no layer '{layer}' in the layer table", remedy)
         if kind not in NUMBERS:
-            raise StudyError(str(path), line, 1, f"kind '{kind}'", f"write {' or '.join(NUMBERS)}")
-        given = {key: cell for key, cell in zip(WORK_COLUMNS[2:], written, strict=True) if cell}
-        if tuple(given) != NUMBERS[kind]:
-            problem = f"a row of {kind} with {', '.join(given) or 'no numbers'}"
-            raise StudyError(str(path), line, 1, problem, f"write {', '.join(NUMBERS[kind])}")
-        numbers = {key: _amount(path, line, key, cell) for key, cell in given.items()}
+            raise given.wrong(index, f"kind '{kind}'", f"write {' or '.join(NUMBERS)}")
+        numbered = {key: cell for key, cell in zip(WORK_COLUMNS[2:], written, strict=True) if cell}
+        if tuple(numbered) != NUMBERS[kind]:
+            problem = f"a row of {kind} with {', '.join(numbered) or 'no numbers'}"
+            raise given.wrong(index, problem, f"write {', '.join(NUMBERS[kind])}")
+        numbers = {key: _amount(given, index, key, cell) for key, cell in numbered.items()}
         if none := [key for key in SIZES if numbers.get(key) == 0]:
             problem = f"{none[0]} is 0, so that the product is of nothing"
-            raise StudyError(str(path), line, 1, problem, "write at least 1, or leave the row out")
+            raise given.wrong(index, problem, "write at least 1, or leave the row out")
         found.append(WorkRow(layer, kind, **numbers))
     return tuple(found)
 
 
-def _amount(path: Path, line: int, key: str, cell: str) -> float:
+def _amount(table: Table, row: int, key: str, cell: str) -> float:
     """A cell of a table as a number of at least 0."""
     try:
         number = parse(cell, "count")
     except UnitError as cause:
-        raise StudyError(str(path), line, 1, f"{key}: {cause.problem}", cause.remedy) from None
+        raise table.wrong(row, f"{key}: {cause.problem}", cause.remedy) from None
     if number < 0:
-        raise StudyError(str(path), line, 1, f"{key} is '{cell}'", "write a number of at least 0")
+        raise table.wrong(row, f"{key} is '{cell}'", "write a number of at least 0")
     return number
 
 
-def _read_table(path: Path, columns: tuple[str, ...], key: str, what: str) -> list[list[str]]:
-    """The rows of a table with these columns, without its header; ``key`` names it in its file."""
+def _read_table(path: Path, kind: Kind) -> Table:
+    """The table in a file."""
     try:
         text = text_of(str(path), path.read_bytes(), "CSV in UTF-8")
+    except OSError as cause:
+        remedy = f"write '{kind.key}:' relative to the workload"
+        raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
+    return _parsed(str(path), str(path), text, kind, 0)
+
+
+def _parsed(path: str, title: str, text: str, kind: Kind, above: int) -> Table:
+    try:
         header, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
     except csv.Error as cause:
-        raise StudyError(str(path), 0, 0, f"not CSV: {cause}", "check quotes") from None
-    except OSError as cause:
-        remedy = f"write '{key}:' relative to the workload"
-        raise StudyError(str(path), 0, 0, f"cannot be read ({cause.strerror})", remedy) from cause
-    if tuple(header) != columns or not rows:
-        raise StudyError(str(path), 1, 1, f"is not {what}", f"use {','.join(columns)}")
-    return rows
+        raise StudyError(path, above, 0, f"not CSV: {cause}", "check quotes") from None
+    if tuple(header) != kind.columns or not rows:
+        raise StudyError(path, above + 1, 1, f"is not {kind.what}", f"use {','.join(kind.columns)}")
+    return Table(path, title, rows, above + 1)

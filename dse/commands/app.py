@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
+from dse.commands.ask import ask
 from dse.commands.calibrate.group import calibrate
 from dse.commands.catalog import catalog
 from dse.commands.check import check
@@ -19,11 +20,14 @@ from dse.commands.compare import compare
 from dse.commands.explain import explain
 from dse.commands.export import export
 from dse.commands.fleet import fleet
+from dse.commands.init import init
 from dse.commands.report import report
 from dse.commands.run import run
 from dse.commands.schema import schema
 from dse.commands.serve import serve
+from dse.commands.study_names import TakesFleet, TakesStudy
 from dse.commands.watch import watch
+from dse.commands.workload import workload
 from dse.errors import DseError, StudyError, one_line
 from dse.version import __version__
 
@@ -51,14 +55,19 @@ app = typer.Typer(
     help="Which training cluster, and which way of training on it, buys the most speed for the "
     "money.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-commands = (run, check, explain, compare, watch, serve, fleet, report, export, catalog, schema)
-for command in commands:
+app.command(cls=TakesStudy)(init)
+app.command()(ask)
+for of_study in (run, check, explain, serve):
+    app.command(cls=TakesStudy)(of_study)
+app.command(cls=TakesFleet)(fleet)
+for command in (compare, watch, report, export, catalog, schema):
     app.command()(command)
 app.add_typer(calibrate, name="calibrate")
+app.add_typer(workload, name="workload")
 
 
 def _version(wanted: bool) -> None:

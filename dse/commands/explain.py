@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.commands.options import Json
+from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ def explain(
         str,
         typer.Argument(
             help="A study file, or the name of one that comes with dse; with --row also the folder "
-            "of a finished run."
+            "of a finished run.",
+            autocompletion=studies_beginning,
         ),
     ],
     assign: Annotated[

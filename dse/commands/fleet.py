@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 
 from dse.commands.options import Json, folder
+from dse.commands.shipped import fleet_names
+from dse.commands.study_names import fleets_beginning
 from dse.commands.terminal import command_line
 from dse.errors import StudyError
 from dse.spelling import meant
@@ -18,7 +20,11 @@ from dse.version import __version__
 
 def fleet(
     study: Annotated[
-        str, typer.Argument(help="A fleet study, or the name of one that comes with dse.")
+        str,
+        typer.Argument(
+            help="A fleet study, or the name of one that comes with dse.",
+            autocompletion=fleets_beginning,
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -38,26 +44,16 @@ def fleet(
 
 def fleet_path(given: str) -> Path:
     """The study the user means: a path, or the name of one that comes with dse."""
-    from dse.pricing.load import shipped_studies, study_path
+    from dse.pricing.load import study_path
 
     path = study_path(given)
     if path == Path(given) and not path.exists() and not path.suffix and len(path.parts) == 1:
-        shipped = [file.stem for file in sorted(shipped_studies().glob("*.yaml"))
-                   if is_fleet(file)]  # fmt: skip
+        shipped = fleet_names()
         remedy = meant(given, shipped, f"name a file, or one of {', '.join(shipped)}")
         raise StudyError(
             given, 0, 0, "no such file, and no fleet study of that name comes with dse", remedy
         )
     return path
-
-
-def is_fleet(path: Path) -> bool:
-    """Whether a file begins as a fleet study does."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return False
-    return any(line.startswith("fleet:") for line in lines)
 
 
 def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, command: str) -> None:
@@ -83,6 +79,8 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     if as_json:
         print(json.dumps(plain(document), indent=1))
         return
+    for line in study.told:
+        print(f"Note: {line}.")
     for line in answer_lines(document):
         print(line)
     print(terms(document))

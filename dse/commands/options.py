@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError
 from dse.spelling import meant
 
@@ -24,7 +25,11 @@ SAMPLERS = ("auto", "nsga2", "nsga3", "tpe", "gp", "random")
 WHOLE = {"points": (1, 10**9), "seed": (0, 2**63 - 1)}  # the least and the most of each
 
 StudyPath = Annotated[
-    str, typer.Argument(help="A study file, or the name of one that comes with dse.")
+    str,
+    typer.Argument(
+        help="A study file, or the name of one that comes with dse.",
+        autocompletion=studies_beginning,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

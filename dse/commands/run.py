@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.commands.options import Json, Options, folder, share, whole
-from dse.commands.plan import finished, planned, searched
+from dse.commands.plan import Done, Plan, finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
+from dse.commands.study_names import studies_beginning
 from dse.commands.terminal import command_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ Studies = Annotated[
         metavar="STUDY...",
         help="Study files, folders of them, or names of some that come with dse.",
         show_default=False,
+        autocompletion=studies_beginning,
     ),
 ]
 
@@ -102,15 +104,24 @@ def run_study(
     study: str, options: Options, command: str = "", quiet: bool = False, show_json: bool = False
 ) -> RunDocument:
     """Search a study, write its report, print the answer; returns the run document."""
+    started = time.perf_counter()
+    plan = planned(study, options)
+    return run_plan(plan, options, command, quiet, show_json, started).document
+
+
+def run_plan(
+    plan: Plan, options: Options, command: str, quiet: bool, show_json: bool, started: float
+) -> Done:
+    """The same of a study that is read. started: of time.perf_counter."""
     from dse.calibration.files import check_writable
     from dse.report.answer import answer
     from dse.report.json_form import text
     from dse.search.executors import Executors
 
-    started = time.perf_counter()
-    plan = planned(study, options)
     check_writable(plan.folder)
     say = (lambda *_: None) if quiet else print
+    for line in plan.problem.study.told:
+        say(f"note: {line}")
     say(f"{plan.name}: {plan.engine} search, {plan.reason}")
     done = finished(plan) if options.resume else None
     if done:
@@ -130,4 +141,4 @@ def run_study(
             f"{done.earlier}."
         )
     say(f"Report: {done.page}")
-    return done.document
+    return done

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
+from dse.commands.options import StudyPath
+
 
 def serve(
-    study: Annotated[
-        str, typer.Argument(help="A study file, or the name of one that comes with dse.")
-    ],
+    study: StudyPath,
     port: Annotated[int, typer.Option(help="Of this machine; 0 for any free one.")] = 0,
 ) -> None:
     """Open a study in the browser: change axes, limits, prices and the rule, and see the exact

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dse.commands.fleet import is_fleet
 from dse.commands.options import Options
 from dse.commands.plan import Done, Plan, finished, how_to_continue, planned, searched
 from dse.commands.progress import shown_progress
+from dse.commands.shipped import is_fleet
 from dse.commands.terminal import console
 from dse.console_table import Column, console_table, numbers
 from dse.errors import DseError, StudyError
@@ -106,6 +106,8 @@ def _results(
                 results.append(Result(study, None, plan, 0.0))
                 continue
             say(f"[{number}/{len(plans)}] {plan.name}: {plan.engine} search, {plan.reason}")
+            for line in plan.problem.study.told:
+                say(f"note: {line}")
             part = _part(progress, before, whole)
             try:
                 result = _one(study, plan, executors, options.resume, command, part, say)

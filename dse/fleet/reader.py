@@ -6,9 +6,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dse import catalog, units
 from dse.calibration.profile import Profile, read_profile
@@ -18,15 +18,22 @@ from dse.fleet.job_table import ENDINGS, REQUIRED
 from dse.fleet.logged_jobs import LogTerms
 from dse.fleet.measured_costs import NOTHING, joined, parts
 from dse.fleet.recipe import HARDWARE, population_names, population_path
-from dse.fleet.schema import EXAMPLES, FleetFile, MoneyFile
+from dse.fleet.schema import EXAMPLES, FleetFile
 from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import FIELDS, Upgrade
+from dse.mistakes import Mistakes, Part, Unread, each
+from dse.pricing.load import known_names
+from dse.study.aliases import Spelling, entries
+from dse.study.axes import AXES
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
 from dse.study.inline import is_path, read_profiles
 from dse.study.links import is_bandwidth
-from dse.yaml_source import read_yaml
+from dse.study.names import misspelt
+from dse.study.schema import whole
+from dse.yaml_source import Source, read_yaml
 
+T = TypeVar("T")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -36,58 +43,112 @@ _LOWEST_SHARE = 1e-6
 
 
 def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
-    """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, one line."""
-    source = read_yaml(path)
-    top = Cursor(source)
-    if top.has("study") and not top.has("fleet"):
-        raise top.at("study").wrong("this is not a fleet study", "use dse run", key=True)
-    file = checked(source, FleetFile, EXAMPLES)
-    if not _NAME.fullmatch(file.fleet):
+    """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, a line a mistake."""
+    mistakes = Mistakes()
+    source = read_yaml(path, mistakes=mistakes)
+    whole = Cursor(source)
+    if whole.has("study") and not whole.has("fleet"):
+        raise whole.at("study").wrong("this is not a fleet study", "use dse run", key=True)
+    source, told = _with_real_names(source)
+    file, top = checked(source, FleetFile, EXAMPLES, mistakes)
+    part = mistakes.part
+    part(lambda: _check_name(top.at("fleet")))
+    population = part(lambda: _population(top.at("population")))
+    part(lambda: _check_drawn(top, population()[1]))
+    log = part(lambda: _log_terms(top, file(), population()[0], mistakes))
+    hardware = part(lambda: _hardware(top))
+    memory = part(lambda: _gpu_memory(top, population()[1]))
+    part(lambda: _check_whole(top, population()[1]))
+    upgrades, ports = part(lambda: _upgrades(top)), part(lambda: _ports(top))
+    money = part(lambda: _money(top.at("money")) if _given(top, "money") else None)
+    profiles = part(lambda: _profiles(top.at("calibration")) if top.has("calibration") else ())
+    mistakes.told()
+    said = file()
+    return FleetStudy(
+        name=said.fleet,
+        description=said.description or "",
+        path=source.path,
+        population=population()[0],
+        drawn=population()[1],
+        log=log(),
+        jobs=said.jobs,
+        seed=said.seed,
+        hardware=hardware()[0],
+        labels=hardware()[1],
+        gpu_memory_bytes=memory(),
+        overlapped=said.overlap == "ideal",
+        upgrades=upgrades(),
+        ports=ports(),
+        money=money(),
+        profiles=tuple(profile for profile, _ in profiles()),
+        profile_paths=tuple(path for _, path in profiles()),
+        content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
+        source=source,
+        told=told,
+    )
+
+
+def _with_real_names(source: Source) -> tuple[Source, tuple[str, ...]]:
+    """The file with names in place of words that stand for them, and what to tell of these."""
+    spelling, data = Spelling(known_names()), source.data
+    if not isinstance(data, dict):
+        return source, ()
+    link = AXES["inter_node"]
+    for at, part in (*entries(("hardware",), data.get("hardware")),
+                     *entries(("upgrades",), data.get("upgrades"))):  # fmt: skip
+        if isinstance(part, dict):
+            spelling.read_axis((*at, "ethernet"), part.get("ethernet"), link)
+    if isinstance(money := data.get("money"), dict):
+        spelling.read(("money", "accelerator"), money.get("accelerator"), "accelerators")
+    return spelling.applied(source), tuple(spelling.told)
+
+
+def _check_name(at: Cursor) -> None:
+    if not _NAME.fullmatch(at.value):
         remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise top.at("fleet").wrong(f"fleet: '{clipped(file.fleet)}' is not a valid name", remedy)
-    population, drawn = _population(top.at("population"))
+        raise at.wrong(f"fleet: '{clipped(at.value)}' is not a valid name", remedy)
+
+
+def _check_drawn(top: Cursor, drawn: bool) -> None:
+    """Raise where a table is asked for what only a drawn population has."""
+    mistakes = Mistakes()
     for key in ("jobs", "seed"):
         if top.has(key) and not drawn:
             problem = f"{key}: the population is a table of its own jobs"
-            raise top.at(key).wrong(problem, "leave it out", key=True)
-    log = _log_terms(top, file, population)
-    hardware, labels = _hardware(top)
-    memory = None
-    if top.has("hardware") and top.at("hardware").has(GPU_MEMORY):
-        at = top.at("hardware", GPU_MEMORY)
-        memory = at.quantity("bytes", _HIGHEST)
-        if drawn:
-            problem = f"{GPU_MEMORY}: a drawn population does not tell what state its jobs hold"
-            remedy = "leave it out, or name a table of jobs with the column state_bytes"
-            raise at.wrong(problem, remedy, key=True)
-    if not drawn:
-        for key, (field, _) in HARDWARE.items():
-            if field not in hardware:
-                at = top.at("hardware") if top.has("hardware") else top
-                problem = f"hardware: missing key '{key}'"
-                raise at.wrong(problem, "a table of jobs does not tell what they run on")
-    profiles = tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
-    return FleetStudy(
-        name=file.fleet,
-        description=file.description or "",
-        path=source.path,
-        population=population,
-        drawn=drawn,
-        log=log,
-        jobs=file.jobs,
-        seed=file.seed,
-        hardware=hardware,
-        labels=labels,
-        gpu_memory_bytes=memory,
-        overlapped=file.overlap == "ideal",
-        upgrades=_upgrades(top),
-        ports=_ports(top),
-        money=None if file.money is None else _money(top.at("money"), file.money),
-        profiles=tuple(profile for profile, _ in profiles),
-        profile_paths=tuple(path for _, path in profiles),
-        content_hash=hashlib.sha256(json.dumps(source.data, sort_keys=True).encode()).hexdigest(),
-        source=source,
-    )
+            mistakes.note(top.at(key).wrong(problem, "leave it out", key=True))
+    mistakes.told()
+
+
+def _gpu_memory(top: Cursor, drawn: bool) -> float | None:
+    """The memory of an accelerator, which jobs must fit into; None for any."""
+    if not top.has("hardware") or not top.at("hardware").has(GPU_MEMORY):
+        return None
+    at = top.at("hardware", GPU_MEMORY)
+    memory = at.quantity("bytes", _HIGHEST)
+    if drawn:
+        problem = f"{GPU_MEMORY}: a drawn population does not tell what state its jobs hold"
+        remedy = "leave it out, or name a table of jobs with the column state_bytes"
+        raise at.wrong(problem, remedy, key=True)
+    return memory
+
+
+def _check_whole(top: Cursor, drawn: bool) -> None:
+    """Raise where nothing says what the jobs of a table run on."""
+    if drawn:
+        return
+    at = top.at("hardware") if top.has("hardware") else top
+    given = at.value if top.has("hardware") else {}
+    missing = [key for key in HARDWARE if key not in given]
+    mistakes = Mistakes()
+    for key in missing:
+        if not misspelt(key, [name for name in given if name not in HARDWARE], HARDWARE):
+            remedy = "a table of jobs does not tell what they run on"
+            mistakes.note(at.wrong(f"hardware: missing key '{key}'", remedy))
+    mistakes.told()
+
+
+def _given(top: Cursor, key: str) -> bool:
+    return top.has(key) and top.at(key).value is not None
 
 
 def _population(at: Cursor) -> tuple[Path, bool]:
@@ -107,11 +168,13 @@ def _population(at: Cursor) -> tuple[Path, bool]:
     return path, path.suffix in (".yaml", ".yml")
 
 
-def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | None:
+def _log_terms(
+    top: Cursor, file: FleetFile, population: Path, mistakes: Mistakes
+) -> LogTerms | None:
     """What the study says of a scheduler's log; None where its population is none."""
     columns = dict(file.columns or {})
     if columns:
-        top.at("columns").keys(NAMES)
+        columns = dict(top.at("columns").keys(NAMES, (), mistakes).value)
     workloads = dict(file.workloads or {})
     if not is_log(population, REQUIRED, columns):
         for key in ("workloads", "batch_per_gpu"):
@@ -138,21 +201,22 @@ def _hardware(top: Cursor) -> tuple[dict[str, Any], dict[str, str]]:
     labels: dict[str, str] = {}
     if not top.has("hardware"):
         return values, labels
-    at = top.at("hardware")
-    for key, written in at.value.items():
-        if key == GPU_MEMORY:
-            continue
-        if key not in HARDWARE:
-            values[key] = written  # whether PCIe is shared
-            continue
-        field = HARDWARE[key][0]
+    at, mistakes = top.at("hardware"), Mistakes()
+
+    def value(key: str) -> Any:
         if key in FIELDS:
-            values[field], _ = _peak(at.at(key), key)
-        elif key == "efficiency":
-            values[field] = _share(at.at(key))
-        else:
-            values[field] = float(written)
-        labels[key] = str(written)
+            return _peak(at.at(key), key)[0]
+        if key == "efficiency":
+            return _share(at.at(key))
+        return float(at.at(key).value) if key in HARDWARE else at.at(key).value
+
+    read = mistakes.by_key(value, [key for key in at.given() if key != GPU_MEMORY])
+    mistakes.told()
+    for key, found in read.items():
+        if key not in HARDWARE:
+            values[key] = found()  # whether PCIe is shared
+            continue
+        values[HARDWARE[key][0]], labels[key] = found(), str(at.at(key).value)
     return values, labels
 
 
@@ -192,29 +256,46 @@ def _some(at: Cursor) -> list[Cursor]:
 
 def _upgrades(top: Cursor) -> tuple[Upgrade, ...]:
     found: list[Upgrade] = []
-    for at in top.at("upgrades").each() if top.has("upgrades") else []:
-        resources = [key for key in at.value if key in FIELDS]
-        if not resources:
-            raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
-        listed = [key for key in resources if isinstance(at.value[key], list)]
-        if listed and len(resources) > 1:
-            problem = f"{listed[0]}: several values in an upgrade of several resources"
-            raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        if listed and len(at.value) > 1:
-            problem = f"{listed[0]}: several values under one name or price"
-            raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
-        for places in zip(*(_some(at.at(key)) for key in resources), strict=True):
-            upgrade = _upgrade(at, dict(zip(resources, places, strict=True)))
-            if upgrade.name in (other.name for other in found):
-                raise places[0].wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
-            found.append(upgrade)
+    mistakes = Mistakes()
+
+    def keep(at: Cursor, places: dict[str, Cursor]) -> None:
+        upgrade = _upgrade(at, places)
+        if upgrade.name in (other.name for other in found):
+            place = next(iter(places.values()))
+            raise place.wrong(f"a second upgrade '{upgrade.name}'", "leave one of them out")
+        found.append(upgrade)
+
+    def read(at: Cursor) -> None:
+        resources = [key for key in at.given() if key in FIELDS]
+        _check_upgrade(at, resources)
+        rows = zip(*(_some(at.at(key)) for key in resources), strict=True)
+        each(lambda places: keep(at, dict(zip(resources, places, strict=True))), rows)
+
+    mistakes.parts(read, top.at("upgrades").each() if _given(top, "upgrades") else [])
+    mistakes.told()
     return tuple(found)
+
+
+def _check_upgrade(at: Cursor, resources: list[str]) -> None:
+    """Raise for an upgrade that is none, or whose values do not go together."""
+    if len(at.given()) < len(at.value):
+        raise Unread
+    if not resources:
+        raise at.wrong("the upgrade changes nothing", "add a resource, as ethernet: 100 Gbps")
+    listed = [key for key in resources if isinstance(at.value[key], list)]
+    if listed and len(resources) > 1:
+        problem = f"{listed[0]}: several values in an upgrade of several resources"
+        raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
+    if listed and len(at.value) > 1:
+        problem = f"{listed[0]}: several values under one name or price"
+        raise at.at(listed[0]).wrong(problem, "write one upgrade for each")
 
 
 def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
     changes, labels, fabric = {}, {}, ""
-    for resource, place in places.items():
-        changes[resource], found = _peak(place, resource)
+    peaks = each(lambda resource: _peak(places[resource], resource), places)
+    for (resource, place), (peak, found) in zip(places.items(), peaks, strict=True):
+        changes[resource] = peak
         labels[resource] = f"{TITLES[resource]} {str(place.value).strip()}"
         if found:
             fabric, labels[resource] = found, catalog.fabric(found).title
@@ -227,19 +308,24 @@ def _upgrade(at: Cursor, places: dict[str, Cursor]) -> Upgrade:
 
 
 def _ports(top: Cursor) -> tuple[str, ...]:
-    if not top.has("ports"):
-        return ()
     found: list[str] = []
-    for at in top.at("ports").each():
-        name = at.value.strip()
+
+    def port(at: Cursor) -> str:
+        name: str = at.value.strip()
         if name in found:
             raise at.wrong(f"ports: '{name}' is there twice", "leave one of them out")
         found.append(name)
-    return tuple(found)
+        return name
+
+    return each(port, top.at("ports").each() if _given(top, "ports") else [])
 
 
-def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
+def _profiles(at: Cursor) -> tuple[tuple[Profile, Path], ...]:
     """Every profile, with its path; one that has nothing for a fleet is a mistake."""
+    return tuple(_fleet_profiles(at))
+
+
+def _fleet_profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     shipped = catalog.models_dir() / "calibrations"
     places, found = at.each(), NOTHING
     for position, name in enumerate(read_profiles(at)):
@@ -256,33 +342,48 @@ def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
         yield profile, path
 
 
-def _money(at: Cursor, file: MoneyFile) -> Money:
+def _money(at: Cursor) -> Money:
+    mistakes = Mistakes()
+
+    def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
+        return mistakes.part(lambda: read(at.at(key)) if at.has(key) else absent)
+
+    mistakes.part(lambda: _check_priced(at))
+    busy = optional("busy", _share, 1.0)
+    hour = optional("gpu_hour", lambda place: place.quantity("usd_per_hour", 1e6), None)
+    accelerator = optional(
+        "accelerator", lambda place: place.named("accelerator", catalog.names("accelerators")), ""
+    )
+    years = optional("amortisation_years", lambda place: place.quantity("count", 100.0), None)
+    prices = optional("prices", _price_list, None)
+    counts = {
+        key: optional(key, lambda place: int(whole(place.value)), 1)
+        for key in ("gpus", "gpus_per_nic")
+    }
+    mistakes.told()
+    return Money(
+        gpus=counts["gpus"](),
+        busy=busy(),
+        gpu_hour_usd=hour(),
+        accelerator=accelerator(),
+        years=years(),
+        gpus_per_nic=counts["gpus_per_nic"](),
+        prices=prices(),
+    )
+
+
+def _check_priced(at: Cursor) -> None:
+    if len(at.given()) < len(at.value):
+        raise Unread  # a key is misspelt
     if at.has("gpu_hour") == at.has("accelerator"):
         wrong = "both gpu_hour and accelerator" if at.has("gpu_hour") else "no price of a GPU-hour"
         remedy = "write gpu_hour: 2 USD/hour, or accelerator: v100-sxm2-16gb"
         raise at.wrong(f"money: {wrong}", remedy)
-    prices = None
-    if at.has("prices"):
-        prices = Path(os.path.dirname(at.source.path), file.prices)
-        if not prices.is_file():
-            problem = f"prices: no file '{clipped(file.prices)}'"
-            raise at.at("prices").wrong(problem, "paths are relative to the study's folder")
-    return Money(
-        gpus=file.gpus,
-        busy=_share(at.at("busy")) if at.has("busy") else 1.0,
-        gpu_hour_usd=(
-            at.at("gpu_hour").quantity("usd_per_hour", 1e6) if at.has("gpu_hour") else None
-        ),
-        accelerator=(
-            at.at("accelerator").named("accelerator", catalog.names("accelerators"))
-            if at.has("accelerator")
-            else ""
-        ),
-        years=(
-            at.at("amortisation_years").quantity("count", 100.0)
-            if at.has("amortisation_years")
-            else None
-        ),
-        gpus_per_nic=file.gpus_per_nic,
-        prices=prices,
-    )
+
+
+def _price_list(at: Cursor) -> Path:
+    path = Path(os.path.dirname(at.source.path), at.value)
+    if not path.is_file():
+        problem = f"prices: no file '{clipped(at.value)}'"
+        raise at.wrong(problem, "paths are relative to the study's folder")
+    return path

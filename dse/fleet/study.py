@@ -39,7 +39,8 @@ class FleetStudy:
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
     wrote them; of a drawn population the others are its own. profiles: measured parameter servers
-    and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie.
+    and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie. told: what
+    those words of the file mean that could mean several things.
     """
 
     name: str
@@ -61,3 +62,4 @@ class FleetStudy:
     profile_paths: tuple[Path, ...]
     content_hash: str
     source: Source = field(repr=False)
+    told: tuple[str, ...] = ()

@@ -66,7 +66,11 @@ def _shared_cards(problem: Problem) -> list[str]:
     are sold with as many accelerators have several."""
     study = problem.study
     chosen = {axis.name for axis in study.axes} | {one.axis for one in study.conditions}
-    if chosen & {"nics_per_node", "node"} or not _several_nodes(problem):
+    if not _several_nodes(problem):
+        return []
+    if {"nics_per_node", "node"} <= chosen:
+        return _idle_cards(problem)
+    if chosen & {"nics_per_node", "node"}:
         return []
     shared = dict[str, str]()
     for node in map(catalog.node, catalog.names("nodes")):
@@ -80,6 +84,17 @@ def _shared_cards(problem: Problem) -> list[str]:
         f"{_listed([*shared])} of a node share one network card, since nics_per_node is not given; "
         f"machines are sold with more: {_listed([*shared.values()])}."
     ]
+
+
+def _idle_cards(problem: Problem) -> list[str]:
+    """That machines of the study have more network cards than it lets them use."""
+    most = max(problem.study.numbers("nics_per_node", 1.0))
+    nodes = [catalog.node(str(name)) for name in problem.study.values("node")]
+    fewer = [f"{node.title} has {node.nics:g}" for node in nodes if (node.nics or 1) > most]
+    if not fewer:
+        return []
+    cards = "one network card" if most == 1 else f"{most:g} network cards"
+    return [f"All accelerators of a node share {cards}, as nics_per_node says: {_listed(fewer)}."]
 
 
 def _tables(problem: Problem) -> list[str]:

@@ -8,11 +8,14 @@ from math import ceil
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
 from dse.calibration.profile_files import profile_of_study
+from dse.catalog.store import shipped_studies
 from dse.errors import DseError, StudyError
+from dse.mistakes import Mistakes, Part, each
 from dse.model.goodput import HOPELESS
 from dse.model.precision import PRECISIONS
 from dse.model.scale import IDEAL, Scale
@@ -23,9 +26,22 @@ from dse.pricing.known_libraries import check_choices
 from dse.pricing.point_arrays import DEFAULT_BUCKET_BYTES
 from dse.pricing.problem import Problem
 from dse.spelling import meant
-from dse.study import IGNORED, PAI, GivenPrices, InlineWorkload, Names, Study, read_study
+from dse.study import (
+    IGNORED,
+    PAI,
+    ConfiguredWorkload,
+    GivenPrices,
+    InlineWorkload,
+    Names,
+    Study,
+)
+from dse.study.aliases import with_real_names
+from dse.study.cursor import Cursor
 from dse.study.definition import USED
+from dse.study.inline import read_calibration, read_prices
 from dse.study.questions import Questions
+from dse.study.reader import study_of
+from dse.yaml_source import Source, read_yaml
 
 IDEAL_SCALE = "ideal"  # a study's word for it
 
@@ -41,7 +57,18 @@ def known_names() -> Names:
         algorithms=NAMES,
         approaches=catalog.names("approaches"),
         regions=catalog.names("regions"),
+        aliases=catalog.aliases(),
+        usual_optimizer=_usual_optimizer,
     )
+
+
+def _usual_optimizer(workload: str) -> str | None:
+    """What a network is usually trained with; None where that, or the network, is not known."""
+    try:
+        fact = catalog.usual_optimizer(catalog.named_workload(workload))
+    except DseError:  # told where the workload is read
+        return None
+    return None if fact is None else fact.text
 
 
 def study_path(given: str | Path) -> Path:
@@ -51,11 +78,6 @@ def study_path(given: str | Path) -> Path:
         return path
     bundled = shipped_studies() / f"{path}.yaml"
     return bundled if bundled.exists() else path
-
-
-def shipped_studies() -> Path:
-    """The folder search_spaces, of the wheel or of the checkout."""
-    return catalog.models_dir().parent / "search_spaces"
 
 
 def load(path: str | Path, questions: Questions | None = None) -> Problem:
@@ -70,21 +92,46 @@ def load(path: str | Path, questions: Questions | None = None) -> Problem:
         raise StudyError(
             str(path), 0, 0, "no such file, and no study of that name comes with dse", remedy
         )
-    study = read_study(found, known_names())
-    return resolve((questions or Questions()).asked_of(study))
+    mistakes, duplicates = Mistakes(), Mistakes()
+    source = read_yaml(found, mistakes=duplicates)
+    study = mistakes.part(lambda: study_of(source, known_names(), duplicates))
+    if mistakes.any:
+        _note_files(source, mistakes)
+    mistakes.told()
+    return resolve((questions or Questions()).asked_of(study()))
+
+
+def _note_files(source: Source, mistakes: Mistakes) -> None:
+    """Note what is wrong with the profiles and price lists that a mistaken study names."""
+    source, _ = with_real_names(source, known_names())
+    top = Cursor(source)
+    if top.has("calibration") and top.at("calibration").value is not None:
+        names = mistakes.part(lambda: read_calibration(top.at("calibration"), known_names())[0])
+        mistakes.part(
+            lambda: each(lambda place: _profile(source, place[1], place[0]), enumerate(names()))
+        )
+    if top.has("prices") and top.at("prices").value is not None:
+        given = mistakes.part(lambda: read_prices(top.at("prices")))
+        mistakes.part(lambda: catalog.read_prices(*(_opened(source, one) for one in given())))
 
 
 def resolve(study: Study) -> Problem:
-    """A study against catalogue, price list and profiles."""
-    profiles = {} if study.model == PAI else _profiles(study)
-    workload = _workload(study)
-    target.check(study, workload)
-    problem = Problem(
-        study, workload, _located(_prices(study), study), profiles, *_scale(study, workload)
+    """A study against catalogue, price list and profiles.
+
+    Raises :class:`StudyError` with all that is wrong, as far as one does not follow from another.
+    """
+    mistakes = Mistakes()
+    profiles = mistakes.part(lambda: {} if study.model == PAI else _profiles(study))
+    workload = mistakes.part(lambda: _workload(study))
+    aimed = mistakes.part(lambda: target.check(study, workload()))
+    prices = mistakes.part(lambda: _located(_prices(study), study))
+    problem = mistakes.part(
+        lambda: Problem(study, workload(), prices(), profiles(), *_scale(study, workload()))
     )
-    check_axes(problem)
-    _check_facts(problem)
-    return problem
+    mistakes.part(lambda: check_axes(problem()))
+    mistakes.part(lambda: _check_facts(problem(), aimed))
+    mistakes.told()
+    return problem()
 
 
 def _scale(study: Study, workload: catalog.Workload) -> tuple[Scale, Scale]:
@@ -102,6 +149,8 @@ def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
         return _inline_workload(given, study)
+    if isinstance(given, ConfiguredWorkload):
+        return catalog.workload_of_config(Path(given.config), given.sequence)
     return catalog.named_workload(given)
 
 
@@ -110,6 +159,7 @@ def _workload(study: Study) -> catalog.Workload:
 # where each would be larger than a bucket, but no more than the tables of large transformers have.
 EQUAL_LAYERS, MOST_EQUAL_LAYERS = 32, 256
 EQUAL_LAYER = "equal"  # their kind
+TENSOR = "tensor"  # the kind of layers that are a gradient tensor each
 
 
 def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
@@ -119,13 +169,12 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
         for key, problem in catalog.disagreements(table, given.params, given.forward_flops):
             raise study.source.error(("workload", key), problem, f"correct it or {given.layers}")
     else:
-        buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
-        count = min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)
-        names = tuple(f"{number} of {count}" for number in range(1, count + 1))
-        kinds = (EQUAL_LAYER,) * count
-        elements = given.activation_bytes / 2
+        shares, kind = _shares(given)
+        names = tuple(f"{number} of {len(shares)}" for number in range(1, len(shares) + 1))
+        kinds = (kind,) * len(shares)
+        elements = np.nan if given.activation_bytes is None else given.activation_bytes / 2
         network = np.array([[given.params], [given.forward_flops], [elements], [elements]])
-        table = np.repeat(network / count, count, axis=1)
+        table = network * shares
     return catalog.Workload(
         name=given.name,
         title=given.name,
@@ -134,7 +183,7 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
         activation_bytes=given.activation_bytes,
         activation_bytes_without_scores=None,
         input_bytes=given.input_bytes,
-        gradient_tensors=None,
+        gradient_tensors=len(names) if isinstance(given.gradient_tensors, tuple) else None,
         layer_names=names,
         layer_kinds=kinds,
         layer_params=table[0],
@@ -147,20 +196,30 @@ def _inline_workload(given: InlineWorkload, study: Study) -> catalog.Workload:
     )
 
 
+def _shares(given: InlineWorkload) -> tuple[NDArray[np.float64], str]:
+    """What share of the network each of its layers is, in forward order, and the layers' kind."""
+    if isinstance(given.gradient_tensors, tuple):
+        elements = np.array(given.gradient_tensors[::-1])
+        return elements / elements.sum(), TENSOR
+    buckets = ceil(given.params * PRECISIONS["fp32"].gradient_bytes / DEFAULT_BUCKET_BYTES)
+    count = given.gradient_tensors or min(max(EQUAL_LAYERS, buckets), MOST_EQUAL_LAYERS)
+    return np.full(count, 1 / count), EQUAL_LAYER
+
+
 def _prices(study: Study) -> catalog.PriceList:
     """The catalogue's price list with those of the study over it."""
-    source = study.source
-
-    def opened(given: GivenPrices) -> str | catalog.Entry:
-        if isinstance(given, str):
-            return given
-        data = source.data
-        for step in given:
-            data = data[step]
-        return catalog.Entry(source, data, given, root=len(given))
-
-    found = catalog.read_prices(*map(opened, study.prices))
+    found = catalog.read_prices(*(_opened(study.source, given) for given in study.prices))
     return catalog.with_used_prices(found) if study.market == USED else found
+
+
+def _opened(source: Source, given: GivenPrices) -> str | catalog.Entry:
+    """A price list: its path, or the part of the study that it is."""
+    if isinstance(given, str):
+        return given
+    data = source.data
+    for step in given:
+        data = data[step]
+    return catalog.Entry(source, data, given, root=len(given))
 
 
 def _located(prices: catalog.PriceList, study: Study) -> catalog.PriceList:
@@ -179,33 +238,46 @@ def _located(prices: catalog.PriceList, study: Study) -> catalog.PriceList:
 
 def _profiles(study: Study) -> Mapping[str, Profile]:
     """The study's profiles by name. Which of them prices a point is decided for each."""
-    found = {
-        name: read_profile(profile_path(study, name, position))
-        for position, name in enumerate(study.calibration)
-    }
+    profiles = each(
+        lambda place: _profile(study.source, place[1], place[0]), enumerate(study.calibration)
+    )
+    found = dict(zip(study.calibration, profiles, strict=True))
     check_choices(study, Factory(found))
     return found
 
 
 def profile_path(study: Study, name: str, position: int) -> Path:
     """Where a profile lies: a path, ./calibrations, or those that come with dse."""
-    return profile_of_study(study.source, name, position, catalog.models_dir() / "calibrations")
+    return _path(study.source, name, position)
 
 
-def _check_facts(problem: Problem) -> None:
+def _profile(source: Source, name: str, position: int) -> Profile:
+    return read_profile(_path(source, name, position))
+
+
+def _path(source: Source, name: str, position: int) -> Path:
+    return profile_of_study(source, name, position, catalog.models_dir() / "calibrations")
+
+
+def _check_facts(problem: Problem, aimed: Part[None]) -> None:
     """Refuse a study that asks for what the catalogue does not know.
+
+    aimed: whether its target says something of its workload, without which no point has a price.
 
     An unknown price must not look like a free one, nor unknown activations like none.
     """
     study = problem.study
     demanded = requirements.demanded(study)
+    mistakes = Mistakes()
     if "memory_slack" in demanded and not problem.layers.kept.known:
-        raise study.source.error(
+        mistakes.note(study.source.error(
             ("workload",),
             f"the activations of {problem.workload.name} are unknown, so memory cannot be judged",
             "drop fits_memory, or describe the workload inline with activation_bytes",
-        )
-    _check_values(problem, demanded)
+        ))  # fmt: skip
+    mistakes.part(lambda: _check_values(problem, demanded))
+    mistakes.told()
+    aimed()
     _check_baseline(problem)
     if study.target or study.failures.given:
         _check_goodput(problem)
@@ -261,9 +333,13 @@ def _check_goodput(problem: Problem) -> None:
 
 
 def _check_values(problem: Problem, demanded: set[str]) -> None:
-    study = problem.study
+    study, mistakes = problem.study, Mistakes()
     for axis in (*study.axes, *study.defaults):
-        for value, label in zip(axis.values, axis.labels, strict=True):
+        written = study.source.data["space"].get(axis.name)
+        listed = isinstance(written, list) and len(written) == len(axis.values)
+        for at, (value, label) in enumerate(zip(axis.values, axis.labels, strict=True)):
             refused = requirements.refused(problem, axis.name, value, label, demanded)
             if refused:
-                raise study.source.error(("space", axis.name), *refused)
+                place = ("space", axis.name, at) if listed else ("space", axis.name)
+                mistakes.note(study.source.error(place, *refused))
+    mistakes.told()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dse import catalog
 from dse.calibration import Profile
+from dse.catalog.facts import Fact
 from dse.catalog.prices import GENERAL
 from dse.model import compute
 from dse.model.arrays import Array, ArrayLike
@@ -38,6 +39,7 @@ from dse.pricing.stock import Stock
 from dse.pricing.stocktaking import stocks
 from dse.study import PAI, Study, Value
 from dse.study.aggregation_name import AggregationName
+from dse.study.axes import OPTIMIZER
 from dse.study.definition import REAL
 from dse.study.space import STRUCTURAL, Box, Space
 
@@ -79,6 +81,13 @@ class Problem:
     def space(self) -> Space:
         """The finite space of the study's axes."""
         return Space((*self.study.axes, *self.study.defaults), self.study.conditions)
+
+    @property
+    def usual_optimizer(self) -> Fact | None:
+        """What the optimizer is taken to be where the study does not say; None where it does, or
+        where nothing is known of the network."""
+        given = {axis.name for axis in self.study.axes} | {c.axis for c in self.study.conditions}
+        return None if OPTIMIZER in given else catalog.usual_optimizer(self.workload)
 
     @cached_property
     def convergence(self) -> Convergence | None:

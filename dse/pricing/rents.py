@@ -8,20 +8,27 @@ import numpy as np
 
 from dse import catalog
 from dse.catalog.price_spread import age_years
+from dse.pricing.hardware import Machine
 from dse.pricing.market import rents
 from dse.pricing.problem import Problem
 from dse.study import Value
 
 _APART_YEARS = 2.0
+_APART = 1.25  # what another seller asks differs by more than a quotation would
 
 
 def notes(problem: Problem, recommended: Mapping[str, Value | None]) -> list[str]:
     """That recommended point and baseline are rented from two sellers, or at prices of different
-    years or without a date, and what the rent does not hold; nothing where the study rents nothing.
+    years or without a date, what the rent does not hold, and what others ask; nothing where the
+    study rents nothing.
     """
     if not rents(problem.study):
         return []
-    return [*_of_two_sellers(problem, recommended), *_by_the_accelerator(problem, recommended)]
+    return [
+        *_of_two_sellers(problem, recommended),
+        *_by_the_accelerator(problem, recommended),
+        *_elsewhere(problem, recommended),
+    ]
 
 
 def _by_the_accelerator(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
@@ -35,6 +42,34 @@ def _by_the_accelerator(problem: Problem, values: Mapping[str, Value | None]) ->
         f"The rent of the recommended point is by the accelerator, whatever machine and network it "
         f"comes with. Ask whether machines with {each} each{joined} are let at that price, or name "
         "the machines that can be rented (node: in the study's space)."
+    ]
+
+
+def _elsewhere(problem: Problem, values: Mapping[str, Value | None]) -> list[str]:
+    """What the catalogue knows of other rents of the same accelerator, where they are far off."""
+    machine, fact = _rented(problem, values)
+    if fact is None or not fact.value or catalog.own(fact):
+        return []
+    per_machine = machine.node.accelerators if machine.node else 1
+    mine, name, prices = fact.value / per_machine, machine.accelerator.name, problem.prices
+    offers = [("accelerator by accelerator", prices.accelerator_hourly_usd.get(name), 1)]
+    offers += [
+        (node.name, prices.node_hourly_usd.get(node.name, node.hourly_usd), node.accelerators)
+        for node in map(catalog.node, catalog.names("nodes"))
+        if node.accelerator == name
+    ]
+    others = sorted(
+        (offer.value / each, f"USD {offer.value / each:,.2f} ({what}, {offer.date or 'no date'})")
+        for what, offer, each in offers
+        if offer is not None and offer.value and offer is not fact
+        and (age_years(offer, prices.as_of) or 0.0) <= _APART_YEARS
+    )  # fmt: skip
+    if not others or (others[0][0] * _APART > mine and others[-1][0] < mine * _APART):
+        return []
+    ends = list(dict.fromkeys((others[0][1], others[-1][1])))
+    return [
+        f"The bill's rent is USD {mine:,.2f} an hour for one {machine.accelerator.title}; the "
+        f"catalogue also has {' to '.join(ends)}. Ask several sellers."
     ]
 
 
@@ -61,9 +96,16 @@ def _of_two_sellers(problem: Problem, recommended: Mapping[str, Value | None]) -
 
 def _rent(problem: Problem, values: Mapping[str, Value | None]) -> catalog.Fact | None:
     """The price of a point's machine by the hour."""
+    return _rented(problem, values)[1]
+
+
+def _rented(
+    problem: Problem, values: Mapping[str, Value | None]
+) -> tuple[Machine, catalog.Fact | None]:
+    """A point's machine, and its price by the hour."""
     points = problem.points_at(values)
     machine = points.machines[int(np.ravel(points.coordinates[points.machine_axis].at)[0])]
-    return machine.usd_per_hour.fact or machine.host_usd_per_hour.fact
+    return machine, machine.usd_per_hour.fact or machine.host_usd_per_hour.fact
 
 
 def _said(fact: catalog.Fact) -> str:

@@ -83,6 +83,29 @@ def _best(problem: Problem, recommended: Mapping[str, Value | None]) -> dict[str
     return tried[int(np.lexsort(order[::-1])[0])]
 
 
+def as_good(document: RunDocument) -> str:
+    """The other aggregations that are as fast on the same hardware, in a sentence with a blank
+    before it; empty where there are none."""
+    resolution = document.choices.resolution if document.choices else 0.0
+    own = document.recommended
+    alike = [
+        point.config[AXIS]
+        for point in document.other_aggregations
+        if point.config[AXIS] != own.config[AXIS]
+        and not point.missed
+        and (point.ratio or 0.0) >= 1 - resolution
+        and all(
+            words.cost(document, point, sense) == words.cost(document, own, sense)
+            for sense in document.objectives.minimized
+        )
+    ]
+    if not resolution or not alike:
+        return ""
+    names = f"{', '.join(alike[:-1])} and {alike[-1]}" if alike[1:] else alike[0]
+    are = "are" if alike[1:] else "is"
+    return f" {names} {are} as fast to {words.percent(resolution)} on the same hardware."
+
+
 @dataclass(frozen=True)
 class AlternativesTable:
     """The table: (heading, whether of numbers), and rows of (whether recommended, cells)."""

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dse.pricing.constraints import FITS
 from dse.pricing.uncertainty import OF_COST
-from dse.report import confidence, payback, training_runs, waterfall, what_if, without_buying
+from dse.report import (
+    alternatives,
+    confidence,
+    payback,
+    training_runs,
+    waterfall,
+    what_if,
+    without_buying,
+)
 from dse.report.bills import bill_notes
+from dse.report.certainty.words import middle
 from dse.report.certainty.words import sentences as certainty_sentences
 from dse.report.design_point import Point
 from dse.report.document import Counts, RunDocument, Sense
@@ -48,6 +57,7 @@ def answer(document: RunDocument) -> list[str]:
         _against(document, best, base, sense) for sense in document.objectives.minimized
     )
     worth = f"{_gains(document, best)} and {joint}{''.join(f'; it {more}' for more in others)}."
+    worth += alternatives.as_good(document)
     if best.config == base.config:
         worth = f"That is the baseline itself, which {_costs(document, best)}."
     named = describe(best, identified=True, beside=base)
@@ -267,7 +277,7 @@ def _how_sure(document: RunDocument) -> str:
         return f"{CONFIDENCE}: {again} {sentence}{_money_interval(document)}"
     ends = interval(bounds, aim(document, "maximize").unit)
     errors = training_runs.errors(document)
-    text = f"{CONFIDENCE}: {ends} (errors of computing, communication{errors})."
+    text = f"{CONFIDENCE}: {ends} (errors of computing, communication{errors}){middle(document)}."
     text += _beside_the_baseline(document)
     if name != EVIDENCE["inside"][0]:
         text += f" {sentence}"

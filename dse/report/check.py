@@ -1,21 +1,33 @@
-"""What `dse check` says of a study: its space, how long a search takes, what cannot be told."""
+"""What `dse check` says of a study: its space, what of it is feasible and measured, how long a
+search takes, what cannot be told."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.pricing.caveats import caveats, unsupported
+from dse.pricing import constraints, profiles_at_hand
+from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
-from dse.study import Study
+from dse.search.feasible import Feasible, feasible
+from dse.study import Axis, Study
+from dse.study.axes import OPTIMIZER
+
+MOST_REASONS = 4  # why points are rejected, that are told
+MOST_PROFILES = 4
+MOST_VALUES, SHOWN_VALUES = 16, 4  # of an axis: listed whole, or the first of them
 
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
     """A study's size (None: continuous), estimated seconds on one core and memory, engine and why,
     caveats. priced_whole_because: constraints that leave no point to be counted without its price.
+    feasible: how many points meet every constraint. measured: aggregation -> the profiles that
+    price some of its points; none: the catalogue prices all. profiles_that_fit: profiles at hand
+    that the study does not name and that would price some points -> of which aggregations.
     """
 
     study: str
@@ -26,6 +38,9 @@ class Checked:
     engine: str
     reason: str
     caveats: tuple[str, ...]
+    feasible: Feasible | None
+    measured: Mapping[str, tuple[str, ...]]
+    profiles_that_fit: Mapping[str, tuple[str, ...]]
 
 
 def checked(problem: Problem) -> Checked:
@@ -42,7 +57,21 @@ def checked(problem: Problem) -> Checked:
         engine=engine,
         reason=reason,
         caveats=(*caveats(problem), *unsupported(problem)),
+        feasible=feasible(problem),
+        measured=_measured(problem),
+        profiles_that_fit=profiles_at_hand.fitting(problem),
     )
+
+
+def _measured(problem: Problem) -> dict[str, tuple[str, ...]]:
+    """Of each aggregation the profiles that price some of its points."""
+    if not problem.step_model.measurable:
+        return {}
+    names = {id(profile): name for name, profile in problem.profiles.items()}
+    return {
+        str(aggregation): tuple(names[id(one)] for one in taken(problem, aggregation))
+        for aggregation in problem.study.aggregations
+    }
 
 
 def objectives(study: Study) -> list[str]:
@@ -55,18 +84,32 @@ def lines(problem: Problem) -> list[str]:
     """Every axis with its values, the baseline, notes, and the size of the search."""
     study, found = problem.study, checked(problem)
     out = [f"{study.path}: study {study.name}, workload {problem.workload.name}"]
-    out += [f"  {axis.name:<16} {axis.written}" for axis in study.axes]
-    out += [f"  {axis.name:<16} {axis.written}  (default)" for axis in study.defaults]
+    out += [f"  {axis.name:<16} {_values(axis)}" for axis in study.axes]
     for condition in study.conditions:
         where = ", ".join(f"{name}={'|'.join(map(str, v))}" for name, v in condition.requires)
         out.append(f"  {condition.axis:<16} {', '.join(condition.labels)}  (where {where})")
+    if study.defaults:
+        defaults = ", ".join(f"{axis.name} {_absent(problem, axis)}" for axis in study.defaults)
+        out.append(f"  {'not given':<16} {defaults}")
     out.append(f"  objectives       {', '.join(objectives(study))}")
-    baseline = ", ".join(f"{name}={label}" for name, label in study.baseline.labels.items())
+    left_out = {axis.name: axis.labels for axis in study.defaults}
+    baseline = ", ".join(
+        f"{name}={label}"
+        for name, label in study.baseline.labels.items()
+        if (label,) != left_out.get(name)
+    )
     out.append(f"  baseline         {baseline}")
     if study.baseline.assumed:
         assumed = ", ".join(study.baseline.assumed)
         out.append(f"                   (not given, so the first: {assumed})")
-    out += [f"note: {caveat}" for caveat in found.caveats]
+    if study.constraints:
+        texts = ", ".join(constraint.text for constraint in study.constraints)
+        out.append(f"  constraints      {texts}")
+    if found.feasible is not None:
+        out += _feasible_lines(found.feasible, problem.space.size)
+    if found.measured:
+        out += _measured_lines(found)
+    out += [f"note: {line}" for line in (*study.told, *found.caveats)]
     decided = found.priced_whole_because
     if decided and problem.points is not None:
         texts = " and ".join(f"'{text}'" for text in decided)
@@ -77,3 +120,68 @@ def lines(problem: Problem) -> list[str]:
     points = found.points
     size = "continuous" if points is None else f"{points:,} points"
     return [*out, f"ok: {size}; {found.engine} search, {found.reason}"]
+
+
+def _feasible_lines(found: Feasible, points: int) -> list[str]:
+    """How many points meet every constraint, and what rejects the others."""
+    if found.whole:
+        many = f"{found.feasible:,}" if found.feasible else "none"
+        said = f"{many} of {points:,} points ({_percent(found.share)})"
+    else:
+        low, high = map(_percent, found.share_between)
+        said = (
+            f"about {_percent(found.share)} of {points:,} points ({low} to {high}, by a sample of "
+            f"{found.points:,})"
+        )
+    out = [f"  feasible         {said}"]
+    worst = sorted(found.rejected.items(), key=lambda one: -one[1])
+    for number, (reason, count) in enumerate(worst[:MOST_REASONS]):
+        label = "" if number else "rejected"
+        share = _percent(count / found.points)
+        out.append(f"  {label:<16} {share:>6}  {constraints.unmet(reason)}")
+    if len(worst) > MOST_REASONS:
+        others = len(worst) - MOST_REASONS
+        out.append(f"  {'':<16} and for {others} more reason{'s' if others > 1 else ''}")
+    return out
+
+
+def _absent(problem: Problem, axis: Axis) -> str:
+    """The value of an axis that the study leaves out, and why it is this one."""
+    fact = problem.usual_optimizer if axis.name == OPTIMIZER else None
+    usual = fact is not None and fact.text == axis.written
+    return f"{axis.written} (usual for {problem.workload.title})" if usual else axis.written
+
+
+def _values(axis: Axis) -> str:
+    """The values of an axis, of many only the first and the last."""
+    if len(axis.labels) <= MOST_VALUES:
+        return axis.written
+    first = ", ".join(axis.labels[:SHOWN_VALUES])
+    return f"{first}, ... {axis.labels[-1]}  ({len(axis.labels):,} values)"
+
+
+def _measured_lines(found: Checked) -> list[str]:
+    """Whether anything measured is used, and what could be."""
+    by = {name: profiles for name, profiles in found.measured.items() if profiles}
+    said = "; ".join(f"{name} by {', '.join(profiles)}" for name, profiles in by.items())
+    rest = "the catalogue prices all else" if len(by) < len(found.measured) else ""
+    if not by:
+        said, rest = "nothing", "the catalogue prices all communication"
+    out = [f"  measured         {'; '.join(filter(None, [said, rest]))}"]
+    fits = found.profiles_that_fit
+    if fits:
+        names = ", ".join([*fits][:MOST_PROFILES])
+        many = f"{len(fits)} profiles fit" if len(fits) > 1 else "a profile fits"
+        also = " besides" if by else ""
+        out.append(f"  {'':<16} {many}{also}; write calibration: [{names}]")
+    elif not by:
+        out.append(f"  {'':<16} no profile at hand fits; dse calibrate run measures one")
+    return out
+
+
+def _percent(share: float) -> str:
+    """A share to two digits, and 100 % only where it is."""
+    if not 0 < share < 1:
+        return f"{share:.0%}".replace("%", " %")
+    percent = min(100 * share, 99.9)
+    return f"{percent:.{0 if 10 <= percent < 99 else 1 if percent >= 1 else 2}f} %"

@@ -160,6 +160,8 @@ def sources(problem: Problem) -> list[Citation]:
         rows.extend(catalog.cite(item, fact) for fact in facts)
 
     add(f"workload {problem.workload.name}", problem.workload.facts)
+    if (usual := problem.usual_optimizer) is not None:
+        add(f"workload {problem.workload.name}", [usual])
     if quality := target.quality_of(problem.study):
         add(f"quality {quality.name}", quality.facts)
     for name in mentioned(problem, "node"):

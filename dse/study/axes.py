@@ -27,6 +27,7 @@ class AxisSpec:
     """One axis. ``default`` as it would be written; None: without the axis there is no value.
 
     ``kind`` catalogue: ``choices`` is the kind of catalogue entry; choice: the words themselves.
+    absent: what it is without the axis, where that depends on the study.
     """
 
     name: str
@@ -37,6 +38,7 @@ class AxisSpec:
     number: NumberKind | None = None
     choices: tuple[str, ...] = ()
     continuous: bool = False
+    absent: str = ""
 
 
 def _count(name: str, doc: str, high: int, example: str, default: int | None = None) -> AxisSpec:
@@ -44,8 +46,9 @@ def _count(name: str, doc: str, high: int, example: str, default: int | None = N
     return AxisSpec(name, "number", doc, example, default, kind)
 
 
-def _choice(name: str, doc: str, default: str, *choices: str) -> AxisSpec:
-    return AxisSpec(name, "choice", doc, f"[{', '.join(choices[:2])}]", default, choices=choices)
+def _choice(name: str, doc: str, default: str, *choices: str, absent: str = "") -> AxisSpec:
+    example = f"[{', '.join(choices[:2])}]"
+    return AxisSpec(name, "choice", doc, example, default, choices=choices, absent=absent)
 
 
 def _entry(name: str, kind: str, doc: str, example: str) -> AxisSpec:
@@ -53,6 +56,7 @@ def _entry(name: str, kind: str, doc: str, example: str) -> AxisSpec:
 
 
 BANDWIDTH = NumberKind("bytes_per_s", 1e15)
+OPTIMIZER = "optimizer"
 GRADIENT, AUTO_FORMAT = "gradient", "auto"
 
 AXES: dict[str, AxisSpec] = {
@@ -94,7 +98,10 @@ AXES: dict[str, AxisSpec] = {
             "stack", "training software: ordinary code, the vendor's container and examples, or "
             "code as tuned as submissions to MLPerf", "vendor", "plain", "vendor", "tuned",
         ),
-        _choice("optimizer", "what it keeps per parameter", "momentum", "sgd", "momentum", "adam"),
+        _choice(
+            OPTIMIZER, "what it keeps per parameter", "momentum", "sgd", "momentum", "adam",
+            absent="what is usual for the network, such as adam for transformers, or momentum",
+        ),
         AxisSpec(
             "aggregation",
             "aggregation",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 
+from dse.mistakes import Unread
 from dse.spelling import alternatives
 from dse.study.cursor import Cursor
 from dse.study.definition import Axis
@@ -33,16 +34,22 @@ def _share(value: object) -> float:
         return math.nan
 
 
-def read_what_if(at: Cursor, axes: Sequence[Axis]) -> str:
-    """An axis of the space that has several values."""
-    several = {axis.name: axis for axis in axes if len(axis.values) > 1}
-    known = {axis.name: axis for axis in axes}
+def read_what_if(at: Cursor, axes: Mapping[str, Callable[[], Axis]]) -> str:
+    """An axis of the space that has several values. axes: by name, any of which may be mistaken."""
+    several = [name for name, axis in axes.items() if _several(axis)]
     remedy = f"name one with several values: {alternatives(several)}"
     if not several:
         remedy = "drop it: no axis of space has several values"
-    if not isinstance(at.value, str) or at.value not in known:
+    if not isinstance(at.value, str) or at.value not in axes:
         raise at.wrong(f"what_if: {at.shown} is not an axis of space", remedy)
     if at.value not in several:
-        kind = "continuous" if known[at.value].continuous else "of one value alone"
+        kind = "continuous" if axes[at.value]().continuous else "of one value alone"
         raise at.wrong(f"what_if: axis '{at.value}' is {kind}", remedy)
     return at.value
+
+
+def _several(axis: Callable[[], Axis]) -> bool:
+    try:
+        return len(axis().values) > 1
+    except Unread:  # as it will be once it is right
+        return True

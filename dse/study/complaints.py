@@ -1,4 +1,4 @@
-"""Pydantic's findings about the shape of a file -> the first of them as one StudyError."""
+"""Pydantic's findings about the shape of a file -> mistakes, each with its place and remedy."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from dse.errors import StudyError
+from dse.mistakes import Mistakes, Part
 from dse.spelling import alternatives
 from dse.study.cursor import Cursor, clipped
-from dse.study.names import suggest
+from dse.study.names import misspelt, suggest
 from dse.yaml_source import Loc, Source
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -28,32 +29,41 @@ _WANTED = {
 }
 
 
-def checked(source: Source, model: type[Model], examples: Mapping[str, str]) -> Model:
-    """The file in the shape of ``model``, or the first complaint in the order of the file.
+def checked(
+    source: Source, model: type[Model], examples: Mapping[str, str], mistakes: Mistakes
+) -> tuple[Part[Model], Cursor]:
+    """The file in the shape of ``model``, and a way to read what is of this shape if not all is.
 
-    examples: of what to write for a key, the key included.
+    examples: of what to write for a key, the key included. mistakes: where complaints are noted.
     """
     if not isinstance(source.data, dict):
         shown, first = Cursor(source).shown, next(iter(model.model_fields))
         problem = f"a study is a mapping of keys, not {shown}"
         raise source.error((), problem, f"start with {first}: ..")
     try:
-        return model.model_validate(source.data)
+        return Part(model.model_validate(source.data)), Cursor(source)
     except ValidationError as cause:
         errors = cause.errors(include_url=False, include_context=True)
-    # What is misspelt is missing as well: then only the spelling is worth a word.
-    errors = [error for error in errors if error["type"] != "missing"] or errors
-    found = [_complaint(source, model, examples, error) for error in errors]
-    raise min(found, key=lambda error: (error.line, error.column))
+    places = [_as_written(source.data, error["loc"]) for error in errors]
+    unknown = [loc for loc, error in zip(places, errors, strict=True)
+               if error["type"] == "extra_forbidden"]  # fmt: skip
+    for loc, error in zip(places, errors, strict=True):
+        beside = [str(other[-1]) for other in unknown if other[:-1] == loc[:-1]]
+        # What is misspelt is missing as well: then only the spelling is worth a word.
+        known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
+        if error["type"] == "missing" and misspelt(str(loc[-1]), beside, known):
+            continue
+        mistakes.note(_complaint(source, model, examples, error, loc))
+    return Part(), Cursor(source, (), frozenset(places))
 
 
 def _complaint(
-    source: Source, model: type[BaseModel], examples: Mapping[str, str], error: Any
+    source: Source, model: type[BaseModel], examples: Mapping[str, str], error: Any, loc: Loc
 ) -> StudyError:
-    loc = _as_written(source.data, error["loc"])
     kind, key = error["type"], str(loc[-1])
     if kind == "extra_forbidden":
-        remedy = suggest(key, _known(model, loc[:-1]))
+        known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
+        remedy = suggest(key, known, f"use {alternatives(known)}")
         return source.error(loc, f"unknown key '{clipped(key)}'", remedy, key=True)
     if kind == "missing":
         remedy = f"add {examples.get(key, key + ': ..')}"
@@ -94,13 +104,14 @@ def _as_written(data: Any, loc: Loc) -> Loc:
     return tuple(found)
 
 
-def _known(model: type[BaseModel], loc: Loc) -> list[str]:
-    """The keys that the mapping at ``loc`` may have."""
+def _known(model: type[BaseModel], loc: Loc, given: Any) -> list[str]:
+    """The keys that the mapping at ``loc`` may have besides those that are given."""
     for step in loc:
         if isinstance(step, str):
             fields = {field.alias or name: field for name, field in model.model_fields.items()}
             model = _model_in(fields[step].annotation) or model
-    return [field.alias or name for name, field in model.model_fields.items()]
+    every = [field.alias or name for name, field in model.model_fields.items()]
+    return [name for name in every if not isinstance(given, dict) or name not in given]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:

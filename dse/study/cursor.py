@@ -3,30 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from dse import units
 from dse.errors import StudyError
-from dse.study.names import suggest
+from dse.mistakes import Mistakes, Unread
+from dse.spelling import alternatives
+from dse.study.names import misspelt, suggest
 from dse.yaml_source import Loc, Source
+
+# Of what a mapping may lack.
+_EXAMPLES = {
+    "bandwidth": "25 Gbps",
+    "from": "1",
+    "to": "64",
+    "params": "25.6e6",
+    "forward_flops": "8.2e9",
+    "activation_bytes": "90 MB",
+    "input_bytes": "150 kB",
+}
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """``source.data`` at ``loc``."""
+    """``source.data`` at ``loc``. ``mistaken``: places whose mistake was noted."""
 
     source: Source
     loc: Loc = ()
+    mistaken: frozenset[Loc] = frozenset()
 
     @property
     def value(self) -> Any:
-        """The plain data here."""
+        """The plain data here. Raises :class:`Unread` where a mistake was noted, a missing key
+        included."""
+        if not self.readable:
+            raise Unread
         data = self.source.data
         for step in self.loc:
             data = data[step]
         return data
+
+    @property
+    def readable(self) -> bool:
+        """Whether no mistake was noted about this value, nor about one that it is a part of."""
+        steps = range(len(self.loc) + 1) if self.mistaken else ()
+        return not any(self.loc[:step] in self.mistaken for step in steps)
 
     @property
     def label(self) -> str:
@@ -35,7 +59,7 @@ class Cursor:
 
     def at(self, *steps: str | int) -> Cursor:
         """A part of this value."""
-        return Cursor(self.source, (*self.loc, *steps))
+        return Cursor(self.source, (*self.loc, *steps), self.mistaken)
 
     def has(self, key: str) -> bool:
         """Whether this is a mapping with ``key``."""
@@ -51,19 +75,36 @@ class Cursor:
             return [self]
         return [self.at(index) for index in range(len(self.value))]
 
-    def keys(self, allowed: Collection[str], required: Collection[str] = ()) -> list[str]:
-        """The keys of a mapping, each of which must be allowed, and every required one there."""
+    def keys(
+        self, allowed: Collection[str], required: Collection[str], mistakes: Mistakes
+    ) -> Cursor:
+        """This mapping, each of whose keys must be allowed, and every required one there.
+
+        mistakes: where it is noted that they are not, so that the others can be read.
+        """
         if not isinstance(self.value, dict):
             example = ", ".join(f"{key}: .." for key in (required or allowed))
             raise self.wrong(f"{self.label}: {self.shown} is not a mapping", f"write {{{example}}}")
-        for key in self.value:
-            if key not in allowed:
-                remedy = suggest(key, allowed)
-                raise self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True)
-        for key in required:
-            if key not in self.value:
-                raise self.wrong(f"{self.label}: missing key '{key}'", f"add {key}: ..")
-        return list(self.value)
+        unknown = [key for key in self.value if key not in allowed]
+        others = [key for key in allowed if key not in self.value]
+        for key in unknown:
+            remedy = suggest(key, others, f"use {alternatives(allowed)}")
+            mistakes.note(self.at(key).wrong(f"unknown key '{clipped(key)}'", remedy, key=True))
+        missing = [key for key in required if key not in self.value]
+        for key in missing:
+            if not misspelt(key, unknown, others):
+                problem = f"{self.label}: missing key '{key}'"
+                mistakes.note(self.wrong(problem, f"add {key}: {_EXAMPLES.get(key, '..')}"))
+        return self.without(*unknown, *missing)
+
+    def without(self, *keys: str) -> Cursor:
+        """The same, knowing that a mistake was noted about some of its keys."""
+        noted = {(*self.loc, key) for key in keys}
+        return Cursor(self.source, self.loc, self.mistaken | noted)
+
+    def given(self) -> list[str]:
+        """The keys of a mapping that can be read."""
+        return [key for key in self.value if self.at(key).readable]
 
     @property
     def shown(self) -> str:
@@ -74,7 +115,8 @@ class Cursor:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, (int, float)):
-            return clipped(str(value))
+            finite = isinstance(value, int) or math.isfinite(value)
+            return clipped(self.source.written(self.loc) if finite else str(value))
         if value is None:
             return "nothing"
         return "a list" if isinstance(value, list) else "a mapping"
@@ -85,14 +127,21 @@ class Cursor:
             raise self.wrong(f"{self.label}: {self.shown} is not text", f"write {example}")
         return self.value.strip()
 
-    def named(self, kind: str, known: Collection[str], listing: str = "") -> str:
-        """One of the ``known`` names; ``listing`` says where to find them all."""
+    def named(
+        self,
+        kind: str,
+        known: Collection[str],
+        listing: str = "",
+        aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> str:
+        """One of the ``known`` names; ``listing`` says where to find them all, ``aliases`` what
+        else they are called."""
         if not isinstance(self.value, str):
             example = f", such as {next(iter(known))}" if known else ""
             raise self.wrong(f"{self.label}: {self.shown} is not a name", f"write a name{example}")
         name = self.value.strip()
         if name not in known:
-            remedy = suggest(name, known, listing)
+            remedy = suggest(name, known, listing, aliases)
             raise self.wrong(f"{self.label}: '{clipped(name)}': no such {kind}", remedy)
         return name
 

@@ -213,14 +213,27 @@ class Efficiency:
 
 @dataclass(frozen=True)
 class InlineWorkload:
-    """A network described in the study; all per sample but ``params``. ``layers``: a CSV's path."""
+    """A network described in the study; all per sample but ``params``; None: not known.
+
+    layers: a CSV's path. gradient_tensors: how many there are, or the elements of each in the order
+    of the backward pass, the last layer's first.
+    """
 
     name: str
     params: float
     forward_flops: float
-    activation_bytes: float
-    input_bytes: float
+    activation_bytes: float | None
+    input_bytes: float | None = None
     layers: str | None = None
+    gradient_tensors: int | tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ConfiguredWorkload:
+    """The transformer in a config.json, for samples of so many tokens; None: as usual."""
+
+    config: str
+    sequence: int | None = None
 
 
 @dataclass(frozen=True)
@@ -272,12 +285,13 @@ class Study:
     ``questions``: what was asked beside the file, as written; constraints hold it already.
     ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
     path that already counts from the working folder, as those of ``prices`` do, of which the later
-    count more. ``market``: whether what is no longer sold new may be bought used.
+    count more. ``market``: whether what is no longer sold new may be bought used. ``told``: what
+    those words of the file mean that could mean several things.
     """
 
     name: str
     path: str
-    workload: str | InlineWorkload
+    workload: str | InlineWorkload | ConfiguredWorkload
     axes: tuple[Axis, ...]
     defaults: tuple[Axis, ...]
     conditions: tuple[Condition, ...]
@@ -309,6 +323,7 @@ class Study:
     rental: StudyRental = field(default_factory=StudyRental)
     ownership: StudyOwnership = field(default_factory=StudyOwnership)
     owned: tuple[OwnedHardware, ...] = ()
+    told: tuple[str, ...] = field(default=(), compare=False)
 
     def axis(self, name: str) -> Axis | None:
         """The axis of that name, given or default; None where the study has none."""

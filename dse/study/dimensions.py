@@ -27,6 +27,20 @@ _COMMON = (
     "USD/GB",
     "kg",
 )
+_EXAMPLES = {  # unit -> an amount of its dimension, as people write one
+    "samples/s": "1000 samples/s",
+    "USD": "2 MUSD",
+    "USD/hour": "50 USD/hour",
+    "W": "500 kW",
+    "s": "100 ms",
+    "GB": "10 GB",
+    "GB/s": "10 GB/s",
+    "FLOP/s": "1 PFLOP/s",
+    "J": "100 MJ",
+    "USD/W": "10 USD/W",
+    "USD/GB": "10 USD/GB",
+    "kg": "1000 kg",
+}
 
 
 def multiply(left: Dimension, right: Dimension, sign: int = 1) -> Dimension:
@@ -65,8 +79,8 @@ def shown(dimension: Dimension) -> str:
 
 def example(dimension: Dimension) -> str:
     """A number with a unit of the dimension, as far as one is commonly written."""
-    common = next((unit for unit in _COMMON if of_unit(unit)[1] == dimension), "")
-    return f"100 {common}" if common else "a plain number" if not dimension else "another unit"
+    known = (text for unit, text in _EXAMPLES.items() if of_unit(unit)[1] == dimension)
+    return "8192" if not dimension else next(known, "another unit")
 
 
 def _power(base: str, power: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
 IDEAL = "ideal"
@@ -46,8 +47,12 @@ def read_failures(at: Cursor) -> StudyFailures:
             return StudyFailures(ideal=True)
         remedy = "write ideal, or {per_accelerator_month: 0.0137, recover: 10 min, checkpoint: .."
         raise at.wrong(f"failures: {at.shown} is neither ideal nor a mapping", f"{remedy}}}")
-    given = {}
-    for key in at.keys(_TERMS):
-        dimension, high, zero, example = _TERMS[key]
-        given[key] = at.at(key).quantity(dimension, high, zero=zero, example=example)
-    return StudyFailures(given=given)
+    mistakes = Mistakes()
+    at = at.keys(_TERMS, (), mistakes)
+    terms = mistakes.by_key(lambda key: _term(at.at(key), *_TERMS[key]), at.given())
+    mistakes.told()
+    return StudyFailures(given={key: term() for key, term in terms.items()})
+
+
+def _term(at: Cursor, dimension: str, high: float, zero: bool, example: str) -> float:
+    return at.quantity(dimension, high, zero=zero, example=example)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
+from dse.mistakes import Mistakes, Part, each
 from dse.study.cursor import Cursor, clipped
-from dse.study.definition import GivenPrices, InlineWorkload
+from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
 from dse.study.names import Names, suggest
 
+T = TypeVar("T")
+U = TypeVar("U")
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".csv")
-_WORKLOAD = ("params", "forward_flops", "activation_bytes", "input_bytes")
+_REQUIRED = ("params", "forward_flops", "activation_bytes")
+_WORKLOAD = (*_REQUIRED, "input_bytes", "gradient_tensors", "layers", "name")
+_UNKNOWN = "unknown"
+_MOST_TENSORS = 10_000
+_MOST_TOKENS = 10**7  # of a sample
+_TENSORS_TOLERANCE = 1e-3  # relative difference between params and the tensors' sum
 _LARGEST = 1e24  # parameters, operations, bytes of one network
 
 
@@ -19,21 +28,74 @@ def is_path(text: str) -> bool:
     return "/" in text or text.endswith(_FILE_ENDINGS)
 
 
-def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload:
+def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | ConfiguredWorkload:
     """The workload: a known name, a path that counts from the working folder, or its numbers."""
     if isinstance(cursor.value, str) and is_path(cursor.value):
         return _existing(cursor)
     if not isinstance(cursor.value, dict):
-        return cursor.named("workload", names.workloads, "see `dse catalog workloads`")
-    keys = cursor.keys((*_WORKLOAD, "name", "layers"), _WORKLOAD)
-    return InlineWorkload(
-        name=cursor.at("name").text() if "name" in keys else "inline",
-        params=cursor.at("params").quantity("count", _LARGEST),
-        forward_flops=cursor.at("forward_flops").quantity("count", _LARGEST),
-        activation_bytes=cursor.at("activation_bytes").quantity("bytes", _LARGEST, zero=True),
-        input_bytes=cursor.at("input_bytes").quantity("bytes", _LARGEST, zero=True),
-        layers=_existing(cursor.at("layers")) if "layers" in keys else None,
+        aliases = names.aliases.get("workloads", {})
+        return cursor.named("workload", names.workloads, "see `dse catalog workloads`", aliases)
+    return _configured(cursor) if cursor.has("config") else _inline(cursor)
+
+
+def _configured(cursor: Cursor) -> ConfiguredWorkload:
+    mistakes = Mistakes()
+    cursor = cursor.keys(("config", "sequence"), (), mistakes)
+    config = mistakes.part(lambda: _existing(cursor.at("config")))
+    sequence = mistakes.part(
+        lambda: cursor.at("sequence").whole(1, _MOST_TOKENS) if cursor.has("sequence") else None
     )
+    mistakes.told()
+    return ConfiguredWorkload(config(), sequence())
+
+
+def _inline(cursor: Cursor) -> InlineWorkload:
+    mistakes = Mistakes()
+    cursor = cursor.keys(_WORKLOAD, _REQUIRED, mistakes)
+
+    def given(key: str, read: Callable[[Cursor], T], default: U) -> Part[T | U]:
+        return mistakes.part(lambda: read(cursor.at(key)) if cursor.has(key) else default)
+
+    def count(at: Cursor) -> float:
+        return at.quantity("count", _LARGEST)
+
+    def tensors(at: Cursor) -> int | tuple[float, ...]:
+        if cursor.has("layers"):
+            problem = "workload: gradient_tensors beside layers, which tell them"
+            raise at.wrong(problem, "keep one of the two", key=True)
+        return _tensors(at, params())
+
+    name = given("name", lambda at: at.text(), "own-model")
+    params = mistakes.part(lambda: count(cursor.at("params")))
+    flops = mistakes.part(lambda: count(cursor.at("forward_flops")))
+    activations = mistakes.part(lambda: _bytes(cursor.at("activation_bytes")))
+    samples = given("input_bytes", _bytes, None)
+    layers = given("layers", _existing, None)
+    gradients = given("gradient_tensors", tensors, None)
+    mistakes.told()
+    return InlineWorkload(
+        name=name(), params=params(), forward_flops=flops(), activation_bytes=activations(),
+        input_bytes=samples(), layers=layers(), gradient_tensors=gradients(),
+    )  # fmt: skip
+
+
+def _bytes(at: Cursor) -> float | None:
+    """A number of bytes; None for ``unknown``."""
+    return None if at.value == _UNKNOWN else at.quantity("bytes", _LARGEST, zero=True)
+
+
+def _tensors(at: Cursor, params: float) -> int | tuple[float, ...]:
+    """How many gradient tensors, or the elements of each, which must add up to ``params``."""
+    if not isinstance(at.value, list):
+        return at.whole(1, _MOST_TENSORS)
+    if not 1 <= len(at.value) <= _MOST_TENSORS:
+        problem = f"gradient_tensors: {len(at.value)} tensors"
+        raise at.wrong(problem, f"write 1 to {_MOST_TENSORS}, or how many there are")
+    found = tuple(place.quantity("count", _LARGEST) for place in at.each())
+    if abs(sum(found) - params) > _TENSORS_TOLERANCE * params:
+        problem = f"gradient_tensors: they add up to {sum(found):.6g}, and params is {params:.6g}"
+        raise at.wrong(problem, "write the elements of every tensor, or how many there are")
+    return found
 
 
 def read_quality(cursor: Cursor) -> str:
@@ -49,9 +111,13 @@ def read_calibration(
     is for alone, where the study says so: ``{ib-hdr: mine, 200gbe: vendor-b}``."""
     if not isinstance(cursor.value, dict):
         return read_profiles(cursor), {}
+    mistakes = Mistakes()
+    cursor = cursor.keys(names.fabrics, (), mistakes)
+    of_fabrics = mistakes.by_key(lambda fabric: read_profiles(cursor.at(fabric)), cursor.given())
+    mistakes.told()
     fabrics: dict[str, frozenset[str]] = {}
-    for fabric in cursor.keys(names.fabrics):
-        for profile in read_profiles(cursor.at(fabric)):
+    for fabric, profiles in of_fabrics.items():
+        for profile in profiles():
             fabrics[profile] = fabrics.get(profile, frozenset()) | {fabric}
     return tuple(fabrics), fabrics
 
@@ -59,19 +125,23 @@ def read_calibration(
 def read_profiles(cursor: Cursor) -> tuple[str, ...]:
     """Names of profiles as they are, paths from the working folder."""
     found: list[str] = []
-    for place in cursor.each():
+
+    def profile(place: Cursor) -> str:
         word = place.text("the name or path of a calibration profile")
         path = _existing(place) if is_path(word) else word
         if path in found:
             raise place.wrong(f"calibration: duplicate '{clipped(word)}'", "leave one of them out")
         found.append(path)
-    return tuple(found)
+        return path
+
+    return each(profile, cursor.each())
 
 
 def read_prices(cursor: Cursor) -> tuple[GivenPrices, ...]:
     """The paths of price lists, and the places of those written out in the study, in order."""
-    return tuple(
-        place.loc if isinstance(place.value, dict) else _existing(place) for place in cursor.each()
+    return each(
+        lambda place: place.loc if isinstance(place.value, dict) else _existing(place),
+        cursor.each(),
     )
 
 
@@ -85,6 +155,8 @@ def _existing(cursor: Cursor) -> str:
     if "\0" in path or not os.path.isfile(path):
         folder = os.path.dirname(path) or "."
         there = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        if text == "unknown":
+            raise cursor.wrong(f"{cursor.label}: no file 'unknown'", f"leave {cursor.label} out")
         near = suggest(os.path.basename(path), there, "paths are relative to the study's folder")
         raise cursor.wrong(f"{cursor.label}: no file '{clipped(text)}'", near)
     return path

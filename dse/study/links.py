@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from dse import units
+from dse.mistakes import Mistakes, each
 from dse.study.axes import BANDWIDTH
 from dse.study.cursor import Cursor
 from dse.study.definition import Value, Wire
@@ -28,15 +29,15 @@ def read_links(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, 
 
     With a continuous bandwidth: the one wire whose bandwidth varies, and the limits.
     """
-    span: tuple[float, float] | None = None
-    found: list[Found] = []
-    for place in cursor.each():
-        if not isinstance(place.value, dict):
-            found.append((*read_link(place, names), place))
-            continue
-        wires, limits = _described(place, names)
-        found.extend(wires)
-        span = limits or span
+
+    def links(place: Cursor) -> tuple[list[Found], tuple[float, float] | None]:
+        if isinstance(place.value, dict):
+            return _described(place, names)
+        return [(*read_link(place, names), place)], None
+
+    read = each(links, cursor.each())
+    found = [link for some, _ in read for link in some]
+    span = next((limits for _, limits in reversed(read) if limits), None)
     if span is not None and len(found) > 1:
         raise cursor.wrong(f"{cursor.label}: a continuous link stands alone", "give one mapping")
     return _labelled(found), span
@@ -49,7 +50,7 @@ def read_link(cursor: Cursor, names: Names) -> tuple[Value, str]:
         return value.strip(), value.strip()
     if isinstance(value, str) and not is_bandwidth(value):
         listing = "see `dse catalog fabrics`, or write a bandwidth such as 25 Gbps"
-        cursor.named("fabric", names.fabrics, listing)
+        cursor.named("fabric", names.fabrics, listing, names.aliases.get("fabrics", {}))
     label = " ".join(str(value).split())
     return Wire(label, float(read_number(cursor, BANDWIDTH))), label
 
@@ -65,23 +66,16 @@ def is_bandwidth(text: str) -> bool:
 
 def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, float] | None]:
     """The wires of one mapping: lists of bandwidths and latencies multiply out."""
-    keys = cursor.keys(_KEYS, ("bandwidth",))
-    fabric = None
-    if "fabric" in keys:
-        fabric = cursor.at("fabric").named("fabric", names.fabrics, "see `dse catalog fabrics`")
-    usd = {
-        key: cursor.at(key).quantity("usd", _DEAREST_USD, zero=True) if key in keys else None
-        for key in _PRICES
-    }
-    latencies: list[tuple[float | None, str]] = [(None, "")]
-    if "latency" in keys:
-        places = _listed(cursor.at("latency"))
-        latencies = [
-            (place.quantity("seconds", _LONGEST_LATENCY_S), " ".join(str(place.value).split()))
-            for place in places
-        ]
-    speeds = _speeds(cursor.at("bandwidth"))
-    made = Wire("", 1.0, None, usd["nic"], usd["switch_port"], usd["cable"], fabric)
+    mistakes = Mistakes()
+    cursor = cursor.keys(_KEYS, ("bandwidth",), mistakes)
+    fabric = mistakes.part(lambda: _fabric(cursor, names))
+    prices = mistakes.parts(lambda key: _price(cursor, key), _PRICES)
+    latency = mistakes.part(lambda: _latencies(cursor))
+    bandwidths = mistakes.part(lambda: _speeds(cursor.at("bandwidth")))
+    mistakes.told()
+    speeds, latencies = bandwidths(), latency()
+    nic, port, cable = (price() for price in prices)
+    made = Wire("", 1.0, None, nic, port, cable, fabric())
     if speeds.span is not None:
         if len(latencies) > 1:
             problem = "a continuous bandwidth goes with one latency"
@@ -91,11 +85,33 @@ def _described(cursor: Cursor, names: Names) -> tuple[list[Found], tuple[float, 
         return [(wire, wire.label, cursor)], (low, high)
     found: list[Found] = []
     rows = zip(speeds.values, speeds.labels, speeds.places, strict=True)
-    for (speed, label, place), (latency, after) in product(rows, latencies):
+    for (speed, label, place), (latency_s, after) in product(rows, latencies):
         full = f"{label}/{after}" if len(latencies) > 1 else label
-        wire = replace(made, label=full, bytes_per_s=float(speed), latency_s=latency)
+        wire = replace(made, label=full, bytes_per_s=float(speed), latency_s=latency_s)
         found.append((wire, full, place))
     return found, None
+
+
+def _fabric(cursor: Cursor, names: Names) -> str | None:
+    """The fabric that supplies what a mapping leaves out."""
+    if not cursor.has("fabric"):
+        return None
+    return cursor.at("fabric").named("fabric", names.fabrics, "see `dse catalog fabrics`")
+
+
+def _price(cursor: Cursor, key: str) -> float | None:
+    """What a mapping says that a part costs."""
+    return cursor.at(key).quantity("usd", _DEAREST_USD, zero=True) if cursor.has(key) else None
+
+
+def _latencies(cursor: Cursor) -> tuple[tuple[float | None, str], ...]:
+    """Those of a mapping, and how they are written."""
+    if not cursor.has("latency"):
+        return ((None, ""),)
+    return each(
+        lambda at: (at.quantity("seconds", _LONGEST_LATENCY_S), " ".join(str(at.value).split())),
+        _listed(cursor.at("latency")),
+    )
 
 
 def _speeds(cursor: Cursor) -> Numbers:

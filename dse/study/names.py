@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
-from dse.spelling import alternatives, meant
+from dse.spelling import MOST, alike, alternatives, like, real_name, same, told
 from dse.study.aggregation_name import AggregationName
+
+MOST_LISTED = 12
+ALIAS_LIKE = 0.7  # of difflib's ratio: below, a word is no misspelt alias
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,22 @@ class Names:
     algorithms: tuple[str, ...] = ()
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
+    aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    usual_optimizer: Callable[[str], str | None] = lambda _: None  # by a workload's name or path
+
+    def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
+        """The name that a word means; the word itself where it means none.
+
+        kind: a field of this class, ``aggregations``, ``quantities``, or an axis, of which the last
+        two say what is ``known``.
+        """
+        names = getattr(self, kind) if known is None else known
+        return real_name(word, names, self.aliases.get(kind, {}))
+
+    def told(self, kind: str, word: str) -> str:
+        """What to tell of a word that could mean several things; nothing of another."""
+        meanings = self.aliases.get(kind, {}).get(same(word), ())
+        return told(word, meanings) if len(meanings) > 1 else ""
 
     @cached_property
     def aggregations(self) -> Mapping[str, AggregationName]:
@@ -31,12 +52,133 @@ class Names:
         return {name: name for name in (*pairs, *named)}
 
 
-def suggest(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """'did you mean resnet50?', or the short list of what is known, or ``otherwise``."""
+# What people call the keys, axes and quantities of a study; suggested where it is one of those that
+# may stand there.
+_CALLED: Mapping[str, tuple[str, ...]] = {
+    same(word): tuple(names.split())
+    for word, names in {
+        "name": "study",
+        "title": "study",
+        "axes": "space",
+        "options": "space",
+        "hardware": "space",
+        "network": "inter_node workload",
+        "net": "inter_node workload",
+        "fabric": "inter_node",
+        "interconnect": "inter_node",
+        "link": "inter_node",
+        "links": "inter_node",
+        "bandwidth": "inter_node",
+        "nvlink": "intra_node",
+        "gpu": "accelerator",
+        "gpu_type": "accelerator",
+        "gpu_count": "gpus",
+        "num_gpus": "gpus",
+        "n_gpus": "gpus",
+        "device": "accelerator",
+        "devices": "gpus accelerator",
+        "nodes": "gpus node",
+        "world_size": "gpus",
+        "ranks": "gpus",
+        "workers": "gpus",
+        "batch": "batch_per_gpu global_batch",
+        "batch_size": "batch_per_gpu global_batch",
+        "micro_batch": "batch_per_gpu",
+        "microbatch": "batch_per_gpu",
+        "gradient_accumulation": "accumulation",
+        "dtype": "precision",
+        "format": "precision",
+        "algorithm": "aggregation",
+        "allreduce": "aggregation",
+        "collective": "aggregation",
+        "transport": "aggregation",
+        "library": "aggregation",
+        "framework": "stack",
+        "software": "stack",
+        "bucket_size": "bucket",
+        "model": "workload",
+        "profile": "calibration",
+        "profiles": "calibration",
+        "measurements": "calibration",
+        "condition": "when",
+        "conditions": "when",
+        "limit": "constraints",
+        "limits": "constraints",
+        "budget": "constraints capital",
+        "deadline": "constraints time_to_target",
+        "goal": "objectives",
+        "goals": "objectives",
+        "objective": "objectives",
+        "optimize": "objectives",
+        "optimise": "objectives",
+        "max": "maximize",
+        "min": "minimize",
+        "engine": "search",
+        "seed": "search",
+        "steps": "target",
+        "epochs": "target samples_to_target",
+        "samples": "target samples_to_target",
+        "location": "region",
+        "memory": "memory_slack fits_memory",
+        "time": "time_to_target step",
+        "days": "time_to_target",
+        "hours": "time_to_target",
+        "latency": "step",
+        "dollars": "capital",
+        "money": "capital",
+        "usd": "capital",
+        "price_per_hour": "hourly",
+        "cost_per_hour": "hourly",
+        "watts": "power",
+        "kwh": "energy",
+        "emissions": "carbon",
+    }.items()
+}
+
+
+def misspelt(missing: str, unknown: Iterable[str], known: Iterable[str]) -> bool:
+    """Whether a key that is missing may be one of those that are unknown, in another spelling."""
     candidates = list(known)
-    near = meant(name, candidates)
+    meanings = (_meant(key, candidates) for key in unknown)
+    return any(missing in meaning or not meaning for meaning in meanings)
+
+
+def _meant(
+    word: str, known: Sequence[str], aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> tuple[str, ...]:
+    """The known names that a word may mean: as people call them, in this spelling or another."""
+    found = alike(word, known)
+    if any(same(name) in (same(word), f"{same(word)}s") for name in found[:1]):
+        return found[:1]
+    called = [name for name in _CALLED.get(same(word), ()) if name in known]
+    if called:
+        return tuple(called)
+    plain = same(word)
+    slips = difflib.get_close_matches(plain, aliases, MOST, ALIAS_LIKE)
+    if not slips or any(same(name).startswith(plain) for name in known):
+        return found
+    nearest = like(plain, slips[0])
+    if any(like(plain, same(name)) >= nearest for name in known):
+        return found
+    slips = [alias for alias in slips if like(plain, alias) == nearest]
+    meanings = dict.fromkeys(name for alias in slips for name in aliases[alias])
+    return found if {*meanings} <= {*found} else tuple(meanings)[:MOST]
+
+
+def suggest(
+    name: str,
+    known: Iterable[str],
+    otherwise: str = "",
+    aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+) -> str:
+    """'did you mean resnet50?', or what is known, or ``otherwise``.
+
+    aliases: of these names, which may have been meant and misspelt.
+    """
+    candidates = list(known)
+    near = _meant(name, candidates, aliases)
     if near:
-        return near
-    if otherwise or not candidates or len(candidates) > 12:
+        return f"did you mean {alternatives(near)}?"
+    if otherwise or not 0 < len(candidates) <= MOST_LISTED:
         return otherwise or "see `dse catalog` for what is known"
     return f"use {alternatives(candidates)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.mistakes import Mistakes, each
 from dse.study.axes import NumberKind
 from dse.study.cursor import Cursor
 
@@ -27,7 +28,7 @@ def read_numbers(cursor: Cursor, kind: NumberKind, *, continuous: bool = False) 
     if isinstance(cursor.value, dict):
         return _range(cursor, kind, continuous)
     places = tuple(cursor.each())
-    values = tuple(read_number(place, kind) for place in places)
+    values = each(lambda place: read_number(place, kind), places)
     labels = tuple(_written(place, kind) for place in places)
     return Numbers(values, labels, places)
 
@@ -49,8 +50,12 @@ def _written(cursor: Cursor, kind: NumberKind) -> str:
 
 def _range(cursor: Cursor, kind: NumberKind, continuous: bool) -> Numbers:
     label = cursor.label
-    keys = cursor.keys(_RANGE, ("from", "to"))
-    start, stop = (read_number(cursor.at(end), kind) for end in ("from", "to"))
+    mistakes = Mistakes()
+    cursor = cursor.keys(_RANGE, ("from", "to"), mistakes)
+    ends = mistakes.parts(lambda end: read_number(cursor.at(end), kind), ("from", "to"))
+    mistakes.told()
+    keys = cursor.given()
+    start, stop = (end() for end in ends)
     if start > stop:
         problem = f"{label}: the range runs from {_text(cursor, 'from')} down to"
         raise cursor.at("from").wrong(f"{problem} {_text(cursor, 'to')}", "swap from and to")

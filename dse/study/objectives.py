@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from dse.errors import StudyError
+from dse.mistakes import Mistakes, Unread, each
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.cursor import Cursor
 from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
@@ -18,18 +19,20 @@ _MOST: Mapping[Goal, int] = {"maximize": 1, "minimize": 2}
 
 def read_objectives(at: Cursor) -> tuple[Objective, ...]:
     """What is maximised, then what is minimised, in the order of the file."""
-    found = list[Objective]()
-    for goal, most in _MOST.items():
-        places = at.at(goal).each()
-        if not 1 <= len(places) <= most:
-            problem = f"{goal}: {len(places)} objectives"
-            raise at.at(goal).wrong(problem, "give one to maximize and one or two to minimize")
-        for place in places:
-            name = _measure(place, goal)
-            if any(other.name == name for other in found):
-                raise place.wrong(f"{goal}: '{name}' is given twice", "give it once")
-            found.append(Objective(name, goal))
-    return tuple(found)
+    goals = each(lambda goal: _aims(at.at(goal), goal), _MOST)
+    return tuple(objective for aims in goals for objective in aims)
+
+
+def _aims(at: Cursor, goal: Goal) -> tuple[Objective, ...]:
+    places = at.each()
+    names = each(lambda place: _measure(place, goal), places)
+    if not 1 <= len(places) <= _MOST[goal]:
+        problem = f"{goal}: {len(places)} objectives"
+        raise at.wrong(problem, "give one to maximize and one or two to minimize")
+    for place, name in zip(places[1:], names[1:], strict=True):
+        if name == names[0]:
+            raise place.wrong(f"{goal}: '{name}' is given twice", "give it once")
+    return tuple(Objective(name, goal) for name in names)
 
 
 def _measure(place: Cursor, goal: Goal) -> str:
@@ -43,13 +46,13 @@ def _measure(place: Cursor, goal: Goal) -> str:
     return place.named("objective", allowed, f"use {', '.join(allowed)}")
 
 
-def read_constraint(at: Cursor, baseline: Baseline | None = None) -> Constraint:
+def read_constraint(at: Cursor, baseline: Callable[[], Baseline]) -> Constraint:
     """A comparison, or a word for one. baseline: what ``equal_batch`` compares with."""
     text = str(at.value)
     word = text.strip()
     line, column = at.source.mark(at.loc)
-    if word == EQUAL_BATCH and baseline is not None:
-        equal = parse_constraint(f"global_batch == {baseline.global_batch!r}")
+    if word == EQUAL_BATCH:
+        equal = parse_constraint(f"global_batch == {baseline().global_batch!r}")
         return Constraint(word, equal, line, column)
     if word in BUILTINS:
         return Constraint(word, None, line, column)
@@ -66,6 +69,15 @@ def read_target(top: Cursor) -> Target | None:
     if not top.has("target"):
         return None
     at = top.at("target")
+    mistakes = Mistakes()
+    keys = [key for key in ("samples", "epochs", "tokens", EPOCH) if at.has(key)]
+    numbers = mistakes.by_key(
+        lambda key: at.at(key).quantity("samples" if "samples" in key else "count", 1e18), keys
+    )
+    quality = mistakes.part(lambda: read_quality(at.at("quality")) if at.has("quality") else None)
+    mistakes.told()
+    if at.value and len(at.given()) < len(at.value):
+        raise Unread  # a key is misspelt
     kinds = [key for key in TARGETS if at.has(key)]
     if len(kinds) != 1:
         problem = f"target gives {' and '.join(kinds) or 'nothing'}"
@@ -75,31 +87,27 @@ def read_target(top: Cursor) -> Target | None:
         raise at.at("epochs").wrong(problem, f"add {EPOCH}: 1.28e6", key=True)
     if kinds != ["epochs"] and at.has(EPOCH):
         raise at.at(EPOCH).wrong(f"{EPOCH} without epochs", "drop it, or give epochs", key=True)
-    numbers = {
-        key: at.at(key).quantity("samples" if "samples" in key else "count", 1e18)
-        for key in ("samples", "epochs", "tokens", EPOCH)
-        if at.has(key)
-    }
-    quality = read_quality(at.at("quality")) if "quality" in kinds else None
-    return Target(quality=quality, **numbers)
+    return Target(quality=quality(), **{key: number() for key, number in numbers.items()})
 
 
-def check_target(
-    top: Cursor, objectives: tuple[Objective, ...], constraints: tuple[Constraint, ...]
-) -> None:
-    """Raise where a study without a target asks for the time, cost or energy of a run."""
-    remedy = (
-        "say how long a run is, as target: {samples: 115e6}, {epochs: .., epoch_samples: ..}, "
-        "{tokens: ..} or {quality: ..}, see `dse catalog convergence`"
-    )
+_ADD_TARGET = (
+    "say how long a run is, as target: {samples: 115e6}, {epochs: .., epoch_samples: ..}, "
+    "{tokens: ..} or {quality: ..}, see `dse catalog convergence`"
+)
+
+
+def check_target(at: Cursor, objectives: Sequence[Objective], target: Target | None) -> None:
+    """Raise where a study without a target has the time, cost or energy of a run as objective."""
     for objective in objectives:
-        if QUANTITIES[objective.name].needs_target:
-            places = top.at("objectives", objective.goal).each()
-            at = next(place for place in places if str(place.value).strip() == objective.name)
-            raise at.wrong(f"objective {objective.name} needs a target", remedy)
-    for index, constraint in enumerate(constraints):
-        used = constraint.expression.names if constraint.expression else frozenset()
-        for name in sorted(used):
-            if QUANTITIES[name].needs_target:
-                at = top.at("constraints", index)
-                raise at.wrong(f"constraint: {name} needs a target", remedy)
+        if target is None and QUANTITIES[objective.name].needs_target:
+            places = at.at(objective.goal).each()
+            place = next(place for place in places if str(place.value).strip() == objective.name)
+            raise place.wrong(f"objective {objective.name} needs a target", _ADD_TARGET)
+
+
+def check_limited_target(at: Cursor, constraint: Constraint, target: Target | None) -> None:
+    """Raise where a study without a target limits the time, cost or energy of a run."""
+    used = constraint.expression.names if constraint.expression else frozenset()
+    for name in sorted(used):
+        if target is None and QUANTITIES[name].needs_target:
+            raise at.wrong(f"constraint: {name} needs a target", _ADD_TARGET)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
+from dse.mistakes import Mistakes, each
 from dse.study.axes import AXES
 from dse.study.cursor import Cursor
-from dse.study.definition import Axis, OwnedHardware, Value
+from dse.study.definition import Axis, OwnedHardware
 from dse.study.names import Names
 from dse.study.quantities import QUANTITIES, RENT
-from dse.study.values import any_value
+from dse.study.values import given_value
 
 _MOST = 10**7  # of anything
 _MACHINES = ("accelerator", "node")
@@ -43,26 +44,35 @@ _ENTRY: dict[str, Any] = {
 OWNED_SCHEMA = {"anyOf": [_ENTRY, {"type": "array", "items": _ENTRY, "minItems": 1}]}
 
 
-def read_owned(
-    at: Cursor, axes: Sequence[Axis], compared: Iterable[str], names: Names
-) -> tuple[OwnedHardware, ...]:
+_Axes: TypeAlias = Mapping[str, Callable[[], Axis]]
+
+
+def read_owned(at: Cursor, axes: _Axes, names: Names) -> tuple[OwnedHardware, ...]:
     """The entries, one or a list.
 
-    axes: of the space, whose labels they may use. compared: the quantities that the study minimizes
-    or limits. Rents are an error among them: what is owned takes nothing off the rent of a cluster.
+    axes: of the space, whose labels they may use; any of them may be mistaken.
     """
     if at.value is None or at.value == []:
         raise at.wrong("owned is empty", f"write owned: {_EXAMPLE}, or drop it", key=True)
+    return each(lambda place: _entry(place, axes, names), at.each())
+
+
+def check_not_rented(at: Cursor, compared: Iterable[str]) -> None:
+    """Raise where a study that owns something compares rents: that takes nothing off them.
+
+    compared: the quantities that the study minimizes or limits.
+    """
     for name in compared:
         if RENT in QUANTITIES[name].facts:
             problem = f"owned: {name} is rent, and owned hardware is not rented"
             raise at.wrong(problem, "compare capital or tco, or drop owned", key=True)
-    known = {axis.name: axis for axis in axes}
-    return tuple(_entry(place, known, names) for place in at.each())
 
 
-def _entry(at: Cursor, axes: dict[str, Axis], names: Names) -> OwnedHardware:
-    keys = at.keys(_KEYS)
+def _entry(at: Cursor, axes: _Axes, names: Names) -> OwnedHardware:
+    mistakes = Mistakes()
+    at = at.keys(_KEYS, (), mistakes)
+    mistakes.told()
+    keys = at.given()
     machine = next((name for name in _MACHINES if name in keys), "")
     if not machine and not any(part in keys for part in PARTS):
         raise at.wrong("owned: this entry names neither machines nor parts", f"write {_EXAMPLE}")
@@ -84,18 +94,33 @@ def _entry(at: Cursor, axes: dict[str, Axis], names: Names) -> OwnedHardware:
             problem = f"owned: it is not said which network these {key} belong to"
             raise at.at(key).wrong(problem, f"add inter_node: {AXES['inter_node'].example}",
                                    key=True)  # fmt: skip
+    limits = {counted: (1, _MOST), "gpus_per_node": (1, 1024), "nics_per_node": (1, 64),
+              **dict.fromkeys(PARTS, (0, _MOST))}  # fmt: skip
+    counts = mistakes.by_key(
+        lambda key: at.at(key).whole(*limits[key]), [key for key in limits if key in keys]
+    )
+    values = mistakes.by_key(
+        lambda key: given_value(axes.get(key, _no_axis), key, at.at(key), names)[0],
+        [key for key in (*_MACHINES, "inter_node") if key in keys],
+    )
+    mistakes.told()
+    whole = {key: count() for key, count in counts.items()}
     return OwnedHardware(
         axis=machine,
-        machine=_value(at, machine, axes, names) if machine else "",  # type: ignore[arg-type]
-        count=at.at(counted).whole(1, _MOST) if machine else 0,
-        gpus_per_node=at.at("gpus_per_node").whole(1, 1024) if "gpus_per_node" in keys else None,
-        inter_node=_value(at, "inter_node", axes, names) if "inter_node" in keys else None,
-        nics_per_node=at.at("nics_per_node").whole(1, 64) if "nics_per_node" in keys else None,
-        parts={key: at.at(key).whole(0, _MOST) for key in PARTS if key in keys},
+        machine=str(values[machine]()) if machine else "",
+        count=whole.get(counted, 0),
+        gpus_per_node=whole.get("gpus_per_node"),
+        inter_node=values["inter_node"]() if "inter_node" in values else None,
+        nics_per_node=whole.get("nics_per_node"),
+        parts={key: whole[key] for key in PARTS if key in keys},
     )
 
 
-def _check_machine(at: Cursor, machine: str, axes: dict[str, Axis]) -> None:
+def _no_axis() -> None:
+    """Of what is no axis of the space."""
+
+
+def _check_machine(at: Cursor, machine: str, axes: _Axes) -> None:
     """Raise where an entry names machines in another way than the space does."""
     other = next(name for name in _MACHINES if name != machine)
     if at.has(other):
@@ -107,8 +132,3 @@ def _check_machine(at: Cursor, machine: str, axes: dict[str, Axis]) -> None:
         )  # fmt: skip
         problem = f"owned: the space has {other}, not {machine}"
         raise at.at(machine).wrong(problem, remedy, key=True)
-
-
-def _value(at: Cursor, name: str, axes: dict[str, Axis], names: Names) -> Value:
-    value, _ = any_value(axes.get(name), name, at.at(name), names)
-    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
 _KEYS = ("residual_value", "utilisation")
@@ -25,10 +26,16 @@ class StudyOwnership:
 
 def read_ownership(at: Cursor) -> StudyOwnership:
     """Shares, of which what is left out is as when the cluster runs until it is worth nothing."""
-    given = {}
-    for key in at.keys(_KEYS):
-        place, example = at.at(key), "a share from 0 to 1, such as 0.3"
-        given[key] = place.quantity("count", 1e18, zero=key == "residual_value", example=example)
-        if given[key] > 1:
-            raise place.wrong(f"{key}: {place.shown} is more than 1", f"write {example}")
-    return StudyOwnership(**given)
+    mistakes = Mistakes()
+    at = at.keys(_KEYS, (), mistakes)
+    shares = mistakes.by_key(lambda key: _share(at.at(key), key), at.given())
+    mistakes.told()
+    return StudyOwnership(**{key: share() for key, share in shares.items()})
+
+
+def _share(place: Cursor, key: str) -> float:
+    example = "a share from 0 to 1, such as 0.3"
+    share = place.quantity("count", 1e18, zero=key == "residual_value", example=example)
+    if share > 1:
+        raise place.wrong(f"{key}: {place.shown} is more than 1", f"write {example}")
+    return share

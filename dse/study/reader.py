@@ -6,12 +6,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from dse.errors import StudyError
+from dse.mistakes import Mistakes, Part, Unread, each
 from dse.study.aggregation_name import AggregationName
-from dse.study.axes import AXES, OVERLAPS, REQUIRED, overlap_refused
+from dse.study.aliases import with_real_names
+from dse.study.axes import AXES, OPTIMIZER, OVERLAPS, REQUIRED, overlap_refused
 from dse.study.choices import RESOLUTION, read_resolution, read_what_if
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import (
@@ -22,47 +25,57 @@ from dse.study.definition import (
     Constraint,
     Efficiency,
     ExecutorOptions,
+    InlineWorkload,
     Objective,
-    OwnedHardware,
     SearchOptions,
     Study,
+    Target,
     Value,
 )
 from dse.study.failures import StudyFailures, read_failures
 from dse.study.inline import read_calibration, read_prices, read_workload
-from dse.study.names import Names, suggest
-from dse.study.objectives import check_target, read_constraint, read_objectives, read_target
-from dse.study.owned import read_owned
+from dse.study.names import Names, misspelt, suggest
+from dse.study.objectives import (
+    check_limited_target,
+    check_target,
+    read_constraint,
+    read_objectives,
+    read_target,
+)
+from dse.study.owned import check_not_rented, read_owned
 from dse.study.ownership import StudyOwnership, read_ownership
 from dse.study.rental import StudyRental, read_rental
-from dse.study.values import any_value, default_axis, find_value, read_axis
+from dse.study.values import default_axis, find_value, given_value, read_axis
 from dse.yaml_source import Source, read_yaml
 
 if TYPE_CHECKING:
     from dse.study.schema import StudyFile
 
+T = TypeVar("T")
+_Axes: TypeAlias = Mapping[str, Part[Axis]]  # of the space, any of which may be mistaken
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def read_study(path: str | os.PathLike[str], names: Names) -> Study:
     """Read and check a study file; ``names`` is what the catalogue knows.
 
-    Raises :class:`~dse.errors.StudyError`, of which ``str`` is one line with file, line, column.
+    Raises :class:`~dse.errors.StudyError`, of which ``str`` is a line with file, line, column for
+    each mistake.
     """
-    return study_of(read_yaml(path), names)
+    mistakes = Mistakes()
+    return study_of(read_yaml(path, mistakes=mistakes), names, mistakes)
 
 
-def study_of(source: Source, names: Names) -> Study:
-    """The study that a source holds; likewise."""
+def study_of(source: Source, names: Names, mistakes: Mistakes | None = None) -> Study:
+    """The study that a source holds; likewise. mistakes: those that were found in it already."""
     from dse.study.complaints import checked  # pydantic takes a while to import
     from dse.study.schema import EXAMPLES, StudyFile
 
     _check_kind(source)
-    file = checked(source, StudyFile, EXAMPLES)
-    try:
-        return _study(source, file, names)
-    except StudyError as found:
-        raise _earliest(found, Cursor(source), names) from None
+    source, told = with_real_names(source, names)
+    mistakes = Mistakes() if mistakes is None else mistakes
+    file, top = checked(source, StudyFile, EXAMPLES, mistakes)
+    return replace(_study(top, file, names, mistakes), told=told)
 
 
 def _check_kind(source: Source) -> None:
@@ -76,85 +89,121 @@ def _check_kind(source: Source) -> None:
         raise source.error(("format",), f"this is a file of '{kind}', not a study", "name a study")
 
 
-def _earliest(found: StudyError, top: Cursor, names: Names) -> StudyError:
-    """The first error in the order of the file, since that is the order a user corrects it in."""
-    parts: tuple[Callable[[], object], ...] = (
-        lambda: read_workload(top.at("workload"), names),
-        lambda: _axes(top.at("space"), names),
-        lambda: read_objectives(top.at("objectives")),
-        lambda: [read_constraint(at) for at in _entries(top, "constraints")],
-        lambda: read_target(top),
-    )
-    errors = [found]
-    for part in parts:
-        try:
-            part()
-        except StudyError as error:
-            errors.append(error)
-    return min(errors, key=lambda error: (error.line, error.column))
+def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes) -> Study:
+    part = mistakes.part
 
+    def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
+        return part(lambda: read(top.at(key)) if top.has(key) else absent)
 
-def _study(source: Source, file: StudyFile, names: Names) -> Study:
-    top = Cursor(source)
-    if not _NAME.fullmatch(file.study):
-        wrong = top.at("study")
-        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
-        raise wrong.wrong(f"study: {wrong.shown} is not a valid name", remedy)
-    workload = read_workload(top.at("workload"), names)
-    axes = _axes(top.at("space"), names)
-    _check_overlap(top, file.model)
-    conditions = tuple(_condition(at, axes, names) for at in _entries(top, "when"))
-    _complete(top.at("space"), axes)
-    defaults = _defaults(axes, conditions, file.model)
-    objectives = read_objectives(top.at("objectives"))
-    baseline = _baseline(top, axes, defaults, conditions, names)
-    constraints = tuple(read_constraint(at, baseline) for at in _entries(top, "constraints"))
-    if file.memory == IGNORED:
-        _check_ignored(top, constraints)
-    profiles, fabrics = (
-        ((), {}) if not top.has("calibration") else read_calibration(top.at("calibration"), names)
+    part(lambda: _check_name(top.at("study")))
+    workload = part(lambda: read_workload(top.at("workload"), names))
+    axes = _axes(top, names, mistakes)
+    part(lambda: _check_overlap(top))
+    given = _named(top, "space")
+    conditions = mistakes.parts(
+        lambda at: _condition(at, given, axes, names), _entries(top, "when")
     )
-    target = read_target(top)
-    if target is None:
-        check_target(top, objectives, constraints)
-    if file.confidence is not None and not any(one.expression for one in constraints):
-        remedy = "add constraints, such as capital <= 2 MUSD"
-        raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
+    part(lambda: _check_complete(top.at("space"), axes))
+    part(lambda: _check_linked(top.at("space"), axes))
+    defaults = part(lambda: _defaults(axes, top, workload, names))
+    objectives = part(lambda: read_objectives(top.at("objectives")))
+    baseline = part(lambda: _baseline(top, axes, defaults, conditions, names))
+    limits = _entries(top, "constraints")
+    constraints = mistakes.parts(lambda at: read_constraint(at, baseline), limits)
+    target = part(lambda: read_target(top))
+    for at, constraint in zip(limits, constraints, strict=True):
+        part(partial(_check_limit, top, at, constraint, target))
+    part(lambda: check_target(top.at("objectives"), objectives(), target()))
+    part(lambda: _check_sure(top, _values(constraints)))
+    profiles = optional("calibration", lambda at: read_calibration(at, names), ((), {}))
+    prices = optional("prices", read_prices, ())
+    region = part(lambda: _region(top, names))
+    resolution = optional("resolution", read_resolution, RESOLUTION)
+    what_if = optional("what_if", lambda at: read_what_if(at, axes), None)
+    failures = optional("failures", read_failures, StudyFailures())
+    rental = optional("rental", read_rental, StudyRental())
+    ownership = optional("ownership", read_ownership, StudyOwnership())
+    owned = optional("owned", lambda at: read_owned(at, axes, names), ())
+    part(lambda: _check_owned(top, objectives(), _values(constraints)))
+    mistakes.told()
+    said = file()
     return Study(
-        name=file.study,
-        description=file.description,
-        path=source.path,
-        workload=workload,
-        calibration=profiles,
-        fabrics=fabrics,
-        axes=axes,
-        defaults=defaults,
-        conditions=conditions,
-        baseline=baseline,
-        constraints=constraints,
-        objectives=objectives,
-        target=target,
-        search=SearchOptions(**dict(file.search)),
-        executor=ExecutorOptions(**dict(file.executor)),
-        efficiency=Efficiency(**dict(file.efficiency)),
-        prices=read_prices(top.at("prices")) if top.has("prices") else (),
-        market=file.market,
-        region=_region(top, names),
-        recommend=file.recommend,
-        confidence=file.confidence,
-        scale=file.scale,
-        model=file.model,
-        memory=file.memory,
-        input=file.input,
-        resolution=read_resolution(top.at("resolution")) if top.has("resolution") else RESOLUTION,
-        what_if=read_what_if(top.at("what_if"), axes) if top.has("what_if") else None,
-        failures=read_failures(top.at("failures")) if top.has("failures") else StudyFailures(),
-        rental=read_rental(top.at("rental")) if top.has("rental") else StudyRental(),
-        ownership=read_ownership(top.at("ownership")) if top.has("ownership") else StudyOwnership(),
-        owned=_owned(top, axes, objectives, constraints, names),
-        source=source,
-        content_hash=_hash(source.data),
+        name=said.study,
+        description=said.description,
+        path=top.source.path,
+        workload=workload(),
+        calibration=profiles()[0],
+        fabrics=profiles()[1],
+        axes=_values(axes.values()),
+        defaults=defaults(),
+        conditions=_values(conditions),
+        baseline=baseline(),
+        constraints=_values(constraints),
+        objectives=objectives(),
+        target=target(),
+        search=SearchOptions(**dict(said.search)),
+        executor=ExecutorOptions(**dict(said.executor)),
+        efficiency=Efficiency(**dict(said.efficiency)),
+        prices=prices(),
+        market=said.market,
+        region=region(),
+        recommend=said.recommend,
+        confidence=said.confidence,
+        scale=said.scale,
+        model=said.model,
+        memory=said.memory,
+        input=said.input,
+        resolution=resolution(),
+        what_if=what_if(),
+        failures=failures(),
+        rental=rental(),
+        ownership=ownership(),
+        owned=owned(),
+        source=top.source,
+        content_hash=_hash(top.source.data),
     )
+
+
+def _values(parts: Iterable[Part[T]]) -> tuple[T, ...]:
+    return tuple(part() for part in parts)
+
+
+def _named(top: Cursor, key: str) -> list[str]:
+    """The axes that a section names, as far as they are known."""
+    at = top.at(key)
+    if not top.has(key) or not at.readable or not isinstance(at.value, dict):
+        return []
+    return [name for name in at.given() if name in AXES]
+
+
+def _axes(top: Cursor, names: Names, mistakes: Mistakes) -> _Axes:
+    """The axes of the space; one that may be there, misspelt, counts as mistaken."""
+    space = top.at("space")
+    found = mistakes.by_key(
+        lambda name: read_axis(AXES[name], space.at(name), names), _named(top, "space")
+    )
+    unknown = [key for key in space.value if key not in AXES] if space.readable else []
+    others = [name for name in AXES if name not in found]
+    for name in others:
+        if not space.readable or misspelt(name, unknown, others):
+            found.setdefault(name, Part())
+    return found
+
+
+def _entries(top: Cursor, key: str) -> list[Cursor]:
+    """The entries of a list, as far as it is one."""
+    return top.at(key).each() if top.has(key) and top.at(key).readable else []
+
+
+def _check_name(at: Cursor) -> None:
+    if not _NAME.fullmatch(at.value):
+        remedy = "use letters, digits, '-', '_' and '.', since it names the report's folder"
+        raise at.wrong(f"study: {at.shown} is not a valid name", remedy)
+
+
+def _model(top: Cursor) -> str:
+    """The cost model that the study asks for."""
+    return str(top.at("model").value) if top.has("model") else next(iter(OVERLAPS))
 
 
 def _region(top: Cursor, names: Names) -> str | None:
@@ -164,31 +213,32 @@ def _region(top: Cursor, names: Names) -> str | None:
     return top.at("region").named("region", names.regions, "see `dse catalog regions`")
 
 
-def _owned(
-    top: Cursor,
-    axes: tuple[Axis, ...],
-    objectives: tuple[Objective, ...],
-    constraints: tuple[Constraint, ...],
-    names: Names,
-) -> tuple[OwnedHardware, ...]:
-    """What stands there already, if the study says so."""
-    if not top.has("owned"):
-        return ()
-    limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
-    compared = [*(objective.name for objective in objectives), *limited]
-    return read_owned(top.at("owned"), axes, compared, names)
+def _check_owned(
+    top: Cursor, objectives: tuple[Objective, ...], constraints: tuple[Constraint, ...]
+) -> None:
+    """Raise where a study that owns something minimizes or limits rents."""
+    if top.has("owned"):
+        limited = [name for c in constraints if c.expression for name in sorted(c.expression.names)]
+        check_not_rented(top.at("owned"), [*(one.name for one in objectives), *limited])
 
 
-def _check_ignored(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
-    """Raise where a study that ignores memory demands that points fit."""
-    for at, constraint in zip(_entries(top, "constraints"), constraints, strict=True):
-        if constraint.expression is None:
-            problem = f"{constraint.text} contradicts memory: {IGNORED}"
-            raise at.wrong(problem, "drop one of the two")
+def _check_limit(
+    top: Cursor, at: Cursor, constraint: Part[Constraint], target: Part[Target | None]
+) -> None:
+    """Raise for a constraint that the study gives no meaning."""
+    limit = constraint()
+    ignored = top.has("memory") and top.at("memory").value == IGNORED
+    if ignored and limit.expression is None:
+        raise at.wrong(f"{limit.text} contradicts memory: {IGNORED}", "drop one of the two")
+    check_limited_target(at, limit, target())
 
 
-def _entries(top: Cursor, key: str) -> list[Cursor]:
-    return top.at(key).each() if top.has(key) else []
+def _check_sure(top: Cursor, constraints: tuple[Constraint, ...]) -> None:
+    """Raise where there is no limit that could be met with a probability."""
+    sure = top.has("confidence") and top.at("confidence").value is not None
+    if sure and not any(one.expression for one in constraints):
+        remedy = "add constraints, such as capital <= 2 MUSD"
+        raise top.at("confidence").wrong("there is no limit to be sure of", remedy)
 
 
 def _hash(data: Any) -> str:
@@ -196,72 +246,95 @@ def _hash(data: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _axes(space: Cursor, names: Names) -> tuple[Axis, ...]:
-    return tuple(read_axis(AXES[name], space.at(name), names) for name in space.value)
-
-
-def _condition(at: Cursor, axes: tuple[Axis, ...], names: Names) -> Condition:
-    """Where an axis applies."""
-    known = {axis.name: axis for axis in axes}
-    name = at.at("axis").named("axis", AXES)
-    if name in known:
-        raise at.at("axis").wrong(f"axis '{name}' is in space too", "keep it in one place")
-    if name in REQUIRED:
-        raise at.at("axis").wrong(f"axis '{name}' cannot be conditional", "put it in space")
-    axis = read_axis(AXES[name], at.at("values"), names)
-    if axis.continuous:
-        raise at.at("values").wrong("a conditional axis cannot be continuous", "list its values")
+def _condition(at: Cursor, given: Sequence[str], axes: _Axes, names: Names) -> Condition:
+    """Where an axis applies. given: names of those in the space."""
+    mistakes = Mistakes()
+    name = mistakes.part(lambda: _conditional_name(at.at("axis"), given))
+    axis = mistakes.part(lambda: _conditional_axis(at.at("values"), name(), names))
     test = at.at("if")
-    if not test.value:
-        raise test.wrong("the condition is empty", "write if: {aggregation: ps-grpc}")
-    requires: list[tuple[str, tuple[Value, ...]]] = []
-    for other in test.value:
-        if other not in known:
-            remedy = suggest(other, known)
-            raise test.at(other).wrong(
-                f"'{clipped(other)}' is not an axis of space", remedy, key=True
-            )
-        if known[other].continuous:
-            problem = f"axis '{other}' is continuous"
-            raise test.at(other).wrong(problem, "use an axis with listed values", key=True)
-        values = tuple(find_value(known[other], c, names) for c in test.at(other).each())
-        if not values:
-            raise test.at(other).wrong(f"no value of '{other}'", "write one or a list", key=True)
-        requires.append((other, values))
-    return Condition(name, axis.values, axis.labels, tuple(requires))
+    if test.readable and not test.value:
+        mistakes.note(test.wrong("the condition is empty", "write if: {aggregation: ps-grpc}"))
+    others = test.given() if test.readable else []
+    requires = mistakes.by_key(lambda other: _required(test.at(other), other, axes, names), others)
+    mistakes.told()
+    required = tuple((other, values()) for other, values in requires.items())
+    return Condition(name(), axis().values, axis().labels, required)
+
+
+def _conditional_name(at: Cursor, given: Sequence[str]) -> str:
+    name = at.named("axis", AXES)
+    if name in given:
+        raise at.wrong(f"axis '{name}' is in space too", "keep it in one place")
+    if name in REQUIRED:
+        raise at.wrong(f"axis '{name}' cannot be conditional", "put it in space")
+    return name
+
+
+def _conditional_axis(at: Cursor, name: str, names: Names) -> Axis:
+    axis = read_axis(AXES[name], at, names)
+    if axis.continuous:
+        raise at.wrong("a conditional axis cannot be continuous", "list its values")
+    return axis
+
+
+def _required(at: Cursor, other: str, axes: _Axes, names: Names) -> tuple[Value, ...]:
+    """The values of another axis under which a conditional one applies."""
+    if other in _missing(axes):
+        raise Unread
+    if other not in axes:
+        problem = f"'{clipped(other)}' is not an axis of space"
+        raise at.wrong(problem, suggest(other, axes), key=True)
+    axis = axes[other]()
+    if axis.continuous:
+        problem = f"axis '{other}' is continuous"
+        raise at.wrong(problem, "use an axis with listed values", key=True)
+    values = each(lambda place: find_value(axis, place, names), at.each())
+    if not values:
+        raise at.wrong(f"no value of '{other}'", "write one or a list", key=True)
+    return values
 
 
 def _baseline(
     top: Cursor,
-    axes: tuple[Axis, ...],
-    defaults: tuple[Axis, ...],
-    conditions: tuple[Condition, ...],
+    axes: _Axes,
+    defaults: Part[tuple[Axis, ...]],
+    conditions: Sequence[Part[Condition]],
     names: Names,
 ) -> Baseline:
     """The point that speedup is measured from."""
-    at = top.at("baseline")
-    given = at.value if top.has("baseline") and at.value is not None else {}
-    listed = {axis.name: axis for axis in (*axes, *defaults)}
-    conditional = {c.axis: Axis(c.axis, c.values, c.labels, False) for c in reversed(conditions)}
-    values: dict[str, Value] = {}
-    labels: dict[str, str] = {}
-    for name in given:
+    mistakes, at = Mistakes(), top.at("baseline")
+
+    def axis_of(name: str) -> Axis | None:
+        """The axis that a value is given of, in the space, under a condition, or by default."""
+        if name in axes:
+            return axes[name]()
+        for condition in _values(conditions):
+            if condition.axis == name:
+                return Axis(name, condition.values, condition.labels, False)
+        return next((axis for axis in defaults() if axis.name == name), None)
+
+    def given_of(name: str) -> tuple[Value, str]:
         for one, other in (("node", "accelerator"), ("accelerator", "node")):
-            if name == one and other in listed:
+            if name == one and top.at("space").has(other) and one not in axes:
                 remedy = f"give the baseline's {other}"
-                raise at.at(name).wrong(f"the space has {other}, not {name}", remedy, key=True)
-        axis = listed.get(name) or conditional.get(name)
-        values[name], labels[name] = any_value(axis, name, at.at(name), names)
+                problem = f"the space has {other}, not {name}"
+                raise at.at(name).wrong(problem, remedy, key=True)
+        return given_value(lambda: axis_of(name), name, at.at(name), names)
+
+    given = mistakes.by_key(given_of, _named(top, "baseline"))
+    for name in axes:
+        if name not in given and at.readable:
+            mistakes.part(partial(_check_listed, top, axes[name]))
+    mistakes.told()
+    values = {name: value()[0] for name, value in given.items()}
+    labels = {name: value()[1] for name, value in given.items()}
     assumed = []
-    for name, axis in listed.items():
-        if name not in values:
-            if axis.continuous:
-                problem = f"axis '{name}' is continuous, so the baseline needs its value"
-                raise top.at("baseline").wrong(problem, f"add baseline: {{{name}: ..}}")
-            values[name], labels[name] = axis.values[0], axis.labels[0]
-            if axis in axes:  # what the study leaves out altogether is no assumption of the point
-                assumed.append(name)
-    for condition in conditions:
+    for axis in (*_values(axes.values()), *defaults()):
+        if axis.name not in values:
+            values[axis.name], labels[axis.name] = axis.values[0], axis.labels[0]
+            if axis.name in axes:  # what the study leaves out is no assumption of the point
+                assumed.append(axis.name)
+    for condition in _values(conditions):
         holds = all(values.get(name) in allowed for name, allowed in condition.requires)
         if condition.axis not in values and holds:
             values[condition.axis] = condition.values[0]
@@ -270,51 +343,78 @@ def _baseline(
     return Baseline(values, labels, tuple(assumed))
 
 
-def _complete(space: Cursor, axes: tuple[Axis, ...]) -> None:
-    """Every point must have an accelerator, a count of them, a batch and a way to add up."""
-    given = {axis.name: axis for axis in axes}
-    if "node" in given and "accelerator" in given:
+def _check_listed(top: Cursor, axis: Part[Axis]) -> None:
+    """Raise for a continuous axis, of which no value is the first."""
+    if axis().continuous:
+        name = axis().name
+        problem = f"axis '{name}' is continuous, so the baseline needs its value"
+        raise top.at("baseline").wrong(problem, f"add baseline: {{{name}: ..}}")
+
+
+def _check_complete(space: Cursor, axes: _Axes) -> None:
+    """Raise unless every point has an accelerator, a count of them, a batch, a way to add up."""
+    mistakes = Mistakes()
+    if space.has("node") and space.has("accelerator"):
         remedy = "a node has its own accelerators: keep one of the two"
-        raise space.at("accelerator").wrong("both node and accelerator", remedy, key=True)
-    for name in REQUIRED:
-        if name in given or name == "node" or (name == "accelerator" and "node" in given):
-            continue
+        mistakes.note(space.at("accelerator").wrong("both node and accelerator", remedy, key=True))
+    for name in _missing(axes):
         remedy = f"add {name}: {AXES[name].example}"
-        raise space.wrong(f"missing axis '{name}'", remedy)
-    if "inter_node" not in given and "node" not in given and not _in_one_node(given):
+        mistakes.note(space.wrong(f"missing axis '{name}'", remedy))
+    mistakes.told()
+
+
+def _missing(axes: _Axes) -> list[str]:
+    """The axes that every study must have and this one lacks."""
+    optional = {"node", *(("accelerator",) if "node" in axes else ())}
+    return [name for name in REQUIRED if name not in axes and name not in optional]
+
+
+def _check_linked(space: Cursor, axes: _Axes) -> None:
+    """Raise where nothing says what links the nodes."""
+    if {"inter_node", "node"}.isdisjoint(axes) and "gpus" in axes and not _in_one_node(axes):
         remedy = f"add inter_node: {AXES['inter_node'].example}"
         raise space.wrong("missing axis 'inter_node', which links the nodes", remedy)
 
 
-def _in_one_node(given: dict[str, Axis]) -> bool:
-    per_node = given["gpus_per_node"].values if "gpus_per_node" in given else (1,)
-    return max(cast("tuple[int, ...]", given["gpus"].values)) <= min(
+def _in_one_node(axes: _Axes) -> bool:
+    per_node = axes["gpus_per_node"]().values if "gpus_per_node" in axes else (1,)
+    return max(cast("tuple[int, ...]", axes["gpus"]().values)) <= min(
         cast("tuple[int, ...]", per_node)
     )
 
 
-def _check_overlap(top: Cursor, model: str) -> None:
+def _check_overlap(top: Cursor) -> None:
     """Raise where a value of the axis overlap is not one of the model's."""
-    places = [top.at(key) for key in ("space", "baseline") if top.has(key)]
-    given = [place.at("overlap") for place in places if place.has("overlap")]
-    given += [at.at("values") for at in _entries(top, "when") if at.value["axis"] == "overlap"]
-    for place in given:
-        for at in place.each():
-            refused = overlap_refused(model, at.value)
-            if refused:
-                raise at.wrong(*refused)
+    model = _model(top)
+    places = [top.at(key) for key in ("space", "baseline") if "overlap" in _named(top, key)]
+    given = [place.at("overlap") for place in places]
+    given += [at.at("values") for at in _entries(top, "when")
+              if at.readable and at.has("axis") and at.at("axis").value == "overlap"]  # fmt: skip
+
+    def check(at: Cursor) -> None:
+        refused = overlap_refused(model, at.value)
+        if refused:
+            raise at.wrong(*refused)
+
+    each(check, [at for place in given for at in place.each()])
 
 
 def _defaults(
-    axes: tuple[Axis, ...], conditions: tuple[Condition, ...], model: str
+    axes: _Axes, top: Cursor, workload: Part[str | InlineWorkload], names: Names
 ) -> tuple[Axis, ...]:
-    taken = {axis.name for axis in axes} | {condition.axis for condition in conditions}
+    conditional = {at.at("axis").value for at in _entries(top, "when")}
+    taken = {*axes, *conditional}
     own = {"gpus_per_node", "nics_per_node"} if "node" in taken else set()
-    sums = next((axis.values for axis in axes if axis.name == "aggregation"), ())
+    sums = axes["aggregation"]().values if "aggregation" in axes else ()
     if all(isinstance(value, AggregationName) and value.approach for value in sums):
         own.add("bucket")  # an approach sends messages of its own
+    usual: dict[str, str | None] = {}
+    if "overlap" not in taken:
+        usual["overlap"] = OVERLAPS[_model(top)][0]
+    if OPTIMIZER not in taken and isinstance(network := workload(), str):
+        usual[OPTIMIZER] = names.usual_optimizer(network)
     return tuple(
-        default_axis(name, OVERLAPS[model][0] if name == "overlap" else spec.default)
+        default_axis(name, usual.get(name) or spec.default)
         for name, spec in AXES.items()
         if spec.default is not None and name not in taken and name not in own
     )

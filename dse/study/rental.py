@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dse.mistakes import Mistakes
 from dse.study.cursor import Cursor
 
 ON_DEMAND, SPOT = "on-demand", "spot"
@@ -49,18 +50,31 @@ def read_rental(at: Cursor) -> StudyRental:
     """A term, or a mapping with one and what differs from the catalogue."""
     if not isinstance(at.value, dict):
         return StudyRental(at.named("term", TERMS, f"use {', '.join(TERMS)}"))
-    keys = at.keys((_TERM, *_NUMBERS))
-    term = ON_DEMAND
-    if _TERM in keys:
-        term = at.at(_TERM).named("term", TERMS, f"use {', '.join(TERMS)}")
-    given = {}
-    for key in (key for key in keys if key != _TERM):
-        place = at.at(key)
-        if key in _OF_SPOT and term != SPOT:
-            raise place.wrong(f"{key} is of spot machines", f"write term: {SPOT}, or drop it",
-                              key=True)  # fmt: skip
-        dimension, high, zero, example = _NUMBERS[key]
-        given[key] = place.quantity(dimension, high, zero=zero, example=example)
-        if key == "rented_in" and given[key] % 1:
-            raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
-    return StudyRental(term, given)
+    mistakes = Mistakes()
+    at = at.keys((_TERM, *_NUMBERS), (), mistakes)
+    term = mistakes.part(lambda: _term(at))
+    others = [key for key in at.given() if key != _TERM]
+    mistakes.parts(lambda key: _check_spot(at.at(key), key, term()), others)
+    given = mistakes.by_key(lambda key: _number(at.at(key), key), others)
+    mistakes.told()
+    return StudyRental(term(), {key: number() for key, number in given.items()})
+
+
+def _term(at: Cursor) -> str:
+    if not at.has(_TERM):
+        return ON_DEMAND
+    return at.at(_TERM).named("term", TERMS, f"use {', '.join(TERMS)}")
+
+
+def _check_spot(place: Cursor, key: str, term: str) -> None:
+    if key in _OF_SPOT and term != SPOT:
+        remedy = f"write term: {SPOT}, or drop it"
+        raise place.wrong(f"{key} is of spot machines", remedy, key=True)
+
+
+def _number(place: Cursor, key: str) -> float:
+    dimension, high, zero, example = _NUMBERS[key]
+    number = place.quantity(dimension, high, zero=zero, example=example)
+    if key == "rented_in" and number % 1:
+        raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")
+    return number

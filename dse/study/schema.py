@@ -32,6 +32,17 @@ EXAMPLES = {
     "values": "values: [1, 2, 4]",
     "if": "if: {aggregation: ps-grpc}",
     "quality": "quality: mlperf-bert",
+    "constraints": "constraints: [fits_memory, capital <= 2 MUSD]",
+    "baseline": "baseline: {gpus: 8}",
+    "when": "when: [{axis: ps_servers, values: [1, 2], if: {aggregation: ps-grpc}}]",
+    "target": "target: {samples: 115e6}",
+    "search": "search: {engine: guided}",
+    "executor": "executor: {kind: local}",
+    "efficiency": "efficiency: {compute: 0.5}",
+    "compute": "compute: 0.5",
+    "description": "description: a sentence",
+    "region": "region: france",
+    "address": "address: auto",
 }
 
 
@@ -104,7 +115,7 @@ def _axis_schema(spec: AxisSpec, *, single: bool = False) -> dict[str, Any]:
     schema = item if single else one_or_list(item)
     if spec.number is not None and not single:
         schema = {"anyOf": [*schema["anyOf"], _RANGE]}
-    default = "" if spec.default is None else f"; {spec.default} when absent"
+    default = "" if spec.default is None else f"; {spec.absent or spec.default} when absent"
     return {**schema, "description": f"{spec.doc}{default}. Example: {spec.example}"}
 
 
@@ -191,8 +202,8 @@ class StudyFile(Section):
     study: str = Field(description="name of the study and of its report's folder")
     description: str = Field(default="", description="a sentence for the report")
     workload: Annotated[Any, shown_as({"type": ["string", "object"]})] = Field(
-        description="a name of the catalogue, a path, or {params, forward_flops, "
-        "activation_bytes, input_bytes, layers}"
+        description="a name of the catalogue, a path, {config: config.json, sequence}, or {params, "
+        "forward_flops, activation_bytes, input_bytes, gradient_tensors, layers, name}"
     )
     calibration: Annotated[Any, shown_as(_PROFILES)] = Field(
         default=None, description="names or paths of calibration profiles, also by fabric"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dse.mistakes import Mistakes, Unread, each
 from dse.spelling import alternatives
 from dse.study.axes import AXES, AxisSpec
 from dse.study.cursor import Cursor, clipped
@@ -35,7 +36,8 @@ def read_axis(spec: AxisSpec, cursor: Cursor, names: Names) -> Axis:
             return Axis(spec.name, (), (), True, *numbers.span)
         found = list(zip(numbers.values, numbers.labels, numbers.places, strict=True))
     else:
-        found = [(*read_value(spec, place, names), place) for place in cursor.each()]
+        read = each(lambda place: read_value(spec, place, names), cursor.each())
+        found = [(*value, place) for value, place in zip(read, cursor.each(), strict=True)]
     _no_twins(spec.name, found)
     values = tuple(value for value, _, _ in found)
     return Axis(spec.name, values, tuple(label for _, label, _ in found), _ordered(values))
@@ -59,12 +61,14 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
         known = tuple(names.aggregations)
         remedy = f"write {alternatives(names.algorithms)}, then -, then "
         remedy += f"{alternatives(names.transports)}; or one of {', '.join(names.approaches)}"
-        name = names.aggregations[cursor.named("aggregation", known, remedy)]
+        aliases = names.aliases.get("aggregations", {})
+        name = names.aggregations[cursor.named("aggregation", known, remedy, aliases)]
         return name, name
     if spec.kind == "catalogue":
         kind = spec.choices[0]
         known = getattr(names, kind)
-        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`")
+        aliases = names.aliases.get(kind, {})
+        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`", aliases)
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"
@@ -111,6 +115,20 @@ def any_value(axis: Axis | None, name: str, cursor: Cursor, names: Names) -> tup
     return value, axis.label(value) if value in axis.values else label
 
 
+def given_value(
+    axis: Callable[[], Axis | None], name: str, cursor: Cursor, names: Names
+) -> tuple[Value, str]:
+    """The same of an axis that may be mistaken: then raises what is wrong with the value itself,
+    or :class:`Unread`."""
+    try:
+        known = axis()
+    except Unread:
+        if AXES[name].kind != "link":  # whose labels are the axis' own
+            read_value(AXES[name], cursor, names)
+        raise
+    return any_value(known, name, cursor, names)
+
+
 def _by_label(axis: Axis, cursor: Cursor) -> tuple[Value, str] | None:
     text = " ".join(str(cursor.value).split())
     if text in axis.labels:
@@ -120,11 +138,14 @@ def _by_label(axis: Axis, cursor: Cursor) -> tuple[Value, str] | None:
 
 def _no_twins(name: str, found: Sequence[Found]) -> None:
     seen: dict[Value, str] = {}
+    mistakes = Mistakes()
     for value, label, place in found:
         if value in seen:
             same = "" if seen[value] == label else f", the same as '{seen[value]}'"
-            raise place.wrong(f"{name}: duplicate value '{label}'{same}", "leave one of them out")
-        seen[value] = label
+            problem = f"{name}: duplicate value '{label}'{same}"
+            mistakes.note(place.wrong(problem, "leave one of them out"))
+        seen.setdefault(value, label)
+    mistakes.told()
 
 
 def _ordered(values: Sequence[Value]) -> bool:

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the lowest to the highest; a room imports from those below its own line, and from itself.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.version", "dse.errors", "dse.spelling", "dse.console_table"),
-    ("dse.units", "dse.text_source"),
+    ("dse.units", "dse.text_source", "dse.mistakes"),
     ("dse.yaml_source",),
     ("dse.catalog", "dse.study"),
     ("dse.model",),
@@ -28,7 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("dse.report",),
     ("dse.prices",),
     ("dse.commands",),
-    ("dse.api", "dse.runs"),
+    ("dse.api", "dse.runs", "dse.torch_workload"),
     ("dse",),
     ("dse.__main__",),
 )
@@ -51,6 +51,7 @@ TAKES = {
     "dse.console_table": {"rich"},
     "dse.units": {"pint"},
     "dse.text_source": set(),
+    "dse.mistakes": set(),
     "dse.yaml_source": {"yaml"},
     "dse.catalog": {"numpy", "rich"},
     "dse.study": {"numpy", "pydantic", "yaml"},

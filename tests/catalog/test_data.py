@@ -32,6 +32,7 @@ from dse.catalog import (
     scale_terms,
     sources,
     transport,
+    usual_optimizer,
     workload,
 )
 from dse.fleet.recipe import population_path, read_recipe
@@ -113,6 +114,9 @@ def test_every_source_is_dated_and_used() -> None:
     used |= {fact.source for fact in (*failure_terms().facts, *rental_facts().facts)}
     used |= {law.source for law in computing().laws.values()}
     used |= {fact.source for stack in footprints().values() for fact in stack.facts}
+    used |= {
+        fact.source for fact in map(usual_optimizer, map(workload, names("workloads"))) if fact
+    }
     for key, source in sources().items():
         assert source.title
         assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.accessed), key

@@ -81,3 +81,22 @@ def test_a_mistake_in_a_users_list_is_told(tmp_path: Path, text: str, message: s
     with pytest.raises(StudyError) as caught:
         read_prices(path)
     assert message in str(caught.value)
+
+
+def test_all_mistakes_of_a_list_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "offer.yaml"
+    path.write_text(
+        "host: 15000 W\n"
+        "accelerators:\n"
+        "  h1000: {purchase: 27000 USD}\n"
+        "  a100-sxm4-80gb: {purchase: 9 GB, hourly: 2 USD/hour}\n"
+        "fabrics:\n  ib-ndr: {nick: 1500 USD, cables: 60 USD}\n"
+    )
+    with pytest.raises(StudyError) as caught:
+        read_prices(path)
+    assert [one.line for one in caught.value.mistakes] == [1, 3, 4, 6, 6]
+    table = tmp_path / "offer.csv"
+    table.write_text("item,price\nh100-sxmm,3 USD\nhost,\nh100-sxm,27000 USD\n")
+    with pytest.raises(StudyError) as caught:
+        read_prices(table)
+    assert [one.line for one in caught.value.mistakes] == [2, 3]

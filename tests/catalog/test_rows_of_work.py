@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import rows_of_work as command
-from dse.catalog import models_dir, names, read_layers, workload
+from dse.catalog import models_dir, names, read_layers, transformers, workload
 from dse.catalog import rows_of_work as work
 from dse.catalog.rows_of_work import FAMILIES, NUMBERS, Network, WorkRow
 from dse.errors import StudyError
@@ -94,12 +94,12 @@ def test_residual_networks_in_closed_form_are_the_traced_ones(
         (work.resnet((3, 4, 23, 3), 32, 128), 44.18e6, 15.94),
         (work.resnet((3, 4, 23, 3), 32, 128, squeeze=True), 48.96e6, 15.95),
         # BART large, 406 M.
-        (work.transformer(1024, 12, 16, 4096, 50265, 128, 128, 1026), 406.3e6, 105.8),
+        (transformers.transformer(1024, 12, 16, 4096, 50265, 128, 128, 1026), 406.3e6, 105.8),
         # MPT 1B.
-        (work.gpt(2048, 24, 16, 50368, 2048, bias=False), 1.315e9, 6195),
+        (transformers.gpt(2048, 24, 16, 50368, 2048, bias=False), 1.315e9, 6195),
         (work.ssd300(), 22.9e6, 40.3),
         # BERT large with a head for questions.
-        (work.encoder(1024, 24, 16, 4096, 30522, 384), 334.1e6, 246.4),
+        (transformers.encoder(1024, 24, 16, 4096, 30522, 384), 334.1e6, 246.4),
     ],
 )
 def test_networks_that_are_not_in_the_catalogue(

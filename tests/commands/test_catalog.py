@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from tests.commands.command import dse
+from dse.commands.shipped import KINDS
+from dse.commands.study_names import (
+    entries_beginning,
+    fleets_beginning,
+    kinds_beginning,
+    studies_beginning,
+)
+from tests.commands.command import dse, dse_process, refused
 
 
 @pytest.mark.parametrize("kind", ["accelerators", "fabrics", "nodes", "workloads"])
@@ -24,3 +33,83 @@ def test_an_entry_is_shown_with_units_and_sources(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for words in ("80 GB", "TB/s", "USD", "http", "20"):
         assert words in done.stdout
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_studies_and_profiles_are_listed_shown_and_printed(kind: str, tmp_path: Path) -> None:
+    listed = json.loads(dse("catalog", kind, "--json", cwd=tmp_path).stdout)
+    files = KINDS[kind].files()
+    assert [row["name"] for row in listed] == list(files)
+    table = dse("catalog", kind, cwd=tmp_path).stdout
+    for name, path in files.items():
+        assert name in table
+        printed = dse("catalog", kind, name, "--yaml", cwd=tmp_path)
+        assert printed.stdout == path.read_text(encoding="utf-8")
+    shown = dse("catalog", kind, next(iter(files)), cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert len(shown.stdout.splitlines()) > 10
+    data = json.loads(dse("catalog", kind, next(iter(files)), "--json", cwd=tmp_path).stdout)
+    assert data["name"] == next(iter(files))
+    counts = {row["kind"]: row["entries"]
+              for row in json.loads(dse("catalog", "--json", cwd=tmp_path).stdout)}  # fmt: skip
+    assert counts[kind] == len(files)
+
+
+def test_a_study_says_what_answers_it(tmp_path: Path) -> None:
+    assert "answer it: dse run billion" in dse("catalog", "studies", "billion", cwd=tmp_path).stdout
+    fleet = dse("catalog", "studies", "pai-fleet", cwd=tmp_path).stdout
+    assert "answer it: dse fleet pai-fleet" in fleet
+    assert "$schema" not in fleet  # of a file that lies elsewhere
+
+
+def test_what_ships_as_yaml_is_the_file_of_any_entry(tmp_path: Path) -> None:
+    done = dse("catalog", "accelerators", "h100-sxm", "--yaml", cwd=tmp_path)
+    assert done.stdout.startswith("name: h100-sxm")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("studies ethernet-upgade", "did you mean ethernet-upgrade?"),
+        ("study", "did you mean studies?"),
+        ("ethernet-upgrade", "did you mean studies ethernet-upgrade?"),
+        ("profils", "did you mean profiles?"),
+        ("studies --yaml", "--yaml: prints the file of one entry; write for example"),
+        ("studies example --yaml --json", "are two forms"),
+        ("regions germany --yaml", "use --json"),
+    ],
+)
+def test_what_is_not_there_gets_a_line(asked: str, said: str, tmp_path: Path) -> None:
+    assert said in refused(dse("catalog", *asked.split(), cwd=tmp_path))
+
+
+@pytest.mark.parametrize("command", ["run", "check", "explain", "serve", "fleet"])
+def test_the_help_names_what_comes_with_dse(command: str, tmp_path: Path) -> None:
+    short = dse(command, "-h", cwd=tmp_path)
+    assert short.returncode == 0
+    assert short.stdout == dse(command, "--help", cwd=tmp_path).stdout
+    assert ("pai-fleet" if command == "fleet" else "ethernet-upgrade") in short.stdout
+
+
+def test_every_command_has_a_short_help(tmp_path: Path) -> None:
+    for command in ([], ["calibrate"], ["calibrate", "fit"], ["schema"]):
+        assert "Usage: dse" in dse(*command, "-h", cwd=tmp_path).stdout
+
+
+def test_shells_complete_names_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ether.yaml").touch()
+    (tmp_path / "ether.txt").touch()
+    assert studies_beginning("ether") == ["ethernet-upgrade", "ether.yaml"]
+    assert fleets_beginning("pai-f") == ["pai-fleet"]
+    assert kinds_beginning("st") == ["studies"]
+    context: Any = SimpleNamespace(params={"kind": "studies"})
+    assert entries_beginning(context, "bil") == ["billion"]
+    context.params["kind"] = "nothing"
+    assert entries_beginning(context, "bil") == []
+
+
+def test_the_script_for_a_shell_is_printed(tmp_path: Path) -> None:
+    done = dse_process("--show-completion", "bash", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "_DSE_COMPLETE" in done.stdout

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.commands.command import dse, files
-from tests.pricing.studies import written
+from tests.pricing.studies import SMALL, written
+from tests.pricing.test_profiles_at_hand import NCCL
 
 
 def test_check_says_the_size_and_writes_nothing(tmp_path: Path) -> None:
@@ -17,3 +19,51 @@ def test_check_says_the_size_and_writes_nothing(tmp_path: Path) -> None:
     assert "exhaustive" in done.stdout
     assert json.loads(dse("check", "study.yaml", "--json", cwd=tmp_path).stdout)["points"] == 2304
     assert list(files(tmp_path)) == ["study.yaml"]
+
+
+def test_check_says_what_is_feasible_and_what_rejects_the_rest(tmp_path: Path) -> None:
+    written(tmp_path)
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    feasible = re.search(r"feasible +([\d,]+) of 2,304 points \(\d+ %\)\n  rejected +\d+ %  ", said)
+    assert feasible, said
+    found = json.loads(dse("check", "study.yaml", "--json", cwd=tmp_path).stdout)
+    assert found["feasible"]["feasible"] == int(feasible[1].replace(",", ""))
+    assert found["feasible"]["whole"]
+    assert "global_batch <= 2048 is not met" in said
+    assert "constraints      fits_memory, capital <= 200 kUSD, global_batch <= 2048" in said
+
+
+def test_check_says_whether_anything_measured_is_used(tmp_path: Path) -> None:
+    written(tmp_path, NCCL)
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    assert "measured         nothing; the catalogue prices all communication" in said
+    names = re.search(r"profiles? fits?; write calibration: \[([\w., -]+)\]", said)
+    assert names, said
+    written(tmp_path, f"{NCCL}calibration: [{names[1]}]\n")
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    assert f"measured         auto-nccl by {names[1].split(', ')[0]}" in said
+    assert "the catalogue prices all else" in said
+    written(tmp_path, f"{NCCL}model: pai\n")
+    assert "  measured" not in dse("check", "study.yaml", cwd=tmp_path).stdout
+
+
+def test_check_is_a_page(tmp_path: Path) -> None:
+    written(tmp_path, SMALL.replace("[1, 2, 3, 4, 8, 16]", "{from: 1, to: 400, step: 1}"))
+    said = dse("check", "study.yaml", cwd=tmp_path).stdout
+    assert "gpus             1, 2, 3, 4, ... 400  (400 values)" in said
+    assert "not given        " in said
+    assert len(said.splitlines()) < 35
+
+
+def test_check_says_that_machines_have_more_network_cards(tmp_path: Path) -> None:
+    text = NCCL.replace("accelerator: a100-sxm4-40gb", "node: dgx-a100-40gb", 1)
+    text = text.replace("accelerator: a100-sxm4-40gb", "node: dgx-a100-40gb")
+    text = text.replace("  gpus_per_node: [1, 4]\n", "  nics_per_node: 1\n")
+    text = text.replace("gpus_per_node: 4, ", "").replace("[1, 2, 3, 4, 8, 16]", "[4, 8, 16]")
+    written(tmp_path, text)
+    said = dse("check", "study.yaml", cwd=tmp_path)
+    assert "All accelerators of a node share one network card, as nics_per_node says: " in (
+        said.stdout
+    ), said
+    written(tmp_path, text.replace("nics_per_node: 1", "nics_per_node: [1, 8]"))
+    assert "nics_per_node says" not in dse("check", "study.yaml", cwd=tmp_path).stdout

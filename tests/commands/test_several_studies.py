@@ -30,8 +30,9 @@ def test_many_studies_are_run_whatever_becomes_of_one(
     several(tmp_path)
     done = dse("run", "studies", "ps-vs-allreduce", "--out", "out", cwd=tmp_path)
     assert done.returncode == 2
-    wrong, infeasible = said(done)
+    wrong, also_wrong, infeasible = said(done)
     assert wrong.startswith("studies/d.yaml:5:3: unknown key 'gpsu'")
+    assert also_wrong.startswith("studies/d.yaml:16:41: unknown key 'gpsu'")
     assert infeasible.startswith("studies/c.yml: none of 2,304 points meets every constraint")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "small", "other", "ps-vs-allreduce", "studies.csv"}  # fmt: skip

@@ -90,7 +90,7 @@ def assert_as_the_reference(
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     n=st.integers(1, 40),
     g=st.integers(1, 12),
@@ -106,7 +106,7 @@ def test_matches_the_scalar_reference(
     assert_as_the_reference(name, n, g, m, wires)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     n=st.integers(1, 40) | st.sampled_from([2, 4, 8, 16, 32, 64, 96, 127]),
     g=st.integers(1, 12) | st.sampled_from([1, 2, 4, 8, 16]),
@@ -141,7 +141,7 @@ def test_a_part_filled_node_pays_for_the_wire() -> None:
     assert ALGORITHMS["halving-doubling"](6, 4, 10.0, network) == pytest.approx(2 * 2 * 10 / 4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(n=st.integers(1, 200), g=st.integers(1, 12))
 @pytest.mark.parametrize("name", NAMES)
 def test_nodes_are_never_faster_than_their_cards(name: str, n: int, g: int) -> None:
@@ -152,7 +152,7 @@ def test_nodes_are_never_faster_than_their_cards(name: str, n: int, g: int) -> N
     assert EVERY[name](n, g, 1.0, network) >= 2 * (nodes - 1) / nodes * (1 - 1e-12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(n=st.integers(1, 300), m=st.floats(1, 1e9), gamma=st.floats(0, 1e-9), halves=st.booleans())
 def test_any_rank_count_folds_as_the_libraries_do(
     n: int, m: float, gamma: float, halves: bool
@@ -210,7 +210,7 @@ def test_parameter_server_saturates_where_the_servers_do() -> None:
     assert colocated == pytest.approx(2 * 7 / 8 * m / wire)  # the volume of a ring
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     n=st.integers(1, 40),
     g=st.integers(1, 12),

@@ -79,7 +79,7 @@ def test_more_bytes_never_cost_less_but_where_the_library_turns_to_the_ring(
         assert np.all(np.diff(seconds) >= -1e-12 * seconds[1:])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(n=st.integers(2, 300), g=st.integers(1, 16), m=st.floats(1, 1e12))
 @pytest.mark.parametrize("how", COMPOSITIONS)
 def test_never_faster_than_bandwidth_allows(how: Composition, n: int, g: int, m: float) -> None:

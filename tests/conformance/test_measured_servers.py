@@ -40,7 +40,7 @@ def reference_s(
     return latency + p * f(worker, size / p) + m * f(server, shard) + max(wire, busy)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     costs=st.tuples(*[COST] * 10), m=st.integers(1, 200), p=st.integers(1, 50),
     size=st.floats(0, 1e12), skew=st.floats(1, 5), cores=st.sampled_from([1.0, 2.0, 64.0, np.inf]),
@@ -78,7 +78,7 @@ def test_one_rank_is_free_and_one_node_needs_no_server(per_node: int, servers: i
     np.testing.assert_allclose(local, (per_node - 1) * SIZES / per_node * 1e-10)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(n=st.integers(2, 500), p=st.integers(1, 100), m=st.floats(1, PB), colocated=st.booleans())
 def test_never_faster_than_the_busier_link(n: int, p: int, m: float, colocated: bool) -> None:
     """2 max(m/B, M m/(P B)), less what stays on the own machine: Li et al., OSDI 2014."""
@@ -90,7 +90,7 @@ def test_never_faster_than_the_busier_link(n: int, p: int, m: float, colocated: 
     assert seconds >= least * (1 - 1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(n=st.integers(2, 300), p=st.integers(1, 60), m=st.floats(0, 1e12), at=st.integers(0, 9))
 def test_a_cost_only_adds(n: int, p: int, m: float, at: int) -> None:
     dearer = tuple(cost + 1e-6 * (at == k) for k, cost in enumerate(COSTS))

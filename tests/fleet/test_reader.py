@@ -53,6 +53,14 @@ def test_a_drawn_population_needs_no_more_than_its_name(tmp_path: Path) -> None:
     assert found.jobs > 0
 
 
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    study = STUDY.replace("efficiency: 0.7", "efficiency: 7").replace("busy: 0.5", "busy: lots")
+    with pytest.raises(StudyError) as caught:
+        read_fleet(written(tmp_path, study.replace("100gbe", "100gb")))
+    assert [one.problem.partition(":")[0] for one in caught.value.mistakes] == [
+        "efficiency", "ethernet", "busy"]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("change", "place", "message"),
     [

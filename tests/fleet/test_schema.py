@@ -9,7 +9,7 @@ from typing import Any, get_args
 import jsonschema
 import pytest
 
-from dse.commands.fleet import is_fleet
+from dse.commands.shipped import is_fleet
 from dse.errors import StudyError
 from dse.fleet import fleet_schema
 from dse.fleet.reader import read_fleet

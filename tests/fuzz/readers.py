@@ -1,7 +1,8 @@
 """Every reader of dse with good files to damage, and what must hold of any damage.
 
-A command that reads a damaged file says what is wrong in one line and ends with 2, or takes it. It
-never ends in a traceback, a warning of numpy, a hang, or a line that steers a terminal.
+A command that reads a damaged file says what is wrong, a line for each mistake, and ends with 2, or
+takes it. It never ends in a traceback, a warning of numpy, a hang, or a line that steers a
+terminal.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dse.errors import MOST_TOLD
 from tests.calibration.importers import samples, traces
 from tests.commands.command import dse, said
 from tests.fleet import logs, small
@@ -27,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 CASE = ROOT / "docs" / "procurement"
 MODELS = ROOT / "models"
 HANGS_S = 60  # a hundred times of what any of these takes
+A_PLACE = re.compile(r"\S.*: \S")  # a file, and what is wrong there
 LONGEST = 1_000  # characters of a line that somebody is to read
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 RATES = (
@@ -179,8 +182,10 @@ def trial(reader: Reader, seed: int) -> str:
     fine = (0, OUTSIDE) if command is WATCH else (0,)
     if done.returncode not in (*fine, 2, 3):
         return f"status {done.returncode}"
-    if done.returncode not in fine and len(lines) != 1:
+    if done.returncode not in fine and not 1 <= len(lines) <= MOST_TOLD + 1:
         return f"{len(lines)} lines: {done.stderr[:LONGEST]}"
+    if len(lines) > 1 and not all(A_PLACE.match(line) for line in lines):
+        return f"a line without its place: {done.stderr[:LONGEST]}"
     for line in lines:
         if steering := STEERS.search(line):
             return f"{steering[0]!r} in: {line!r}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.model import fusion
@@ -108,7 +108,6 @@ def test_buffers_and_cycles_of_any_shape_are_those_of_one(
         assert found.messages[i, j, k] == alone.messages[0]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 50), st.integers(0, 40)), min_size=1, max_size=25),
     st.integers(0, 120),
@@ -161,7 +160,6 @@ def test_a_point_that_never_computes_leaves_the_others_as_they_are(phases: int) 
 ODD = [0.0, 1.0, 3.0, 7.5, np.inf, np.nan]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.floats(0.5, 60.0), min_size=1, max_size=8),
     st.lists(

@@ -21,7 +21,7 @@ def points(draw: st.DrawFn) -> tuple[Array, Array]:
     return np.cumsum(steps), y
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(points=points(), share=st.floats(0, 1))
 def test_it_is_the_shape_preserving_cubic_of_fritsch_and_butland(
     points: tuple[Array, Array], share: float
@@ -31,7 +31,7 @@ def test_it_is_the_shape_preserving_cubic_of_fritsch_and_butland(
     assert monotone_cubic(x, y, at) == pytest.approx(PchipInterpolator(x, y)(at), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(points=points())
 def test_rising_points_give_a_rising_curve(points: tuple[Array, Array]) -> None:
     x, y = points

@@ -253,7 +253,7 @@ def scalar_point_s(architecture: str, n: float, g: float, job: dict[str, float],
     return job["input"] / reached["pcie"] + computing + exchange
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6))
 def test_any_point_of_the_grid_is_the_scalar_formula(grid: Problem, at: int) -> None:
     values = grid.space.point(at % grid.space.size)

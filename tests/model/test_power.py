@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.model.bill import bill
@@ -80,7 +80,6 @@ def test_what_is_not_there_draws_nothing_even_if_its_watts_are_unknown() -> None
 COUNTS = st.integers(1, 5000)
 
 
-@settings(deadline=None)
 @given(COUNTS, st.integers(1, 16), st.integers(0, 8), st.sampled_from([1, 4, 8]))
 def test_arrays_are_as_each_by_itself(
     nodes: int, per_node: int, servers: int, sold_in: int
@@ -101,21 +100,18 @@ def test_arrays_are_as_each_by_itself(
     assert found == pytest.approx([slow(int(many)) for many in gpus])
 
 
-@settings(deadline=None)
 @given(COUNTS, st.integers(1, 16))
 def test_more_nodes_never_draw_less(nodes: int, per_node: int) -> None:
     fewer, more = (float(drawn(n * per_node, per_node).total_w) for n in (nodes, nodes + 1))
     assert more > fewer
 
 
-@settings(deadline=None)
 @given(st.integers(1, 2000), st.integers(2, 16))
 def test_the_same_accelerators_on_more_nodes_draw_more(nodes: int, per_node: int) -> None:
     gpus = nodes * per_node
     assert float(drawn(gpus, 1).total_w) > float(drawn(gpus, per_node).total_w)
 
 
-@settings(deadline=None)
 @given(COUNTS, st.floats(1.0, 3.0))
 def test_cooling_is_what_pue_adds(gpus: int, pue: float) -> None:
     found = drawn(gpus, 8, replace(WATTS, pue=pue))

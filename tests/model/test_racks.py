@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.model.bill import bill
@@ -63,7 +63,6 @@ def test_unknown_watts_leave_the_count_unknown() -> None:
     assert np.isnan(racks(parts, draw(parts, RADIX, replace(WATTS, accelerator=np.nan)), RACK))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 3000), st.sampled_from([1, 8]), st.floats(500, 60_000))
 def test_racks_hold_all_watts_and_units_and_no_fewer_would(
     nodes: int, per_node: int, limit: float

@@ -113,7 +113,7 @@ def scalar(batch: float, precision: str, stack: Stack, fused: bool) -> tuple[flo
     return sum(forward), backward
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     batch=st.integers(1, 300),
     precision=st.sampled_from(sorted(PRECISIONS)),

@@ -111,7 +111,7 @@ def model_step(
     )  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     batch=st.integers(1, 512),
     peak=st.floats(1e12, 1e15),

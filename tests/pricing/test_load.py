@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,32 @@ def changed(folder: Path, *pairs: tuple[str, str]) -> Problem:
         assert old in text
         text = text.replace(old, new)
     return load(studies.written(folder, text))
+
+
+def test_mistakes_of_a_study_its_profiles_and_prices_are_told_at_once(tmp_path: Path) -> None:
+    prices = "prices: {accelerators: {h100-sxmm: {hourly: 3}, h100-sxm: {purchase: 3 GB}}}\n"
+    names = "calibration: [polaris-off, lassen-mpi]\n"
+    with pytest.raises(StudyError) as caught:
+        changed(tmp_path, ("[32, 64, 256]", "[32, 0]"), ("search:", f"{names}{prices}search:"))
+    first, profile, *priced_ = str(caught.value).splitlines()
+    assert "study.yaml:10:23: batch_per_gpu: 0 is zero" in first
+    assert "no calibration profile 'polaris-off'" in profile
+    assert "did you mean polaris-ofi?" in profile
+    assert ["h100-sxmm: no such accelerator" in priced_[0], "'3 GB'" in priced_[1]] == [True, True]
+    with pytest.raises(StudyError) as caught:  # a study that is right by itself
+        changed(tmp_path, ("search:", f"calibration: [polaris-off, mine]\n{prices}search:"))
+    assert len(caught.value.mistakes) == 4
+
+
+def test_every_value_that_cannot_be_priced_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StudyError) as caught:
+        changed(
+            tmp_path,
+            ("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb, b300-sxm, mi325x]"),
+            ("    - 10gbe\n", "    - 10gbe\n    - aws-efa-v2\n"),
+        )
+    places = [(one.line, one.column) for one in caught.value.mistakes]
+    assert places == [(4, 33), (4, 43), (9, 7)]
 
 
 def capital(problem: Problem, **values: object) -> float:
@@ -105,6 +132,40 @@ def test_a_workload_may_be_described_in_the_study(tmp_path: Path) -> None:
     assert problem.layers.forward_flops.sum() == pytest.approx(1e10)
     assert problem.layers.kept.elems == 25e6
     assert problem.baseline_samples_per_s > 0
+
+
+def test_three_numbers_describe_a_workload(tmp_path: Path) -> None:
+    short = "workload: {params: 1e8, forward_flops: 1e10, activation_bytes: 50 MB"
+    problem = changed(tmp_path, ("workload: resnet50", f"{short}}}"))
+    assert problem.workload.name == "own-model"
+    assert problem.workload.input_bytes is None
+    assert problem.baseline_samples_per_s > 0
+    counted = changed(tmp_path, ("workload: resnet50", f"{short}, gradient_tensors: 161}}"))
+    assert len(counted.tensors[0]) == 161
+    listed = changed(
+        tmp_path, ("workload: resnet50", f"{short}, gradient_tensors: [1e7, 3e7, 6e7]}}")
+    )
+    assert listed.tensors[0] == pytest.approx([6e7, 3e7, 1e7])
+    assert listed.workload.gradient_tensors == 3
+    assert listed.workload.layer_forward_flops == pytest.approx([6e9, 3e9, 1e9])
+
+
+def test_activations_that_are_not_known_cannot_be_judged(tmp_path: Path) -> None:
+    unknown = "workload: {params: 1e8, forward_flops: 1e10, activation_bytes: unknown}"
+    with pytest.raises(StudyError, match="the activations of own-model are unknown"):
+        changed(tmp_path, ("workload: resnet50", unknown))
+
+
+def test_a_config_is_a_workload(tmp_path: Path) -> None:
+    config = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+              "n_positions": 64, "vocab_size": 50257}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    given = f"workload: {tmp_path / 'config.json'}"
+    whole = changed(tmp_path, ("workload: resnet50", given))
+    assert whole.workload.params == 124_439_808 - 960 * 768
+    assert whole.workload.tokens_per_sample == 64
+    given = f"workload: {{config: {tmp_path / 'config.json'}, sequence: 16}}"
+    assert changed(tmp_path, ("workload: resnet50", given)).workload.tokens_per_sample == 16
 
 
 def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(
@@ -248,3 +309,24 @@ def test_layers_may_not_be_unknown(tmp_path: Path) -> None:
     said = str(found.value)
     assert "mine.yaml:8:9: layers: no file 'unknown'; name a table with layer,kind,params" in said
     assert "a network whose layers are not known is described in the study" in said
+
+
+def test_a_study_without_an_optimizer_takes_the_usual_one(tmp_path: Path) -> None:
+    def optimizer(problem: Problem) -> tuple[str, ...]:
+        axis = problem.study.axis("optimizer")
+        assert axis is not None
+        return axis.labels
+
+    bert = ("workload: resnet50", "workload: bert-large-s128")
+    small = ("[32, 64, 256]", "[4, 8]")
+    start = ("batch_per_gpu: 32,", "batch_per_gpu: 4,")
+    found = changed(tmp_path, bert, small, start)
+    assert optimizer(found) == ("adam",)
+    assert found.usual_optimizer is not None
+    assert found.study.baseline.labels["optimizer"] == "adam"
+    given = changed(tmp_path, bert, small, start, ("  bucket:", "  optimizer: momentum\n  bucket:"))
+    assert optimizer(given) == ("momentum",)
+    assert given.usual_optimizer is None
+    less = np.ravel(found.baseline["memory_slack"]) - np.ravel(given.baseline["memory_slack"])
+    assert less[0] == pytest.approx(-4 * found.workload.params * 1.03, rel=0.02)
+    assert optimizer(changed(tmp_path)) == ("momentum",)

@@ -130,6 +130,28 @@ def test_rents_of_two_clouds_and_of_other_years_are_told(tmp_path: Path) -> None
     assert rents.notes(bought, priced.point(bought, accelerator="a10")) == []
 
 
+def test_what_others_ask_for_the_same_accelerator_is_told(tmp_path: Path) -> None:
+    """In the catalogue eight H200 cost USD 28 or 84.8 an hour as machines, 83.5 one by one."""
+    text = BOTH.replace("minimize: capital", "minimize: hourly").replace(
+        "-16gb, a10]", "-16gb, a10, h200-sxm]"
+    )
+    problem = problem_of(tmp_path, text)
+    (line,) = (
+        line
+        for line in rents.notes(problem, priced.point(problem, accelerator="h200-sxm"))
+        if line.startswith("The bill's rent")
+    )
+    assert line == (
+        "The bill's rent is USD 10.44 an hour for one NVIDIA H200 SXM 141 GB; the catalogue also "
+        "has USD 3.50 (hgx-h200, no date) to USD 10.60 (aws-p5en.48xlarge, 2025-03-17). Ask "
+        "several sellers."
+    )
+    own = "prices: {accelerators: {h200-sxm: {hourly: 4 USD/hour}}}\n"
+    mine = problem_of(tmp_path, text, own)
+    found = rents.notes(mine, priced.point(mine, accelerator="h200-sxm"))
+    assert not [line for line in found if line.startswith("The bill's rent")]
+
+
 def test_what_one_quotation_offers_is_told_together(tmp_path: Path) -> None:
     """By the words of a price list, not by keys."""
     quote = "{value: 90 USD, quote: Q-3, valid_until: 2026-10-31}"

@@ -72,7 +72,7 @@ def able(problem: Problem, values: Mapping[str, Value | None]) -> bool:
     return all(mask.all() for _, mask in checks)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from([studies.SMALL, studies.CONDITIONAL_BUCKET, NODES, QUALITY]))
 def test_factors_multiply_to_the_speedup(folder: Path, data: st.DataObject, text: str) -> None:
     problem = problem_of(text, folder)

@@ -268,7 +268,7 @@ def small_studies(draw: st.DrawFn) -> str:
     ]) + "\n"  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(small_studies(), st.sampled_from([50, 999, 1 << 21]))
 def test_random_studies_have_the_same_front(
     tmp_path_factory: pytest.TempPathFactory, text: str, points: int
@@ -325,7 +325,7 @@ def test_constraints_that_communication_may_decide_are_all_known(tmp_path: Path)
 prices = st.floats(0, 1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     prices, prices, st.floats(1e6, 1e12), st.floats(1e6, 1e12), st.integers(1, 10**6),
     st.integers(1, 300), st.integers(1, 8), st.floats(1, 1e11),

@@ -16,6 +16,7 @@ import yaml
 
 from dse.errors import StudyError
 from dse.study import read_study
+from dse.yaml_source import parse_yaml
 
 from .conftest import NAMES, VALID, Reader
 
@@ -131,7 +132,7 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
         ("'captial' is not a known quantity", "did you mean capital?")),
     "unknown constraint word": ("fits_memory", "fit_memory", 15, 15, ("did you mean fits_memory",)),
     "mismatched units": ("2 MUSD", "2 kW", 15, 40, ("'capital' is in USD but '2 kW' is in W",)),
-    "constraint without a unit": ("2 MUSD", "2", 15, 40, ("'2' is a plain number", "100 USD")),
+    "constraint without a unit": ("2 MUSD", "2", 15, 40, ("'2' is a plain number", "<= 2 MUSD")),
     "constraint with a wrong unit": ("2 MUSD", "2 MEUR", 15, 40, ("'MEUR'", "not")),
     "sum of unlike": ("capital <= 2", "capital + step <= 2", 15, 37, ("cannot be added",)),
     "no comparison": ("capital <= 2 MUSD", "capital", 15, 36, ("comparison",)),
@@ -234,16 +235,73 @@ def test_is_one_clear_line(name: str, read: Reader) -> None:
     assert caught.value.exit_status == 2
 
 
-def test_first_of_several_errors_is_reported(read: Reader) -> None:
-    broken = VALID.replace("capital <= 2 MUSD", "captial <= 2 MUSD").replace("10 Gbps", "10 GB")
-    with pytest.raises(StudyError, match=r"study\.yaml:7:28: "):
-        read(text=broken.replace("maximize: speedup", "maximize: sped"))
+# Edits that are mistakes, and where; what is told of all of them at once.
+SEVERAL: dict[str, tuple[tuple[tuple[str, str], ...], tuple[str, ...]]] = {
+    "values of one axis": ((("[p100-sxm2-16gb, v100", "[p100-smx2-16gb, v10"),),
+        ("4:17: accelerator: 'p100-smx2-16gb'", "4:33: accelerator: 'v10-sxm2-16gb'")),
+    "sections": ((("capital <= 2", "captial <= 2"), ("10 Gbps", "10 GB"), ("speedup", "sped")),
+        ("7:28: bandwidth: '10 GB'", "15:29: constraint: 'captial'", "16:24: maximize: 'sped'")),
+    "keys": ((("executor:", "executer:"), ("  precision:", "  precison:")),
+        ("9:3: unknown key 'precison'", "19:1: unknown key 'executer'")),
+    "shape and meaning": ((("seed: 0", "seed: -1"), ("resnet50", "resnet5O"), ("5 us", "5")),
+        ("2:11: workload: 'resnet5O'", "7:56: latency: 5 has no unit", "18:45: seed: -1")),
+    "a key that is misspelt is not missing": (
+        (("workload:", "workolad:"), ("  gpus:", "  gpsu:"), ("maximize", "maximise")),
+        ("2:1: unknown key 'workolad'", "5:3: unknown key 'gpsu'", "16:14: unknown key 'max")),
+    "missing keys": ((("workload: resnet50\n", ""), ("maximize: speedup, ", "")),
+        ("1:1: missing key 'workload'", "15:13: missing key 'maximize'")),
+    "missing axes": ((("  accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]\n", ""),
+        ("  batch_per_gpu: [32, 64]\n", "")),
+        ("4:3: missing axis 'accelerator'", "4:3: missing axis 'batch_per_gpu'")),
+    "an axis and who names its values": ((("[ps-grpc, ring-mpi]", "[ps-grcp, ring-mpi]"),
+        ("gpus: 8", "gpus: eight")), ("10:17: aggregation: 'ps-grcp'", "14:47: gpus: 'eight'")),
+    "an axis that is misspelt and who names it": (
+        (("  aggregation:", "  agregation:"), ("[1, 2, 4]", "[1, 2, 0]")),
+        ("10:3: unknown key 'agregation'", "13:39: values: 0 is zero")),
+    "a link": ((("10 Gbps, 25 Gbps], latency: 5 us", "10 Gbps, 25], latency: 5, nic: 3 USDD"),),
+        ("7:37: bandwidth: 25 has no", "7:51: latency: 5 has no unit", "7:59: nic: '3 USDD'")),
+    "a range": ((("from: 1, to: 64", "from: one, to: none"),),
+        ("5:16: from: 'one'", "5:25: to: 'none'")),
+    "a baseline": ((("gpus: 8, inter_node: 25 Gbps", "gpus: -8, inter_node: 25 Gbs, batch: 3"),),
+        ("14:47: gpus: -8", "14:63: inter_node: '25 Gbs'", "14:71: unknown key 'batch'")),
+    "a condition": ((("axis: ps_servers, values: [1, 2, 4]", "axis: ps_server, values: [1, 2, 0]"),
+        ("{aggregation: ps", "{agregation: ps")),
+        ("13:12: axis: 'ps_server'", "13:47: 'agregation' is not an axis of space")),
+    "constraints": ((("2 MUSD", "2 MEUR"), ("global_batch <= 8192", "global_batch <= 1 s")),
+        ("15:40: constraint: 'MEUR'", "15:65: constraint: 'global_batch' is")),
+    "a duplicate key": ((("executor: {kind: auto}", "target: {}"), ("fp16", "fp61")),
+        ("9:21: precision: 'fp61'", "19:1: duplicate key 'target'")),
+    "a target": ((("samples: 115e6", "sample: 115e6"), ("speedup", "sped")),
+        ("16:24: maximize: 'sped'", "17:10: unknown key 'sample'")),
+}  # fmt: skip
 
 
-def test_first_of_several_unknown_keys_is_reported(read: Reader) -> None:
-    broken = VALID.replace("executor:", "executer:").replace("  precision:", "  precison:")
-    with pytest.raises(StudyError, match=r"study\.yaml:9:3: unknown key 'precison'"):
-        read(text=broken)
+@pytest.mark.parametrize("name", SEVERAL)
+def test_all_mistakes_are_told_at_once(name: str, read: Reader) -> None:
+    edits, expected = SEVERAL[name]
+    text = VALID
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new, 1)
+    with pytest.raises(StudyError) as caught:
+        read(text=text)
+    lines = str(caught.value).splitlines()
+    assert [str(one) for one in caught.value.mistakes] == lines
+    assert len(lines) == len(expected), lines
+    for line, beginning in zip(lines, expected, strict=True):
+        assert line.startswith(f"study.yaml:{beginning}"), line
+    first = caught.value.mistakes[0]
+    assert (caught.value.line, caught.value.problem) == (first.line, first.problem)
+
+
+def test_ten_mistakes_are_told_and_the_others_counted(read: Reader) -> None:
+    names = ", ".join(f"thing-{number}" for number in range(12))
+    with pytest.raises(StudyError) as caught:
+        read("[p100-sxm2-16gb, v100-sxm2-16gb]", f"[{names}]")
+    lines = str(caught.value).splitlines()
+    assert len(caught.value.mistakes) == 12
+    assert len(lines) == 11
+    assert lines[-1] == "study.yaml: 2 more mistakes; correct these first"
 
 
 @pytest.mark.parametrize(
@@ -389,7 +447,9 @@ def test_mutated_studies_raise_nothing_else(seed: int, read: Reader) -> None:
             until = at + random_.choice((0, 0, 1, 3, 10, 40))
             text = text[:at] + random_.choice((*_PIECES, "")) + text[until:]
         error = _complaint(read, text)
-        assert error is None or (error.remedy and "\n" not in str(error))
+        for one in error.mistakes if error else ():
+            assert one.remedy
+            assert "\n" not in str(one)
 
 
 def _values(data: object, loc: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -421,8 +481,13 @@ def test_every_value_replaced_by_nonsense(new: object, read: Reader) -> None:
     data = yaml.safe_load(VALID)
     for loc in _values(data):
         text = json.dumps(_replaced(data, loc, new)).replace("NaN", ".nan")
-        error = _complaint(read, text.replace("Infinity", ".inf"))
-        assert error is None or "\n" not in str(error)
+        text = text.replace("Infinity", ".inf")
+        error = _complaint(read, text)
+        mistakes = error.mistakes if error else ()
+        if len(mistakes) > 1:  # nothing follows from a mistake: all of them are in what is new
+            start = parse_yaml(text, "study.yaml").mark(loc)[1]
+            end = start + len(json.dumps(new)) if loc else len(text)
+            assert all(start <= one.column < end for one in mistakes), str(error)
 
 
 def test_what_if_of_an_axis_with_one_value(read: Reader) -> None:

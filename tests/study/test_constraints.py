@@ -95,7 +95,7 @@ def test_division_by_a_column_that_is_zero_is_silent() -> None:
     [
         ("", 0, "the end where a quantity"),
         ("captial <= 2 USD", 0, "did you mean capital?"),
-        ("capital <= 2", 11, "write for example capital <= 100 USD"),
+        ("capital <= 2", 11, "write for example capital <= 2 MUSD"),
         ("capital <= 2 kW", 11, "in USD but '2 kW' is in W"),
         ("gpus <= 2 kW", 8, "'gpus' is a plain number"),
         ("throughput >= 1000", 14, "in samples/s"),

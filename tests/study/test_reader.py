@@ -12,6 +12,7 @@ from dse.errors import StudyError
 from dse.study import (
     AXES,
     Axis,
+    ConfiguredWorkload,
     InlineWorkload,
     Study,
     Wire,
@@ -290,6 +291,58 @@ def test_inline_workload(read: Reader) -> None:
     )
     workload = read("workload: resnet50", new).workload
     assert workload == InlineWorkload("mine", 25e6, 8e9, 45e6, 150e3, "layers.csv")
+
+
+SHORT = "workload: {params: 25e6, forward_flops: 8e9, activation_bytes: "
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("45 MB}", InlineWorkload("own-model", 25e6, 8e9, 45e6)),
+        ("unknown}", InlineWorkload("own-model", 25e6, 8e9, None)),
+        (
+            "45 MB, gradient_tensors: 161}",
+            InlineWorkload("own-model", 25e6, 8e9, 45e6, gradient_tensors=161),
+        ),
+        (
+            "45 MB, gradient_tensors: [5e6, 20e6], input_bytes: unknown}",
+            InlineWorkload("own-model", 25e6, 8e9, 45e6, gradient_tensors=(5e6, 20e6)),
+        ),
+    ],
+)
+def test_three_numbers_are_a_workload(read: Reader, written: str, meant: InlineWorkload) -> None:
+    assert read("workload: resnet50", SHORT + written).workload == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{forward_flops: 8e9, activation_bytes: 1 MB}", "missing key 'params'"),
+        ("{params: .nan, forward_flops: 8e9, activation_bytes: 1 MB}", "params: nan is not"),
+        ("{params: 1, forward_flops: 8e9, activation_bytes: lots}", "activation_bytes:"),
+        (SHORT[10:] + "1 MB, gradient_tensors: 0}", "gradient_tensors: 0 is"),
+        (SHORT[10:] + "1 MB, gradient_tensors: []}", "gradient_tensors: 0 tensors"),
+        (SHORT[10:] + "1 MB, gradient_tensors: [1e6, 2e6]}", "they add up to 3e+06"),
+        (SHORT[10:] + "1 MB, gradient_tensors: 3, layers: x.csv}", "keep one of the two"),
+        ("{config: none.json}", "no file 'none.json'"),
+        ("{config: 3}", "config: 3 is not text"),
+        ("{sequence: 512}", "unknown key 'sequence'"),
+    ],
+)
+def test_what_is_no_workload_is_one_line(read: Reader, written: str, said: str) -> None:
+    with pytest.raises(StudyError) as found:
+        read("workload: resnet50", f"workload: {written}")
+    assert said in str(found.value)
+    assert found.value.line == 2
+
+
+def test_a_config_with_the_length_of_a_sample(read: Reader) -> None:
+    Path("config.json").write_text("{}")
+    found = read("workload: resnet50", "workload: {config: config.json, sequence: 512}").workload
+    assert found == ConfiguredWorkload("config.json", 512)
+    with pytest.raises(StudyError, match="sequence: 0 is"):
+        read("workload: resnet50", "workload: {config: config.json, sequence: 0}")
 
 
 def test_paths_count_from_the_study(tmp_path: Path) -> None:

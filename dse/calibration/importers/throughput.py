@@ -22,7 +22,7 @@ from dse.calibration.importers.text import read_text
 from dse.calibration.profile import Profile
 from dse.calibration.throughput_part import NODE, Throughput
 from dse.errors import StudyError
-from dse.spelling import alternatives, meant
+from dse.spelling import alternatives, meant, real_name
 from dse.units import LARGEST, SMALLEST, rounded
 from dse.version import __version__
 
@@ -161,8 +161,9 @@ class _Row:
             self.wrong(name, f"'{self.cell(name)}' is not a whole number", "write for example 8")
         return round(value)
 
-    def choice(self, name: str, known: Collection[str]) -> str:
-        value = self.cell(name)
+    def choice(self, name: str, known: Collection[str], kind: str = "") -> str:
+        """One of the names that are known, in any spelling, or by an alias that is clear."""
+        value = real_name(self.cell(name), known, catalog.clear_aliases(kind or name))
         if value not in known:
             remedy = meant(value, known, f"choose from {', '.join(known)}")
             self.wrong(name, f"'{value}' is not known", remedy)
@@ -172,7 +173,7 @@ class _Row:
         """A name, or the absolute path of a file that holds a workload."""
         value = self.cell("workload")
         if not catalog.is_path(value):
-            return self.choice("workload", catalog.names("workloads"))
+            return self.choice("workload", catalog.names("workloads"), "workloads")
         path = Path(self.file).parent / value
         try:
             catalog.read_workload(path)
@@ -196,7 +197,7 @@ class _Row:
         if len(self.cells) != len(self.names):
             problem = f"{len(self.cells)} cells in place of {len(self.names)}"
             raise StudyError(self.file, self.line, 1, problem, "leave a cell empty for its default")
-        accelerator = self.choice("accelerator", catalog.names("accelerators"))
+        accelerator = self.choice("accelerator", catalog.names("accelerators"), "accelerators")
         gpus, node = self.count("gpus"), self.count("gpus_per_node")
         if gpus > node and not (
             "gpus_per_node" in self.names and self.cells[self.names.index("gpus_per_node")]

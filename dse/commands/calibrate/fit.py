@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dse.commands.calibrate.profiles import print_other_parts
 from dse.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dse.calibration import Profile
 
 
 def fit(
@@ -26,10 +29,19 @@ def fit(
         raise ArgumentError("--out", problem, "choose another name")
     profile = fit_measurements(measurements, out.stem)
     write_profile(profile, out)
+    print_fit(profile, out)
+
+
+def print_fit(profile: Profile, path: Path) -> None:
+    """Print what was fitted, where it is written, and what it is good for."""
+    from dse.calibration.verdict import verdict
+
     for assumed in profile.assumed:
         print(f"assumed: {assumed}")
     for algorithm in profile.measured_algorithms:
         print(f"  {algorithm}: median error {profile.error(algorithm):.0%} on measurements left "
               "out of the fit")  # fmt: skip
     print_other_parts(profile)
-    print(f"wrote {out}")
+    print(f"wrote {path}")
+    for line in verdict(profile):
+        print(line)

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dse.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dse.calibration import Profile
+    from dse.calibration.experiment import Experiment
 
 
 def import_logs(
     files: Annotated[list[Path], typer.Argument(help="Benchmark logs, or tables of times.")],
-    out: Annotated[Path, typer.Option(help="The measurement file to write.")],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Also fit a profile of this name, in ./calibrations, for studies."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The measurement file to write [with --name: NAME.measurements.json beside the "
+            "profile]."
+        ),
+    ] = None,
     ranks: Annotated[
         int | None, typer.Option(help="Number of ranks, if a log does not state it.")
     ] = None,
@@ -40,20 +57,38 @@ def import_logs(
         str | None, typer.Option(help="Algorithm that was forced, if a log does not name it.")
     ] = None,
 ) -> None:
-    """Convert benchmark logs to a measurement file.
+    """Convert benchmark logs to a measurement file, and with --name to a profile.
 
     Reads the output of nccl-tests, OSU, IMB and gloo, tables of times, and traces of training by
     PyTorch's profiler (also .json.gz) and Horovod.
     """
+    from dse.calibration import arguments, write_profile
     from dse.calibration.experiment import write_experiment
+    from dse.calibration.files import PROFILE, check_replaces
     from dse.calibration.importers import logs
+    from dse.calibration.profile_files import CALIBRATIONS
+    from dse.commands.calibrate.fit import print_fit
 
+    profile = None
+    if name is not None:
+        arguments.check_profile_name(name)
+        profile = CALIBRATIONS / f"{name}.yaml"
+        check_replaces(profile, PROFILE)
+        out = out or CALIBRATIONS / f"{name}.measurements.json"
+    if out is None:
+        problem = "is missing, and so is --out"
+        remedy = "write for example --name mine for a profile, or --out mine.json to fit later"
+        raise ArgumentError("--name", problem, remedy)
     logs.check_out(out, files)
     found = logs.import_logs(
         files, ranks, nodes, select, system=system, link=link, collective=collective,
         library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
-        name=out.name.partition(".")[0] or "imported",
+        name=name or out.name.partition(".")[0] or "imported",
     )  # fmt: skip
+    fitted = None
+    if profile is not None:  # before anything is written: it may be refused
+        fitted = _fitted(found, profile.stem, ", ".join(map(str, files)))
+        write_profile(fitted, profile)
     write_experiment(found, out)
     for note in found.notes:
         print(note)
@@ -64,6 +99,20 @@ def import_logs(
         logs.counted(found.dropped, "damaged row"),
     )
     print(f"wrote {out}: {rows}, {dropped} dropped")
+    if profile is not None and fitted is not None:
+        print_fit(fitted, profile)
+        print(f"a study uses it by calibration: [{name}]")
+
+
+def _fitted(found: Experiment, name: str, logs: str) -> Profile:
+    """A profile of measurements as if it were fitted on their file."""
+    from dse.calibration.experiment import sha256_of, write_experiment
+    from dse.calibration.fitting.profile import fit_experiments
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "measurements.json"
+        write_experiment(found, path)
+        return fit_experiments([found], name, sha256_of(path), logs)
 
 
 def _say_unknown_fabric(link: str) -> None:

@@ -9,10 +9,10 @@ import numpy as np
 
 from dse.calibration.number_text import time_text
 from dse.calibration.planning.advice import Advice, suggest
+from dse.catalog.store import shipped_studies
 from dse.errors import DseError
 from dse.pricing.drawn_points import drawn_quantities
 from dse.pricing.draws import Variation
-from dse.pricing.load import shipped_studies
 from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge

@@ -120,22 +120,24 @@ def _choice(found: StudyDraws, at: int, role: str, own: int) -> Choice:
     gain, cost, *_ = (one.name for one in problem.study.objectives)
     best = problem.point(values)
     exact = {name: float(np.ravel(best[name])[0]) for name in found.drawn.quantities}
+    bands = {
+        name: bounds for name, draws in found.drawn.quantities.items()
+        if (bounds := _band(draws[:, at], exact[name]))
+    }  # fmt: skip
     return Choice(
         role=role,
         config=labels_of(problem, values),
         gain=_finite(exact[gain]),
         cost=_finite(exact[cost]),
-        bands={
-            name: bounds for name, draws in found.drawn.quantities.items()
-            if (bounds := _band(draws[:, at], exact[name]))
-        },
+        bands=bands,
+        middles={name: float(np.median(found.drawn.quantities[name][:, at])) for name in bands},
         on_front=float(found.on_front[purchase]),
         best=float(found.best[purchase]),
         met={text: float(np.mean(mask[:, at])) for text, mask in found.drawn.met.items()},
         meets_all=float(np.mean(found.drawn.meets_all[:, at])),
         beaten=None if purchase == own else found.beats(own, purchase),
         regret=float(found.regrets[at]),
-    )  # fmt: skip
+    )
 
 
 def _finite(value: float) -> float | None:

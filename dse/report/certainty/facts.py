@@ -18,10 +18,10 @@ class Choice:
     """A purchase near the front, as the point that is best of it.
 
     role: what the answer calls it; empty for a rival. gain, cost: by the best estimate. bands: 90 %
-    intervals by quantity. on_front, best: the probabilities to be on the front, and to be the best
-    by the rule. met: by constraint, the probability to meet it; meets_all: all of them. beaten: in
-    which share of the draws the recommended purchase is worth more; None for that itself. regret:
-    of the rule's aim, the share that it is expected to miss.
+    intervals by quantity; middles: the medians of the draws. on_front, best: the probabilities to
+    be on the front, and to be the best by the rule. met: by constraint, the probability to meet it;
+    meets_all: all of them. beaten: in which share of the draws the recommended purchase is worth
+    more; None for that itself. regret: of the rule's aim, the share that it is expected to miss.
     """
 
     role: str = ""
@@ -29,6 +29,7 @@ class Choice:
     gain: float | None
     cost: float | None
     bands: Mapping[str, Bounds] = field(default_factory=dict)
+    middles: Mapping[str, float] = field(default_factory=dict)
     on_front: float
     best: float
     met: Mapping[str, float] = field(default_factory=dict)

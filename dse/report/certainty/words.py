@@ -15,6 +15,7 @@ from dse.study.axes import HARDWARE
 
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
 SURE = 0.995  # a probability that reads 100 %
+OFF_THE_MIDDLE = 0.05  # a best estimate that differs so much from the median is told
 _WORDS = {"measured": "Measured", "near": "Near what was measured", "estimated": "Estimated"}
 
 
@@ -145,6 +146,19 @@ def _named_alike(document: RunDocument, alike: Sequence[Choice]) -> str:
     if len(alike) == 1:
         return f"{named(document, first.config)}, which is as good to {to}"
     return f"one of {words.count(len(alike))} others that are as good to {to}"
+
+
+def middle(document: RunDocument) -> str:
+    """In which half of the draws the best estimate of the speed lies, where that matters; with a
+    comma before it. What can only be lost, such as communication that is hidden, makes it high."""
+    found = document.certainty
+    name, unit = document.objectives.maximize, words.aim(document, "maximize").unit
+    own = found.choices[0] if found else None
+    median = own.middles.get(name) if own else None
+    if not own or not median or not own.gain or abs(own.gain / median - 1) < OFF_THE_MIDDLE:
+        return ""
+    side = "below" if median < own.gain else "above"
+    return f", and half of the draws lie {side} {words.shown(median, unit)}"
 
 
 def odds(document: RunDocument) -> str:

@@ -29,9 +29,7 @@ def import_or_refuse(path: Path, **told: Any) -> Experiment | None:
 
 
 @pytest.mark.parametrize("kind", sorted(s.ALL))
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_cut_off_and_flipped_bits(tmp_path: Path, kind: str, data: st.DataObject) -> None:
     raw = bytearray(s.ALL[kind].encode())
@@ -45,9 +43,7 @@ def test_cut_off_and_flipped_bits(tmp_path: Path, kind: str, data: st.DataObject
     import_or_refuse(path, ranks=4, nodes=2)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=st.binary(max_size=300))
 def test_any_bytes(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "any"

@@ -171,3 +171,40 @@ def test_show_plots_here_and_to_a_file(folder: Path) -> None:
     done = command.dse("calibrate", "show", "fast", "--plot", "plot.html", cwd=folder)
     assert done.stdout == "wrote plot.html\n"
     assert 300_000 < (folder / "plot.html").stat().st_size < 1_500_000
+
+
+def test_logs_become_a_profile_in_one_step(folder: Path) -> None:
+    done = command.dse("calibrate", "import", "a.log", "--name", "mine", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "wrote calibrations/mine.measurements.json" in done.stdout
+    assert "wrote calibrations/mine.yaml" in done.stdout
+    assert "of little use: times left out of the fit are missed by" in done.stdout
+    assert "only 8 ranks were measured" in done.stdout
+    assert done.stdout.endswith("a study uses it by calibration: [mine]\n")
+    again = ("calibrate", "fit", "calibrations/mine.measurements.json", "--out")
+    before = (folder / "calibrations" / "mine.yaml").read_bytes()
+    assert command.dse(*again, "calibrations/mine.yaml", cwd=folder).returncode == 0
+    assert (folder / "calibrations" / "mine.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "--name: is missing, and so is --out; write for example --name mine"),
+        (("--name", "a/b"), "--name: 'a/b' is not a file name"),
+        (("--name", ""), "--name: '' is not a file name"),
+        (("--name", "mine", "--collective", "alltoall"), "no measurement that a profile can be"),
+    ],
+)
+def test_what_makes_no_profile_writes_nothing(
+    options: tuple[str, ...], said: str, folder: Path
+) -> None:
+    if "alltoall" in options:
+        text = samples.nccl_named("alltoall_perf", samples.nccl_rows(8, "alltoall"))
+        (folder / "a.log").write_text(text, encoding="utf-8")
+        options = options[:2]
+    before = command.files(folder)
+    assert said in command.refused(
+        command.dse("calibrate", "import", "a.log", *options, cwd=folder)
+    )
+    assert command.files(folder) == before

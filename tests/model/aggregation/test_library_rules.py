@@ -166,7 +166,7 @@ def test_no_algorithm_is_chosen_that_the_model_lacks(rules: Rules) -> None:
     assert rules.source
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     at=st.integers(0, len(ALL) - 1),
     n=st.integers(1, 10**6),

@@ -99,7 +99,7 @@ COMPOSITIONS = st.builds(
 SIZES = st.floats(0, 1e9) | st.sampled_from([0.0, 4096.0, 131072.0, 262144.0, 2.0**25])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(how=COMPOSITIONS, n=st.integers(1, 70), g=st.integers(1, 9), m=SIZES,
        slower=st.floats(0.1, 10))  # fmt: skip
 def test_matches_the_scalar_reference(
@@ -109,7 +109,7 @@ def test_matches_the_scalar_reference(
     assert found == pytest.approx(reference(how, n, g, m, slower), rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(how=COMPOSITIONS)
 def test_arrays_broadcast_and_agree_with_single_points(how: Composition) -> None:
     cost = LibraryCost(how, EDGES, PRICES, (Anchor(6, 3, (1e3, 1e6), (2e-4, 3e-3)),))

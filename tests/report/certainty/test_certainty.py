@@ -79,6 +79,25 @@ def test_its_bands_are_the_intervals_of_the_points(small: RunDocument) -> None:
     assert bands["capital"] == pytest.approx(interval.costs["capital"])
 
 
+def test_a_best_estimate_off_the_middle_of_its_draws_says_so(small: RunDocument) -> None:
+    found, own = of(small), of(small).choices[0]
+    name, (low, high) = small.objectives.maximize, own.bands[small.objectives.maximize]
+    assert low < own.middles[name] < high
+    assert own.gain is not None
+
+    def said(factor: float) -> str:
+        assert own.gain is not None
+        moved = replace(own, middles={name: own.gain * factor})
+        choices = (moved, *found.choices[1:])
+        return words.middle(replace(small, certainty=replace(found, choices=choices)))
+
+    assert said(0.96) == ""
+    assert said(0.8) == f", and half of the draws lie below {own.gain * 0.8:.3g}x"
+    assert said(1.2) == f", and half of the draws lie above {own.gain * 1.2:.3g}x"
+    older = replace(found, choices=(replace(own, middles={}),))
+    assert words.middle(replace(small, certainty=older)) == ""
+
+
 def test_the_same_study_is_as_sure_again(small: RunDocument, tmp_path: Path) -> None:
     again = built(studies.written(tmp_path, studies.SMALL))
     found = of(again)

@@ -1,0 +1,112 @@
+"""What a profile is good for, in a sentence: by what it measured, and what it missed when held out.
+
+Of every size the error is the median over rank counts of the absolute relative error of times that
+a fit had not seen (:class:`~dse.calibration.profile.Point`). A size is good where that is at most
+:data:`GOOD`; the range that is named is the widest, by octaves, that begins and ends at good sizes
+and in which at most the share :data:`BAD` is not good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
+from math import log2
+from statistics import median
+
+from dse.calibration.measured_range import measured_speeds
+from dse.calibration.number_text import percent, size_text, span_text
+from dse.calibration.profile import Point, Profile
+
+GOOD = 0.25  # of a size's median error
+BAD = 0.2
+
+
+def verdict(profile: Profile) -> tuple[str, ...]:
+    """A sentence for each algorithm that was measured, and what the profile cannot say.
+
+    Nothing for a profile without allreduce.
+    """
+    algorithms = profile.measured_algorithms
+    if not algorithms:
+        return ()
+    several = len(algorithms) > 1
+    said = (f"{f'{name}: ' if several else ''}{_judged(profile, name)}" for name in algorithms)
+    return (*said, *_limits(profile))
+
+
+def _judged(profile: Profile, algorithm: str) -> str:
+    """What one algorithm's prices are good for."""
+    points = [point for point in profile.points if point.algorithm == algorithm]
+    errors = _errors(points)
+    if not errors:
+        sizes = sorted({point.bytes for point in points})
+        return (
+            f"not checked, as too little was measured to leave any out; it knows {_sizes(sizes)} "
+            f"on {_ranks(points)}"
+        )
+    good = _widest(errors)
+    if not good:
+        missed = percent(median(errors.values()))
+        return f"of little use: times left out of the fit are missed by {missed} (median)"
+    inside = median(errors[size] for size in good)
+    beside = [error for size, error in errors.items() if size not in good]
+    elsewhere = f", at other sizes by {percent(median(beside))}" if beside else ""
+    return (
+        f"good for {_sizes(good)}, {_ranks(points)}: times left out of the fit are missed by "
+        f"{percent(inside)} (median){elsewhere}"
+    )
+
+
+def _limits(profile: Profile) -> Iterator[str]:
+    """What a study must not ask of the profile."""
+    counts = {point.ranks for point in profile.points}
+    if len(counts) == 1:
+        (only,) = counts
+        yield f"only {only:,} ranks were measured: other numbers of them are a guess"
+    if profile.max_nodes <= 1:
+        yield "one node was measured: it says nothing of a network between nodes"
+    elif all(measured_speeds(profile, name) is None for name in profile.measured_algorithms):
+        yield (
+            "how fast the network was is not known, so the profile cannot tell which network to "
+            "buy: state it by --link-bandwidth"
+        )
+
+
+def _errors(points: Sequence[Point]) -> dict[int, float]:
+    """The median error of every size that was held out, by size, ascending."""
+    missed: dict[int, list[float]] = {}
+    for point in points:
+        if point.held_out_s is not None:
+            error = abs(point.held_out_s / point.measured_s - 1)
+            missed.setdefault(point.bytes, []).append(error)
+    return {size: median(missed[size]) for size in sorted(missed)}
+
+
+def _widest(errors: Mapping[int, float]) -> list[int]:
+    """The sizes of the widest good range, ascending; empty where no size is good."""
+    sizes, good = list(errors), [error <= GOOD for error in errors.values()]
+    ends = [
+        (first, last)
+        for first, last in combinations_with_replacement(range(len(sizes)), 2)
+        if good[first] and good[last] and _mostly(good[first : last + 1])
+    ]
+    if not ends:
+        return []
+    first, last = max(ends, key=lambda at: (log2(sizes[at[1]] / sizes[at[0]]), at[1]))
+    return sizes[first : last + 1]
+
+
+def _mostly(good: Sequence[bool]) -> bool:
+    return good.count(False) <= BAD * len(good)
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    ends = (size_text(sizes[0]), size_text(sizes[-1]))
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _ranks(points: Sequence[Point]) -> str:
+    counts = [point.ranks for point in points]
+    if min(counts) == max(counts):
+        return f"{counts[0]:,} ranks"
+    return f"{span_text(min(counts), max(counts))} ranks"

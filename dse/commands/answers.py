@@ -1,0 +1,315 @@
+"""What a person says of a first study, in their own words, and what it means."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from dse.errors import ArgumentError
+from dse.spelling import told
+
+MOST = 10**7  # accelerators
+MANY = 64  # values of a list of counts, and of names
+COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
+MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
+_RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
+_SPEED = re.compile(r"(\d+) *(?:gb?ps|gb?/s|gbit|gbit/s|gbe|g)?", re.IGNORECASE)
+_EXAMPLE = "write for example 8..256, or 8,16,64"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers as they are given; each is read where it is asked for.
+
+    workload, on, gpus, network: what is trained, on which accelerators or machines, how many of
+    them, and joined by what; lists are separated by commas. minimize: what counts beside speed.
+    deadline, budget, power, confidence: limits, as ``dse run`` takes them. samples, tokens,
+    quality: how long a run is. Properties raise :class:`ArgumentError` for what cannot be.
+    """
+
+    workload_given: str = "resnet50"
+    on: str = "a100, h100"
+    gpus: str = "8..256"
+    network: str | None = None
+    minimize: str | None = None
+    deadline: str | None = None
+    budget: str | None = None
+    power: str | None = None
+    confidence_given: str | None = None
+    samples: str | None = None
+    tokens: str | None = None
+    quality: str | None = None
+
+    def check(self) -> None:
+        """Raise for the first answer that cannot be, in the order in which they are asked."""
+        _ = (self.workload, self.machines, self.counts, self.networks, self.minimized, self.limits,
+             self.confidence, self.target)  # fmt: skip
+
+    @cached_property
+    def workload(self) -> str:
+        """A name of the catalogue, or the path of a file as it is."""
+        from dse.catalog.workloads import is_path
+
+        given = self.workload_given.strip()
+        if is_path(given):
+            if not os.path.isfile(given):
+                remedy = "give a file, or a name of dse catalog workloads"
+                raise ArgumentError("--workload", f"no file '{given}'", remedy)
+            return given
+        return _named("--workload", given, "workloads")
+
+    @cached_property
+    def title(self) -> str:
+        """What the workload is called."""
+        from dse.catalog import named_workload
+
+        return named_workload(self.workload).title
+
+    @cached_property
+    def machines(self) -> tuple[str, ...]:
+        """Names of accelerators, or of node types, in the order given."""
+        words = _list("--on", self.on, "a100,h100")
+        for kind in ("accelerators", "nodes"):
+            found = [_or_none(kind, word) for word in words]
+            if all(found):
+                return tuple(dict.fromkeys(map(str, found)))
+        unknown = [word for word in words
+                   if not (_or_none("accelerators", word) or _or_none("nodes", word))]  # fmt: skip
+        if unknown:
+            _named("--on", unknown[0], "accelerators")
+        problem = f"{', '.join(words)} are partly accelerators and partly whole machines"
+        raise ArgumentError("--on", problem, "name either, see dse catalog nodes")
+
+    @cached_property
+    def by_node(self) -> bool:
+        """Whether machines are node types, which bring their own hosts and network."""
+        return all(_or_none("accelerators", word) is None for word in _words(self.on))
+
+    @property
+    def machine_axis(self) -> str:
+        """The axis of a study that machines are values of."""
+        return "node" if self.by_node else "accelerator"
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many accelerators, ascending: the ends of a range, or all of a list."""
+        bounds = _RANGE.fullmatch(self.gpus.strip())
+        words = bounds.groups() if bounds else _list("--gpus", self.gpus, "8,16,64")
+        found = [_count(word, self.gpus) for word in words]
+        if bounds and found[0] > found[1]:
+            problem = f"'{self.gpus}' goes down"
+            raise ArgumentError("--gpus", problem, f"write {found[1]}..{found[0]}")
+        return tuple(sorted(set(found)))
+
+    @property
+    def gpus_written(self) -> str:
+        """The same as a study file writes them; a range doubles."""
+        if self._is_range:
+            return f"{{from: {self.counts[0]}, to: {self.counts[-1]}, scale: doubling}}"
+        return f"[{', '.join(map(str, self.counts))}]"
+
+    @property
+    def counts_text(self) -> str:
+        """The same in words."""
+        ends = (self.counts[0], self.counts[-1])
+        return f"{ends[0]:,}" if ends[0] == ends[1] else f"{ends[0]:,} to {ends[1]:,}"
+
+    @property
+    def _is_range(self) -> bool:
+        return len(self.counts) > 1 and _RANGE.fullmatch(self.gpus.strip()) is not None
+
+    @cached_property
+    def networks(self) -> tuple[str, ...]:
+        """Names of fabrics between nodes; none where node types bring their own."""
+        if self.network is None:
+            return () if self.by_node else ("100gbe", "200gbe", "400gbe")
+        return tuple(dict.fromkeys(_fabric(w) for w in _list("--network", self.network, "100,400")))
+
+    @cached_property
+    def minimized(self) -> str:
+        """The quantity that counts beside speed: as said, else the money that is limited, else
+        the price to buy, or the rent of machines that are not sold."""
+        from dse.pricing.load import known_names
+        from dse.study import QUANTITIES
+
+        if self.minimize is None:
+            rented = self.budget is None and self.by_node and not all(map(_sold, self.machines))
+            return "hourly" if rented else MONEY[self._budget_dimension]
+        word = self.minimize.strip()
+        allowed = [name for name, row in QUANTITIES.items() if row.objective == "minimize"]
+        meant = COUNTS.get(word.lower()) or known_names().real("quantities", word, allowed)
+        if meant not in allowed:
+            remedy = f"use {', '.join(COUNTS)}, or {', '.join(allowed)}"
+            raise ArgumentError("--minimize", f"'{word}' is nothing to minimize", remedy)
+        if QUANTITIES[meant].needs_target and self.target is None:
+            raise self._length_missing("--minimize", f"{word} is that of a whole run")
+        return meant
+
+    @cached_property
+    def _budget_dimension(self) -> str:
+        """Of the budget: usd, or usd_per_hour."""
+        from dse.study.questions import Questions
+
+        _ = Questions(budget=self.budget)  # refuses what is none
+        per_hour = self.budget is not None and re.search(r"/ *h(our)?", self.budget)
+        return "usd_per_hour" if per_hour else "usd"
+
+    @cached_property
+    def limits(self) -> tuple[str, ...]:
+        """Constraints of the study."""
+        from dse.study import QUANTITIES
+        from dse.study.questions import Questions
+
+        _ = Questions(self.deadline, self.budget, self.power)  # refuses what is none
+        if self.deadline is not None and self.target is None:
+            raise self._length_missing("--deadline", "a deadline is for a whole run")
+        dimension = self._budget_dimension
+        same = QUANTITIES[self.minimized].dimension == dimension
+        money = self.minimized if same else MONEY[dimension]
+        limited = {"time_to_target": self.deadline, money: self.budget, "power": self.power}
+        return tuple(f"{name} <= {' '.join(text.replace(',', '').split())}"
+                     for name, text in limited.items() if text is not None)  # fmt: skip
+
+    @cached_property
+    def confidence(self) -> float | None:
+        """With what probability limits must hold."""
+        from dse.study.questions import probability
+
+        if self.confidence_given is None:
+            return None
+        found = probability(self.confidence_given)
+        if not self.limits:
+            remedy = "add --deadline, --budget or --power"
+            raise ArgumentError("--confidence", "there is no limit to be sure of", remedy)
+        return found
+
+    @cached_property
+    def target(self) -> str | None:
+        """How long a run is, as a study file says it; None where nobody said."""
+        from dse.catalog import quality_target
+
+        given = {"samples": self.samples, "tokens": self.tokens, "quality": self.quality}
+        said = {name: text for name, text in given.items() if text is not None}
+        if len(said) > 1:
+            first, second = (f"--{name}" for name in list(said)[:2])
+            raise ArgumentError(first, f"and {second} both say how long a run is", "give one")
+        for name, text in said.items():
+            if name != "quality":
+                return f"{{{name}: {_amount(f'--{name}', text)}}}"
+            word = _named("--quality", text.strip(), "convergence")
+            about = quality_target(word).workload
+            if about != self.workload:
+                problem = f"{word} is about {about}, not {self.workload}"
+                raise ArgumentError("--quality", problem, "use --samples")
+            return f"{{quality: {word}}}"
+        return None
+
+    def _length_missing(self, option: str, why: str) -> ArgumentError:
+        """That nobody said how long a run is, with a quality of this workload if there is one."""
+        from dse.catalog import names, quality_target
+
+        own = [name for name in names("convergence")
+               if quality_target(name).workload == self.workload]  # fmt: skip
+        quality = f"--quality {own[0]}, or " if own else ""
+        remedy = f"add {quality}--samples 115e6" + ("" if own else " or --tokens 300e9")
+        return ArgumentError(option, f"{why}, and how long that is was not said", remedy)
+
+    @property
+    def name(self) -> str:
+        """A name for the study, and so for the folder of its report."""
+        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self.workload.rpartition("/")[2]).strip("-._")
+        for ending in (".yaml", ".yml", ".json"):
+            plain = plain.removesuffix(ending)
+        return f"{plain or 'first'}-cluster"[-100:].lstrip("-._")
+
+    def told(self) -> tuple[str, ...]:
+        """What words mean that could mean several things."""
+        kind = "nodes" if self.by_node else "accelerators"
+        words = [("workloads", self.workload_given), *((kind, word) for word in _words(self.on))]
+        return tuple(line for kind, word in words if (line := _told(kind, word)))
+
+
+def _named(option: str, word: str, kind: str) -> str:
+    """The entry that a word means; its error names the option."""
+    from dse.catalog import UnknownName, resolve
+
+    try:
+        return resolve(kind, word)
+    except UnknownName as cause:
+        _, _, problem = str(cause).partition(": ")
+        said, _, remedy = problem.partition("; ")
+        raise ArgumentError(option, f"'{word}': {said}", remedy) from None
+
+
+def _or_none(kind: str, word: str) -> str | None:
+    from dse.catalog import UnknownName, resolve
+
+    try:
+        return resolve(kind, word)
+    except UnknownName:
+        return None
+
+
+def _sold(name: str) -> bool:
+    """Whether the catalogue knows what a node type costs to buy."""
+    from dse.catalog import node
+
+    price = node(name).purchase_usd
+    return price is not None and price.known
+
+
+def _told(kind: str, word: str) -> str:
+    from dse.catalog import also_meant, resolve
+
+    others = also_meant(kind, word)
+    return told(word, (resolve(kind, word), *others)) if others else ""
+
+
+def _fabric(word: str) -> str:
+    """A fabric by name, or Ethernet by its speed in Gbps."""
+    from dse.catalog import names
+
+    speed = _SPEED.fullmatch(word)
+    if speed is None:
+        return _named("--network", word, "fabrics")
+    ethernet = [name for name in names("fabrics") if re.fullmatch(r"\d+gbe", name)]
+    if (name := f"{int(speed[1])}gbe") in ethernet:
+        return name
+    speeds = sorted(int(name.removesuffix("gbe")) for name in ethernet)
+    problem = f"there is no Ethernet of {int(speed[1])} Gbps"
+    remedy = f"use {', '.join(map(str, speeds))}, or a name of dse catalog fabrics"
+    raise ArgumentError("--network", problem, remedy)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _list(option: str, text: str, example: str) -> list[str]:
+    found = _words(text)
+    if not found:
+        raise ArgumentError(option, "is empty", f"write for example {example}")
+    if len(found) > MANY:
+        raise ArgumentError(option, f"has {len(found):,} values", f"give {MANY} at most")
+    return found
+
+
+def _count(word: str, whole: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", word.strip(), re.ASCII) or not 1 <= int(word) <= MOST:
+        problem = f"'{whole}' is not a number of accelerators, a list or a range of them"
+        raise ArgumentError("--gpus", problem, _EXAMPLE)
+    return int(word)
+
+
+def _amount(option: str, text: str) -> str:
+    """A positive number, as a study file would have it."""
+    from dse.units import UnitError, parse
+
+    try:
+        if parse(text, "samples" if option == "--samples" else "count", "115e6") > 0:
+            return text.strip()
+    except UnitError:
+        pass
+    raise ArgumentError(option, f"'{text}' is not a positive number", "write for example 115e6")

@@ -1,0 +1,158 @@
+"""``dse ask``: a question in one line, the study that it stands for, and its answer."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dse.commands.answers import Answers
+from dse.commands.options import Json, Options, folder
+from dse.commands.terminal import command_line
+
+Workload = Annotated[
+    str | None, typer.Option(help="What is trained: a name of the catalogue, or a file.")
+]
+On = Annotated[
+    str | None,
+    typer.Option(help="Accelerators or whole machines to choose from, such as a100,h100."),
+]
+Gpus = Annotated[
+    str | None, typer.Option(help="How many accelerators: 8..256 (doubling), or 8,16,64.")
+]
+Network = Annotated[
+    str | None,
+    typer.Option(help="Networks to choose from: Ethernet in Gbps, or names, such as 100,ib-ndr."),
+]
+Minimize = Annotated[
+    str | None,
+    typer.Option(help="What counts beside speed: buy, rent, run, power, energy, ... [buy]."),
+]
+Deadline = Annotated[
+    str | None, typer.Option(help='Time until the target must be reached, such as "7 d".')
+]
+Budget = Annotated[
+    str | None, typer.Option(help='Money that may be spent, such as "2 MUSD" or "50 USD/hour".')
+]
+Power = Annotated[
+    str | None, typer.Option(help='Power that the site can supply, such as "200 kW".')
+]
+Confidence = Annotated[
+    str | None, typer.Option(help="Probability with which every limit must hold, such as 90%.")
+]
+Samples = Annotated[str | None, typer.Option(help="How long a run is, in samples: 115e6.")]
+Tokens = Annotated[str | None, typer.Option(help="How long a run is, in tokens: 300e9.")]
+Quality = Annotated[
+    str | None, typer.Option(help="Until what a run trains: a name of dse catalog convergence.")
+]
+
+
+def ask(
+    workload: Workload = None,
+    on: On = None,
+    gpus: Gpus = None,
+    network: Network = None,
+    minimize: Minimize = None,
+    deadline: Deadline = None,
+    budget: Budget = None,
+    power: Power = None,
+    confidence: Confidence = None,
+    samples: Samples = None,
+    tokens: Tokens = None,
+    quality: Quality = None,
+    save: Annotated[Path | None, typer.Option(help="Also write the study to this file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=folder, metavar="PATH", help="Folder of the report [default: reports/STUDY]."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Answer a question in one line: which cluster, and how to train on it.
+
+    Prints the study that the question stands for, and its answer.
+    """
+    from dse.errors import ArgumentError
+
+    if workload is None:
+        remedy = "write for example --workload bert-large; see dse catalog workloads"
+        raise ArgumentError("--workload", "is missing", remedy)
+    if force and save is None:
+        raise ArgumentError("--force", "overwrites the file of --save", "add --save, or drop it")
+    answers = given_answers(workload, on, gpus, network, minimize, deadline, budget, power,
+                            confidence, samples, tokens, quality)  # fmt: skip
+    ask_question(answers, save, force, Options(out=out), command_line(), json)
+
+
+def given_answers(
+    workload: str | None,
+    on: str | None,
+    gpus: str | None,
+    network: str | None,
+    minimize: str | None,
+    deadline: str | None,
+    budget: str | None,
+    power: str | None,
+    confidence: str | None,
+    samples: str | None,
+    tokens: str | None,
+    quality: str | None,
+) -> Answers:
+    """Options as answers; what is not given is as usual."""
+    given = {"workload_given": workload, "on": on, "gpus": gpus, "network": network,
+             "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+             "confidence_given": confidence, "samples": samples, "tokens": tokens,
+             "quality": quality}  # fmt: skip
+    return Answers(**{name: text for name, text in given.items() if text is not None})
+
+
+def ask_question(
+    answers: Answers, save: Path | None, force: bool, options: Options, command: str, as_json: bool
+) -> None:
+    """Print the study of these answers, search it, and print its answer."""
+    from dse.calibration.files import write_text
+    from dse.commands.draft import Draft
+    from dse.commands.plan import plan_of
+    from dse.commands.run import run_plan
+
+    started = time.perf_counter()
+    answers.check()
+    if save is not None:
+        check_free(save, force)
+    draft = Draft(answers, command, "" if save is None else folder_of(save))
+    problem = draft.problem(f"{answers.name}.yaml" if save is None else save.name)
+    if save is not None:
+        write_text(save, draft.text)
+    if not as_json:
+        for line in answers.told():
+            print(f"note: {line}")
+        print(f"This question is the study\n\n{indented(draft.text)}")
+        kept = f"in {save}" if save else "not kept: add --save study.yaml to change it by hand"
+        print(f"It is {kept}.\n")
+    run_plan(plan_of(problem, options), options, command, as_json, as_json, started)
+
+
+def indented(text: str) -> str:
+    """A file within other text."""
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def folder_of(path: Path) -> str:
+    """The folder of a file; empty for this one."""
+    return os.path.dirname(path)
+
+
+def check_free(path: Path, force: bool) -> None:
+    """Raise rather than overwrite a file unasked, or anything that is no file."""
+    from dse.errors import StudyError
+
+    if path.is_dir():
+        raise StudyError(str(path), 0, 0, "is a folder", "name a file in it")
+    if path.exists() and not force:
+        raise StudyError(str(path), 0, 0, "is there already",
+                         "name another file, or add --force to overwrite it")  # fmt: skip

@@ -1,0 +1,266 @@
+"""A first study, from a few answers: the one home of what `dse init` writes and `dse ask` runs.
+
+What a person leaves open is chosen here, and every choice is said in a comment of the study.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from dse.commands.answers import Answers
+from dse.errors import ArgumentError, StudyError
+
+if TYPE_CHECKING:
+    from dse.pricing.problem import Problem
+
+LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
+SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
+PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
+ROOM = 8  # accelerators of a usual host
+CARDS = (1, 4, 8)  # network cards of one
+SUMS = ("auto-nccl", "hierarchical-nccl")
+COLUMN = 58  # where comments begin
+# The option that answers what a line of the study says, by its key.
+_ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
+             "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
+             "target": "--samples"}  # fmt: skip
+ADAM, MOMENTUM = "adam", "momentum"
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A study made of answers. made_by: the command that made it, for its first lines.
+    folder: where it lies, since paths in a study count from there."""
+
+    answers: Answers
+    made_by: str = ""
+    folder: str = ""
+
+    @cached_property
+    def text(self) -> str:
+        """The study's file. Raises :class:`ArgumentError` where nothing can run."""
+        return self._text(self._batches, self._calibration)
+
+    def problem(self, name: str) -> Problem:
+        """The study, read and resolved. name: of its file.
+
+        Raises :class:`ArgumentError` for the option behind what is wrong with it.
+        """
+        return self._resolved(self.text, name)
+
+    def _resolved(self, text: str, name: str) -> Problem:
+        from dse.pricing.load import known_names, resolve
+        from dse.study.reader import study_of
+        from dse.yaml_source import parse_yaml
+
+        try:
+            path = os.path.join(self.folder, name)
+            return resolve(study_of(parse_yaml(text, path), known_names()))
+        except StudyError as cause:
+            key = text.splitlines()[cause.line - 1].strip().partition(":")[0]
+            option = _ASKED_BY.get(key)
+            if option is None:
+                raise
+            raise ArgumentError(option, cause.problem, cause.remedy) from None
+
+    @cached_property
+    def baseline(self) -> Mapping[str, str]:
+        """What speedup is measured against: the first machine that the network fits, the fewest
+        accelerators, the first network."""
+        per_node = {} if self.answers.by_node else {
+            "gpus_per_node": str(self._per_node[0]), "nics_per_node": str(CARDS[0])
+        }  # fmt: skip
+        networks = self.answers.networks
+        return {
+            self.answers.machine_axis: self._first,
+            "gpus": str(self.answers.counts[0]),
+            **per_node,
+            **({"inter_node": networks[0]} if networks else {}),
+            "batch_per_gpu": str(self._fitting[self._first]),
+            "aggregation": SUMS[0],
+        }
+
+    @cached_property
+    def _per_node(self) -> tuple[int, ...]:
+        """Accelerators of a host: as many as usual, or as the smallest clusters fill."""
+        counts = self.answers.counts
+        least = max(size for size in (1, 2, 4, ROOM) if counts[0] % size == 0)
+        return tuple(size for size in (1, 2, 4, ROOM) if least <= size <= counts[-1])
+
+    @cached_property
+    def _first(self) -> str:
+        return next(name for name in self.answers.machines if self._fitting[name])
+
+    @cached_property
+    def _fitting(self) -> Mapping[str, int]:
+        """The largest batch that fits in an accelerator of each machine; 0 where none does."""
+        from dse.prices import price
+
+        answers, batches = self.answers, _doublings(1, LARGEST_BATCH)
+        machines = [name for name in answers.machines for _ in batches]
+        tried = [*batches] * len(answers.machines)
+        points = {answers.machine_axis: machines, "batch_per_gpu": tried}
+        slack = price(self._roomy, points)["memory_slack_bytes"]
+        fits = dict.fromkeys(answers.machines, 0)
+        for name, batch, left in zip(machines, tried, slack, strict=True):
+            if left >= 0:
+                fits[name] = max(fits[name], batch)
+        if not any(fits.values()):
+            problem = (
+                f"{answers.workload} does not fit in {' or '.join(answers.machines)}, not even one "
+                "sample at a time; dse models data-parallel training, where each holds the whole "
+                "network"
+            )
+            raise ArgumentError("--on", problem, "name accelerators with more memory")
+        return fits
+
+    @cached_property
+    def _roomy(self) -> Problem:
+        """The study with one batch and no regard to memory, to see what fits and what measured."""
+        return self._resolved(self._text((1,), (), roomy=True), "study.yaml")
+
+    @cached_property
+    def _batches(self) -> tuple[int, ...]:
+        fitting = [batch for batch in self._fitting.values() if batch]
+        return _doublings(max(1, min(fitting) // SMALLER), max(fitting))
+
+    @cached_property
+    def _calibration(self) -> tuple[str, ...]:
+        """Profiles in ./calibrations that measured such hardware, and of those that come with dse
+        the ones of a single node: on several, the network that they measured prices all others."""
+        from dse import catalog
+        from dse.calibration import read_profile
+        from dse.calibration.profile_files import CALIBRATIONS, find_profile
+        from dse.pricing.profiles_at_hand import fitting
+
+        shipped = catalog.models_dir() / "calibrations"
+        paths = {name: find_profile(name, shipped) for name in fitting(self._roomy)}
+        return tuple(
+            name
+            for name, path in paths.items()
+            if path.parent == CALIBRATIONS or read_profile(path).max_nodes == 1
+        )
+
+    def _text(self, batches: Sequence[int], calibration: Sequence[str], roomy: bool = False) -> str:
+        """roomy: whether memory is left out, and the baseline with it."""
+        lines = [*self._head(calibration), *self._space(batches)]
+        lines += ["memory: ignore"] if roomy else [*self._baseline(), *self._constraints()]
+        return "\n".join([*lines, *self._aims(), ""])
+
+    def _head(self, calibration: Sequence[str]) -> Iterable[str]:
+        answers = self.answers
+        yield f"# {answers.title} on {answers.counts_text} accelerators: which, and how?"
+        if self.made_by:
+            yield from _wrapped(f"made by: {self.made_by}")
+        yield from _wrapped(
+            "Lists are choices: dse tries every combination. Add values, or take some away. "
+            "dse check FILE says what would be searched, dse run FILE answers it. Every key is in "
+            "docs/study.md."
+        )
+        yield f"study: {answers.name}"
+        yield _line(f"workload: {self._workload}", "others: dse catalog workloads")
+        names = ", ".join(calibration)
+        if calibration:
+            yield _line(f"calibration: [{names}]", "runs that measured such hardware")
+        else:
+            yield "# calibration: [this-machine]  # no profile at hand measured such hardware;"
+            yield "#   your own: dse calibrate run, or dse calibrate import LOGS --name mine"
+
+    def _space(self, batches: Sequence[int]) -> Iterable[str]:
+        answers = self.answers
+        axis = answers.machine_axis
+        others = "dse catalog nodes" if answers.by_node else "dse catalog accelerators"
+        yield "space:"
+        yield _line(f"  {axis}: [{', '.join(answers.machines)}]", f"others: {others}")
+        yield _line(f"  gpus: {answers.gpus_written}", "how many accelerators train")
+        if not answers.by_node:
+            sizes = ", ".join(map(str, self._per_node))
+            cards = [count for count in CARDS if count <= self._per_node[-1]]
+            yield _line(f"  gpus_per_node: [{sizes}]", "in each host")
+            yield _line(f"  nics_per_node: [{', '.join(map(str, cards))}]", "network cards of each")
+        if answers.networks:
+            yield _line(f"  inter_node: [{', '.join(answers.networks)}]",
+                        "others: dse catalog fabrics")  # fmt: skip
+        yield _line(f"  batch_per_gpu: [{', '.join(map(str, batches))}]",
+                    "up to what fits in memory")  # fmt: skip
+        yield _line(f"  precision: {self._precision}", "or fp32, tf32, fp16, bf16, fp8")
+        yield _line(f"  optimizer: {self._optimizer}", "or sgd, momentum, adam")
+        yield _line(f"  aggregation: [{', '.join(SUMS)}]",
+                    "how gradients are summed; auto: as NCCL chooses")  # fmt: skip
+
+    def _baseline(self) -> Iterable[str]:
+        yield _line("baseline:", "what speedup is measured against; write what you have")
+        yield from (f"  {axis}: {value}" for axis, value in self.baseline.items())
+
+    def _constraints(self) -> Iterable[str]:
+        answers = self.answers
+        yield "constraints:"
+        yield "  - fits_memory"
+        yield from (f'  - "{limit}"' for limit in answers.limits)
+        if not answers.limits:
+            example = {"hourly": "50 USD/hour", "power": "50 kW"}.get(answers.minimized, "2 MUSD")
+            subject = answers.minimized if answers.minimized in ("hourly", "power") else "capital"
+            yield f'  # - "{subject} <= {example}"'
+        if answers.confidence is not None:
+            yield _line(f"confidence: {answers.confidence}", "how sure every limit must hold")
+
+    def _aims(self) -> Iterable[str]:
+        answers = self.answers
+        yield _line(f"objectives: {{maximize: speedup, minimize: {answers.minimized}}}",
+                    "or hourly, per_run, tco, power, energy")  # fmt: skip
+        if answers.target:
+            yield _line(f"target: {answers.target}", "how long a run is")
+        else:
+            yield "# target: {samples: 115e6}  # how long a run is: adds its time, cost and energy"
+
+    @property
+    def _workload(self) -> str:
+        """The workload as the study has it."""
+        from dse.catalog.workloads import is_path
+
+        given = self.answers.workload
+        if not is_path(given):
+            return given
+        there = os.path.isdir(self.folder or ".")  # else no path leads out of it
+        path = os.path.relpath(given, self.folder or ".") if there else os.path.abspath(given)
+        return path if re.fullmatch(r"[\w./-]+", path) else json.dumps(path)
+
+    @property
+    def _precision(self) -> str:
+        """The shortest format for training that all of the accelerators have."""
+        from dse.catalog import accelerator, node
+
+        names = [node(name).accelerator if self.answers.by_node else name
+                 for name in self.answers.machines]  # fmt: skip
+        known = [set(accelerator(name).peak_flops_per_s) for name in names]
+        return next((one for one in PRECISIONS if all(one in has for has in known)), PRECISIONS[-1])
+
+    @property
+    def _optimizer(self) -> str:
+        """What such networks are usually trained with."""
+        from dse.catalog import named_workload
+
+        family = named_workload(self.answers.workload).family
+        return MOMENTUM if family == "convolutional" else ADAM
+
+
+def _doublings(low: int, high: int) -> tuple[int, ...]:
+    """Powers of two from ``low`` to ``high``, one of them at least."""
+    found = [1 << power for power in range(high.bit_length()) if low <= 1 << power <= high]
+    return tuple(found or [high])
+
+
+def _line(text: str, comment: str) -> str:
+    return f"{text:<{COLUMN}}# {comment}" if len(text) < COLUMN else f"{text}  # {comment}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 98, initial_indent="# ", subsequent_indent="# ",
+                         break_long_words=False, break_on_hyphens=False)  # fmt: skip

@@ -1,0 +1,76 @@
+"""The studies that come with dse, in the help of the commands that take one, and in completion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from glob import escape, glob
+from typing import Any
+
+import typer
+import typer.core
+
+from dse.commands.shipped import KINDS, fleet_names, study_names
+
+_STUDY_ENDINGS = (".yaml", ".yml", "/")
+
+
+class TakesStudy(typer.core.TyperCommand):
+    """A command whose help ends with the names of the studies that come with dse."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the names."""
+        _write(formatter, "Studies that come with dse", study_names())
+
+
+class TakesFleet(typer.core.TyperCommand):
+    """The same of fleets."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the names."""
+        _write(formatter, "Fleets that come with dse", fleet_names())
+
+
+def _write(formatter: Any, title: str, names: Iterable[str]) -> None:
+    formatter.write_paragraph()
+    formatter.write_text(f"{title}: {', '.join(names)} (dse catalog studies).")
+
+
+def studies_beginning(incomplete: str) -> list[str]:
+    """Names and files of studies that begin so, for the completion of shells."""
+    return _completed(study_names(), incomplete)
+
+
+def all_beginning(incomplete: str) -> list[str]:
+    """Names of studies and fleets that come with dse and begin so."""
+    names = (*study_names(), *fleet_names())
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def fleets_beginning(incomplete: str) -> list[str]:
+    """The same of fleets."""
+    return _completed(fleet_names(), incomplete)
+
+
+def kinds_beginning(incomplete: str) -> list[str]:
+    """Kinds of the catalogue that begin so."""
+    from dse.catalog import KINDS as CATALOGUE
+
+    return [kind for kind in (*CATALOGUE, *KINDS) if kind.startswith(incomplete)]
+
+
+def entries_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Entries that begin so, of the kind that is given before."""
+    from dse.catalog import KINDS as CATALOGUE
+    from dse.catalog import names
+
+    kind = str(ctx.params.get("kind"))
+    if kind not in (*CATALOGUE, *KINDS):
+        return []
+    known = KINDS[kind].files() if kind in KINDS else names(kind)
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def _completed(names: Iterable[str], incomplete: str) -> list[str]:
+    here = (path for pattern in ("*", "*/") for path in glob(escape(incomplete) + pattern))
+    files = sorted({path for path in here if path.endswith(_STUDY_ENDINGS)})
+    return [*(name for name in names if name.startswith(incomplete)), *files]

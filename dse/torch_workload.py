@@ -1,0 +1,294 @@
+"""A workload from a model of torch and an example of its input, by torch's own counters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.catalog import Workload, workload_text
+from dse.errors import DseError, OutputError
+from dse.report.table_files import write_text
+
+HALF = 2  # bytes of an element in 16 bits
+_KINDS = {"Linear": "linear", "Conv1d": "conv", "Conv2d": "conv", "Conv3d": "conv",
+          "Embedding": "embedding"}  # fmt: skip
+_OTHER = "tensor"  # the kind of what has weights besides
+
+
+@dataclass
+class _Layer:
+    """What one module did: its own FLOPs, not those of the modules in it."""
+
+    module: Any
+    flops: float = 0.0
+    outputs: float = 0.0
+    saved: float = 0.0
+
+
+@dataclass
+class _Seen:
+    """What a forward pass of a whole batch made torch do, by the names of modules in order."""
+
+    layers: dict[str, _Layer] = field(default_factory=dict)
+    flops: float = 0.0
+    kept_bytes: float = 0.0
+
+
+def workload_from(
+    model: Any,
+    example_input: Any,
+    *,
+    name: str | None = None,
+    out: str | PathLike[str] | None = None,
+) -> Workload:
+    """The workload of a ``torch.nn.Module``, of one sample of the batch in ``example_input``.
+
+    One forward pass in training mode tells FLOPs (``torch.utils.flop_counter``), the output of
+    every module, and what autograd saves for the backward pass, each storage once, in 16 bits.
+    It runs on torch's meta device, without computing or memory, where the model allows it, else on
+    its own; neither weights nor buffers change. Parameters without a gradient are left out.
+
+    example_input: a tensor, a tuple or list of arguments or a mapping of them by name; the first
+    dimension of the first tensor counts the samples. name: by which reports call it, the model's
+    class where it is not given. out: a file that is also written, for ``workload:`` of a study.
+
+    Raises :class:`~dse.DseError` where torch is missing, the model does not run on the example, or
+    no parameter of it has a gradient.
+    """
+    torch = _torch()
+    if not isinstance(model, torch.nn.Module):
+        problem = f"workload_from: an object of type {type(model).__name__} is no torch.nn.Module"
+        raise DseError(f"{problem}; give the model itself, such as MyModel()")
+    arguments, named = _arguments(example_input, torch)
+    tensors = [one for one in _tensors((arguments, named), torch) if one.dim()]
+    if not tensors or not tensors[0].shape[0]:
+        raise DseError(
+            "workload_from: the example has no samples; give a tensor whose first dimension counts "
+            "them, such as torch.randn(2, 3, 224, 224)"
+        )
+    samples = int(tensors[0].shape[0])
+    seen = _forward(model, arguments, named, torch)
+    if not seen.flops:
+        raise DseError(
+            "workload_from: the model did no matrix product or convolution that torch counts; "
+            "describe it in the study, as workload: {params: .., forward_flops: .., "
+            "activation_bytes: ..}"
+        )
+    read = sum(one.numel() * one.element_size() for one in tensors)
+    found = _workload(model, seen, samples, read, name or type(model).__name__)
+    if out is not None:
+        try:
+            write_text(workload_text(found), Path(out))
+        except OSError as cause:
+            raise OutputError(f"{out}: cannot be written: {cause.strerror}") from cause
+    return found
+
+
+def _torch() -> Any:
+    try:
+        import torch
+        import torch.utils.flop_counter
+    except ImportError:
+        remedy = "pip install torch, or make torch in a checkout"
+        raise DseError(f"workload_from: torch is not installed; {remedy}") from None
+    return torch
+
+
+def _arguments(given: Any, torch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(given, torch.Tensor):
+        return (given,), {}
+    if isinstance(given, Mapping):
+        return (), dict(given)
+    if isinstance(given, list | tuple):
+        return tuple(given), {}
+    problem = f"workload_from: the example is of type {type(given).__name__}"
+    raise DseError(f"{problem}; give a tensor, or a tuple or mapping of arguments")
+
+
+def _tensors(value: Any, torch: Any) -> Iterator[Any]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _tensors(one, torch)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _tensors(one, torch)
+
+
+def _on_meta(value: Any, torch: Any) -> Any:
+    """The same with tensors that have a shape and no numbers."""
+    if isinstance(value, torch.Tensor):
+        return value.to("meta")
+    if isinstance(value, dict):
+        return {key: _on_meta(one, torch) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_on_meta(one, torch) for one in value)
+    return value
+
+
+def _forward(model: Any, arguments: Any, named: Any, torch: Any) -> _Seen:
+    """A forward pass on the meta device, or where the model cannot run there on its own."""
+    state = dict(model.named_parameters()) | dict(model.named_buffers())
+    buffers = {key for key, _ in model.named_buffers()}
+
+    def unshared(key: str, value: Any) -> Any:
+        return value.detach().clone() if key in buffers else value
+
+    abstract = {
+        key: torch.empty_like(value, device="meta").requires_grad_(value.requires_grad)
+        for key, value in state.items()
+    }
+    training = {module: module.training for module in model.modules()}
+    model.train()
+    try:
+        try:
+            inputs = _on_meta(arguments, torch), _on_meta(named, torch)
+            return _observed(model, abstract, inputs[0], inputs[1], torch)
+        except Exception:  # whatever a model does that needs numbers
+            kept = {key: unshared(key, value) for key, value in state.items()}
+            return _observed(model, kept, arguments, named, torch)
+    except Exception as cause:
+        said = " ".join(str(cause).split()) or type(cause).__name__
+        problem = f"workload_from: the model does not run on the example: {said}"
+        raise DseError(f"{problem}; give what its forward takes, with 2 samples or more") from cause
+    finally:
+        for module, was in training.items():
+            module.training = was
+
+
+def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, torch: Any) -> _Seen:
+    """What a forward pass with these parameters and buffers does."""
+    seen, inside = _Seen(), list[_Layer]()
+    weights = {value.untyped_storage()._cdata for value in state.values()}
+    alive, counted = list[Any](), set[int]()  # storages that were told of, which must not be reused
+
+    def enter(name: str, module: Any) -> Any:
+        def hook(*_: Any) -> None:
+            inside.append(seen.layers.setdefault(name, _Layer(module)))
+
+        return hook
+
+    def leave(_module: Any, _given: Any, out: Any) -> None:
+        layer = inside.pop()
+        layer.outputs += sum(one.numel() for one in _tensors(out, torch))
+
+    def pack(tensor: Any) -> Any:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in weights and storage._cdata not in counted:
+            alive.append(storage)
+            counted.add(storage._cdata)
+            elements = storage.nbytes() // tensor.element_size()
+            floating = tensor.is_floating_point()
+            seen.kept_bytes += elements * (HALF if floating else tensor.element_size())
+            if inside:
+                inside[-1].saved += elements if floating else 0
+        return tensor
+
+    counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            stack.callback(module.register_forward_pre_hook(enter(name, module)).remove)
+            stack.callback(module.register_forward_hook(leave).remove)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept))
+        stack.enter_context(counter)
+        torch.func.functional_call(model, state, arguments, named)
+    seen.flops = float(counter.get_total_flops())
+    counts = counter.get_flop_counts()
+    root = type(model).__name__
+    total = {
+        name: float(sum(counts.get(f"{root}.{name}" if name else root, {}).values()))
+        for name in seen.layers
+    }
+    for name, layer in seen.layers.items():
+        children = (other for other in total if other and _parent(other, total) == name != other)
+        layer.flops = max(0.0, total[name] - sum(total[child] for child in children))
+    return seen
+
+
+def _parent(name: str, called: Mapping[str, Any]) -> str:
+    """The nearest module around one that was called; '' is the model."""
+    while name:
+        name = name.rpartition(".")[0]
+        if name in called:
+            return name
+    return ""
+
+
+def _workload(model: Any, seen: _Seen, samples: int, read: float, name: str) -> Workload:
+    rows = list(_rows(model, seen))
+    params = sum(row[2] for row in rows)
+    if not params:
+        raise DseError("workload_from: no parameter of the model has a gradient; set requires_grad")
+    frozen = sum(one.numel() for one in model.parameters() if not one.requires_grad)
+    without = f"; {frozen:,} parameters without a gradient left out" if frozen else ""
+    names, kinds, *numbers = zip(*rows, strict=True)
+    table = np.array(numbers, np.float64)
+    table[1:] /= samples
+    table[1] *= seen.flops / samples / max(table[1].sum(), 1.0)
+    return Workload(
+        name=name,
+        title=name,
+        params=float(params),
+        forward_flops=seen.flops / samples,
+        activation_bytes=seen.kept_bytes / samples,
+        activation_bytes_without_scores=None,
+        input_bytes=read / samples,
+        gradient_tensors=sum(row[2] > 0 for row in rows),
+        layer_names=names,
+        layer_kinds=kinds,
+        layer_params=table[0],
+        layer_forward_flops=table[1],
+        layer_output_elems=table[2],
+        layer_saved_elems=table[3],
+        method=f"counted by torch in one forward pass of {samples} samples{without}",
+        facts=(),
+        network=name,
+    )
+
+
+def _rows(model: Any, seen: _Seen) -> Iterator[tuple[str, str, float, float, float, float]]:
+    """A row for each gradient tensor and each module without one, in the order of the pass.
+
+    What a module does stands in the row of its first tensor. Modules that were never called follow
+    the one around them, which may use their weights; those of the model itself are last.
+    """
+    told = set[int]()
+    quiet: dict[str, list[tuple[str, Any]]] = {}
+    for name, module in model.named_modules():
+        if name not in seen.layers:
+            quiet.setdefault(_parent(name, seen.layers), []).append((name, module))
+    for name, layer in seen.layers.items():
+        own = list(_trainable(name, layer.module, told))
+        for other, module in quiet.get(name, ()) if name else ():
+            own += _trainable(other, module, told)
+        done = (layer.flops, layer.outputs, layer.saved)
+        kind = type(layer.module).__name__
+        if own:
+            first, elements = own[0]
+            yield first, _KINDS.get(kind, _OTHER), elements, *done
+            yield from ((other, _OTHER, size, 0.0, 0.0, 0.0) for other, size in own[1:])
+        elif layer.flops or not any(layer.module.children()):
+            yield name or "model", kind.lower(), 0.0, *done
+    for name, module in quiet.get("", ()):
+        for other, size in _trainable(name, module, told):
+            yield other, _OTHER, size, 0.0, 0.0, 0.0
+
+
+def _trainable(name: str, module: Any, told: set[int]) -> Iterator[tuple[str, float]]:
+    """Names and elements of a module's own parameters that have a gradient, each told once."""
+    for key, value in module.named_parameters(recurse=False):
+        if value.requires_grad and id(value) not in told:
+            told.add(id(value))
+            yield f"{name}.{key}".lstrip("."), float(math.prod(value.shape))

@@ -1,0 +1,260 @@
+"""`dse ask` and `dse init`: studies from a few answers."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dse.commands.answers import Answers
+from dse.commands.draft import LARGEST_BATCH, Draft
+from dse.commands.shipped import fleet_names, study_names
+from dse.errors import ArgumentError
+from dse.pricing.load import load
+from tests.commands.command import DEADLINE_S, dse, environment, files, refused
+
+ASKED = ["ask", "--workload", "bert-large", "--gpus", "8..256", "--on", "a100,h100"]
+ASKED += ["--network", "100,200,400", "--budget"]
+
+
+def typed(text: str, *arguments: str, cwd: Path, monkeypatch: pytest.MonkeyPatch):
+    """A command with answers from a pipe."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    return dse(*arguments, cwd=cwd)
+
+
+def test_one_line_is_a_study_and_its_answer(tmp_path: Path) -> None:
+    done = dse(*ASKED, "2 MUSD", "--save", "made/study.yaml", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "a100 means a100-sxm4-80gb here" in done.stdout
+    assert "Recommended: " in done.stdout
+    report = tmp_path / "reports" / "bert-large-s512-cluster"
+    document = json.loads((report / "run.json").read_text())
+    assert document["recommended"]["capital"] <= 2e6
+    text = (tmp_path / "made" / "study.yaml").read_text()
+    for line in text.splitlines():
+        assert line in done.stdout
+    again = dse("run", "made/study.yaml", "--out", "again", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout)["recommended"] == document["recommended"]
+    assert refused(dse(*ASKED, "2 MUSD", "--save", "made/study.yaml", cwd=tmp_path)).startswith(
+        "dse: made/study.yaml: is there already"
+    )
+
+
+def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
+    done = dse("ask", "--workload", "resnet50", "--on", "h100", "--gpus", "8", "--network", "hdr",
+               "--out", "here", "--json", cwd=tmp_path)  # fmt: skip
+    document = json.loads(done.stdout)
+    assert document["baseline"]["config"]["inter_node"] == "ib-hdr"
+    assert {path.name for path in tmp_path.iterdir()} == {"here"}
+    explained = dse("explain", "here", "--row", "1", cwd=tmp_path)
+    assert "h100-sxm" in explained.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "--workload: is missing; write for example --workload bert-large"),
+        ("--workload bert-larg", "--workload: 'bert-larg': no such workload; did you mean"),
+        ("--workload mine.yaml", "--workload: no file 'mine.yaml'"),
+        ("--workload resnet50 --on h1oo", "--on: 'h1oo': no such accelerator; did you mean h100"),
+        ("--workload resnet50 --on a100,dgx-h100", "partly accelerators and partly whole machines"),
+        ("--workload resnet50 --on ,", "--on: is empty"),
+        ("--workload resnet50 --on tpu-v4", "--on: tpu-v4 has no known"),
+        ("--workload resnet50 --gpus many", "--gpus: 'many' is not a number of accelerators"),
+        ("--workload resnet50 --gpus 0", "--gpus: '0' is not a number of accelerators"),
+        ("--workload resnet50 --gpus 64..8", "--gpus: '64..8' goes down; write 8..64"),
+        ("--workload resnet50 --gpus 99999999", "--gpus: '99999999' is not a number"),
+        ("--workload resnet50 --network 50", "there is no Ethernet of 50 Gbps; use 10, 25, 40"),
+        ("--workload resnet50 --network wire", "--network: 'wire': no such fabric"),
+        ("--workload resnet50 --minimize fun", "--minimize: 'fun' is nothing to minimize; use buy"),
+        ("--workload resnet50 --minimize run", "add --quality mlperf-resnet50, or --samples 115e6"),
+        ("--workload vgg16 --deadline 7d", "add --samples 115e6 or --tokens 300e9"),
+        ("--workload resnet50 --budget 5", "--budget: 5 has no unit"),
+        ("--workload resnet50 --power -1kW", "--power: must be positive"),
+        ("--workload resnet50 --confidence 0.9", "--confidence: there is no limit to be sure of"),
+        ("--workload resnet50 --samples x", "--samples: 'x' is not a positive number"),
+        ("--workload resnet50 --samples 1e6 --tokens 1e9", "--samples: and --tokens both say"),
+        ("--workload resnet50 --quality mlperf-bert", "is about bert-large-s512, not resnet50"),
+        ("--workload llama3-70b --on v100", "--on: llama3-70b does not fit in v100-sxm2-16gb"),
+        ("--workload resnet50 --force", "--force: overwrites the file of --save"),
+    ],
+)
+def test_what_cannot_be_asked_gets_a_line(given: str, said: str, tmp_path: Path) -> None:
+    assert said in refused(dse("ask", *given.split(), cwd=tmp_path))
+    assert files(tmp_path) == {}
+
+
+def test_limits_stand_in_the_study() -> None:
+    answers = Answers("resnet50", deadline="7 d", budget="1,000 USD", power="90 kW",
+                      minimize="run", samples="1e9", confidence_given="90%")  # fmt: skip
+    study = yaml.safe_load(Draft(answers).text)
+    assert study["constraints"] == [
+        "fits_memory", "time_to_target <= 7 d", "per_run <= 1000 USD", "power <= 90 kW"
+    ]  # fmt: skip
+    assert (study["confidence"], study["objectives"]["minimize"]) == (0.9, "per_run")
+    rented = yaml.safe_load(Draft(Answers("resnet50", budget="50 USD/hour")).text)
+    assert rented["constraints"][1] == "hourly <= 50 USD/hour"
+    assert rented["objectives"]["minimize"] == "hourly"
+
+
+@pytest.mark.parametrize(
+    ("answers", "space"),
+    [
+        (Answers("resnet50", "v100, a100", "1..64", "25"),
+         {"gpus_per_node": [1, 2, 4, 8], "precision": "fp16", "inter_node": ["25gbe"]}),
+        (Answers("bert-large", "k80", "4,12", "10 Gbps, IB_HDR"),
+         {"gpus": [4, 12], "gpus_per_node": [4, 8], "precision": "fp32",
+          "inter_node": ["10gbe", "ib-hdr"]}),
+        (Answers("gpt2-small", "p4de, p5", "8-32"),
+         {"node": ["aws-p4de.24xlarge", "aws-p5.48xlarge"]}),
+        (Answers("mobilenet-v1", "b200", "8"), {"gpus": [8], "optimizer": "momentum"}),
+    ],
+)  # fmt: skip
+def test_what_is_left_open_suits_what_is_said(answers: Answers, space: dict[str, object]) -> None:
+    draft = Draft(answers)
+    found = yaml.safe_load(draft.text)
+    assert {key: found["space"][key] for key in space} == space
+    batches = found["space"]["batch_per_gpu"]
+    assert max(batches) <= LARGEST_BATCH
+    problem = draft.problem("study.yaml")
+    assert problem.study.name == answers.name
+    assert found["baseline"]["gpus"] == answers.counts[0]
+    assert found["baseline"]["batch_per_gpu"] in batches
+
+
+def test_the_first_that_fits_is_the_baseline() -> None:
+    draft = Draft(Answers("gpt2-xl-1.5b", "v100, h100", "8"))
+    assert draft.baseline["accelerator"] == "h100-sxm"
+
+
+def test_a_profile_of_several_nodes_is_taken_only_where_it_is_ones_own() -> None:
+    study = yaml.safe_load(Draft(Answers("bert-large", "a100,h100")).text)
+    assert study["calibration"]
+    assert not {"h100-cluster01", "polaris-ofi-nccl-2.21"} & set(study["calibration"])
+
+
+def test_paths_count_from_where_the_study_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    models = Path(os.path.relpath(load("ps-vs-allreduce").study.path)).parents[1] / "models"
+    answers = Answers(str(models / "workloads" / "resnet50.yaml"), "h100", "8")
+    draft = Draft(answers, folder="below")
+    assert draft.problem("study.yaml").workload.name == "resnet50"
+
+
+def test_answers_come_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "bert-large\nh100\n8..64\n100,ndr\nrent 200 USD/hour\n"
+    done = typed(said, "init", "mine.yaml", cwd=tmp_path, monkeypatch=monkeypatch)
+    assert done.returncode == 0, done.stderr
+    assert "wrote mine.yaml: " in done.stdout
+    study = yaml.safe_load((tmp_path / "mine.yaml").read_text())
+    assert study["space"]["inter_node"] == ["100gbe", "ib-ndr"]
+    assert study["objectives"]["minimize"] == "hourly"
+    assert dse("check", "mine.yaml", cwd=tmp_path).returncode == 0
+    ran = dse("run", "mine.yaml", cwd=tmp_path)
+    assert "Recommended: " in ran.stdout
+    again = typed(said, "init", "mine.yaml", cwd=tmp_path, monkeypatch=monkeypatch)
+    assert "is there already; name another file, or add --force" in refused(again)
+    done = typed("\n" * 5, "init", "mine.yaml", "--force", cwd=tmp_path, monkeypatch=monkeypatch)
+    assert "workload: resnet50" in (tmp_path / "mine.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("bert-large\nh1oo\n", "--on: 'h1oo': no such accelerator"),
+        ("bert-large\n", "the answers end before question 2 of 5"),
+        ("\n\nx\n", "--gpus: 'x' is not a number"),
+        ("\n\n\n\nbuy 5\n", "--budget: 5 has no unit"),
+        ("\n\n\n\nrun\n", "--minimize: run is that of a whole run"),
+    ],
+)
+def test_a_wrong_answer_from_a_pipe_ends_it(
+    said: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = typed(said, "init", cwd=tmp_path, monkeypatch=monkeypatch)
+    assert why in refused(done)
+    assert files(tmp_path) == {}
+
+
+def test_what_options_say_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = typed("h100\n8\n\n", "init", "--workload", "vgg16", "--budget", "1 MUSD", cwd=tmp_path,
+                 monkeypatch=monkeypatch)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    study = yaml.safe_load((tmp_path / "study.yaml").read_text())
+    assert (study["workload"], study["space"]["gpus"]) == ("vgg16", [8])
+    machines = typed("dgx-h100\n8\nbuy\n", "init", "n.yaml", "--workload", "vgg16", cwd=tmp_path,
+                     monkeypatch=monkeypatch)  # fmt: skip
+    assert machines.returncode == 0, machines.stderr  # they bring their network: not asked
+
+
+def test_at_a_terminal_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    started = subprocess.Popen(
+        [sys.executable, "-m", "dse", "init"], cwd=tmp_path, env=environment(), stdin=follower,
+        stdout=follower, stderr=follower, close_fds=True,
+    )  # fmt: skip
+    os.close(follower)
+    os.write(leader, b"vgg16\nh1oo\nh100\n8\n\nbuy\n")
+    said, until = b"", time.monotonic() + DEADLINE_S
+    while time.monotonic() < until:
+        if select.select([leader], [], [], 1.0)[0]:
+            try:
+                said += os.read(leader, 65536)
+            except OSError:  # its end is closed
+                break
+        elif started.poll() is not None:
+            break
+    assert started.wait(DEADLINE_S) == 0, said
+    os.close(leader)
+    text = said.decode()
+    assert text.count("On which accelerators") == 2
+    assert "no such accelerator; did you mean h100-sxm" in text
+    assert "accelerator: [h100-sxm]" in (tmp_path / "study.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", [*study_names(), *fleet_names()])
+def test_a_copy_of_what_ships_can_be_read_where_it_lies(
+    name: str, calibrated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = dse("init", "--from", name, cwd=calibrated)
+    assert done.returncode == 0, done.stderr
+    monkeypatch.chdir(calibrated)
+    text = Path(f"{name}.yaml").read_text()
+    assert "$schema" not in text
+    assert "search_spaces/" not in text
+    if name in study_names():
+        assert load(f"{name}.yaml").study.content_hash == load(name).study.content_hash
+    else:
+        from dse.fleet import read_fleet
+
+        assert read_fleet(Path(f"{name}.yaml")).name == name
+
+
+def test_copies_are_not_made_over_files_nor_of_nothing(tmp_path: Path) -> None:
+    (tmp_path / "billion.yaml").write_text("mine")
+    assert "is there already" in refused(dse("init", "--from", "billion", cwd=tmp_path))
+    assert "did you mean billion?" in refused(dse("init", "--from", "bilion", cwd=tmp_path))
+    said = refused(dse("init", "--from", "billion", "--yes", cwd=tmp_path))
+    assert "copies a study as it is" in said
+    (tmp_path / "folder").mkdir()
+    assert "is a folder" in refused(dse("init", "folder", "--from", "billion", cwd=tmp_path))
+    assert (tmp_path / "billion.yaml").read_text() == "mine"
+
+
+def test_answers_are_read_alike_from_python() -> None:
+    with pytest.raises(ArgumentError):
+        _ = Answers(gpus="8...").counts
+    assert Answers(gpus="8 to 32").counts == (8, 32)
+    assert Answers(network="100 Gbps,100g,100GbE").networks == ("100gbe",)

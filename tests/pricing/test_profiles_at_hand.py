@@ -1,0 +1,46 @@
+"""Which profiles at hand would price points of a study that does not name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.pricing.caveats import taken
+from dse.pricing.load import load
+from dse.pricing.profiles_at_hand import fitting
+from tests.pricing.studies import SMALL, written
+
+NCCL = (
+    SMALL.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "a100-sxm4-40gb")
+    .replace("accelerator: p100-sxm2-16gb", "accelerator: a100-sxm4-40gb")
+    .replace("[ring-mpi, halving-doubling-gloo, ps-grpc]", "[auto-nccl, ps-grpc]")
+    .replace("    - 10gbe\n", "    - 10gbe\n    - slingshot-11\n")
+    + "prices: {fabrics: {slingshot-11: {nic: 1 kUSD, switch_port: 1 kUSD, cable: 90 USD}}}\n"
+)
+
+
+def test_profiles_of_like_hardware_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = fitting(load(written(tmp_path, NCCL)))
+    assert set(found) & {"polaris-ofi", "polaris-ofi-nccl-2.21"}
+    assert set(found.values()) == {("auto-nccl",)}
+    best = next(iter(found))
+    problem = load(written(tmp_path, f"{NCCL}calibration: [{best}]\n"))
+    (auto,) = (name for name in problem.study.aggregations if name == "auto-nccl")
+    assert taken(problem, auto)  # who follows it has points priced by what was measured
+    assert best not in fitting(problem)
+
+
+def test_nothing_fits_a_closed_model(tmp_path: Path) -> None:
+    problem = load(written(tmp_path, f"{NCCL}model: pai\n"))
+    assert fitting(problem) == {}
+
+
+def test_a_damaged_profile_is_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    problem = load(written(tmp_path, NCCL))
+    before = fitting(problem)
+    (tmp_path / "calibrations").mkdir()
+    (tmp_path / "calibrations" / "mine.yaml").write_text("format: dse-profile/1\nname: [\n")
+    assert fitting(problem) == before
