@@ -177,7 +177,7 @@ def test_a_table_with_flops_has_no_log(tmp_path: Path) -> None:
     ("more", "said"),
     [
         ("workloads: {ranker: resnet5O}\n", "no such workload; did you mean resnet50"),
-        ("columns: {gpuz: Cards}\n", "unknown key 'gpuz'; did you mean gpus"),
+        ("columns: {gpuz: Cards}\n", "unknown key 'gpuz'; did you mean"),
         ("batch_per_gpu: 0\n", "batch_per_gpu"),
         ("columns: {workload: Tag}\n", "no column 'Tag', which the study names for workload"),
         ("workloads: {'?': resnet50}\n", "'?' is no name"),
