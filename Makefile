@@ -6,13 +6,14 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types fuzz kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types fuzz random kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
 	@echo "make torch     add torch, for its runner and its tests"
 	@echo "make lint      ruff;  make types  mypy"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
+	@echo "make random    search random studies for MINUTES=60 minutes, each front compared with that of a plain loop"
 	@echo "make kills     kill -9 the driver of a Ray cluster at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
@@ -57,6 +58,14 @@ fuzz: $(VENV)/.dev
 	end=$$(($$(date +%s) + 60 * $(MINUTES))); seed=$$(date +%s); while [ $$(date +%s) -lt $$end ]; do \
 	  echo "FUZZ_SEED=$$seed"; \
 	  FUZZ_SEED=$$seed FUZZ_TRIALS=200 $(BIN)/python -m pytest -q tests/fuzz || exit 1; \
+	  seed=$$((seed + 200)); done
+
+# Each round searches 200 studies and reports every 20th.
+random: $(VENV)/.dev
+	end=$$(($$(date +%s) + 60 * $(MINUTES))); seed=$$(date +%s); while [ $$(date +%s) -lt $$end ]; do \
+	  echo "RANDOM_SEED=$$seed"; \
+	  RANDOM_SEED=$$seed RANDOM_STUDIES=200 RANDOM_REPORTED=20 \
+	    $(BIN)/python -m pytest -q tests/conformance/test_random_studies.py || exit 1; \
 	  seed=$$((seed + 200)); done
 
 kills: $(VENV)/.dev
