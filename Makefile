@@ -6,7 +6,7 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types docs golden fuzz kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types docs golden fuzz random kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -15,6 +15,7 @@ help:
 	@echo "make docs      the documentation as a site, build/site/index.html; GALLERY=no without running the shipped studies"
 	@echo "make golden    compare the answers of all studies, in whole, with those that are kept"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
+	@echo "make random    search random studies for MINUTES=60 minutes, each front compared with that of a plain loop"
 	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
@@ -76,6 +77,14 @@ fuzz: $(VENV)/.dev
 	end=$$(($$(date +%s) + 60 * $(MINUTES))); seed=$$(date +%s); while [ $$(date +%s) -lt $$end ]; do \
 	  echo "FUZZ_SEED=$$seed"; \
 	  FUZZ_SEED=$$seed FUZZ_TRIALS=200 $(BIN)/python -m pytest -q tests/fuzz || exit 1; \
+	  seed=$$((seed + 200)); done
+
+# Each round searches 200 studies and reports every 20th.
+random: $(VENV)/.dev
+	end=$$(($$(date +%s) + 60 * $(MINUTES))); seed=$$(date +%s); while [ $$(date +%s) -lt $$end ]; do \
+	  echo "RANDOM_SEED=$$seed"; \
+	  RANDOM_SEED=$$seed RANDOM_STUDIES=200 RANDOM_REPORTED=20 \
+	    $(BIN)/python -m pytest -q tests/conformance/test_random_studies.py || exit 1; \
 	  seed=$$((seed + 200)); done
 
 kills: $(VENV)/.dev

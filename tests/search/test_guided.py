@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optuna.trial import TrialState
 
-from dse.errors import DseError
+from dse.errors import DseError, NoFeasiblePoint
 from dse.pricing.load import known_names, load
 from dse.pricing.problem import Problem
 from dse.report.assembly import build
@@ -118,6 +118,16 @@ def test_every_sampler_stays_in_its_budget(continuous: Problem, sampler: str) ->
     assert len(set(search.archive.points)) == 120
     assert len(front) > 1
     assert np.all(np.diff(front.gain) > 0)
+
+
+@pytest.mark.parametrize("budget", [1, 120])
+def test_a_range_on_clusters_that_cannot_be_built_says_why(tmp_path: Path, budget: int) -> None:
+    text = studies.CONTINUOUS.replace("gpus: [1, 2, 3, 4, 8, 16]", "gpus: [6, 10]").replace(
+        "gpus_per_node: [1, 4]", "gpus_per_node: [4]"
+    )
+    problem = load(studies.written(tmp_path, text))
+    with pytest.raises(NoFeasiblePoint, match="the last node is only partly filled"):
+        run(problem, "guided", None, None, lambda *_: None, budget, 0)
 
 
 @pytest.mark.parametrize("sampler", ["nsga2", "tpe"])

@@ -20,6 +20,7 @@ from dse.study import Axis, Value
 
 MOST_PROPOSALS = 3_000  # Optuna takes milliseconds for each
 FIRST = 0.05  # of the budget: points spread over the space, before anything is learned
+UNBUILT = 64  # points to price where none can be built
 PROPOSED = 0.05  # of the budget, proposed by Optuna's sampler
 
 
@@ -89,6 +90,8 @@ class Guided:
             polish(archive, self.coded, self.budget)
             screen.run(self.budget)
         sweep_rest(archive, self.budget)
+        if not len(archive):  # nothing can be built: priced all the same, to tell why
+            archive.price(self.coded.points(self.coded.spread(min(self.budget, UNBUILT), rng)))
         return archive.front()
 
     def _first(self, rng: np.random.Generator) -> None:

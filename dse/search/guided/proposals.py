@@ -147,7 +147,8 @@ def bounded(values: Array, known: Array) -> list[float]:
     finite = np.where(np.isfinite(known), known, np.nan)
     found = np.isfinite(finite).any(axis=0)
     worst = np.where(found, 0.0, [-1.0, *[1.0] * (len(values) - 1)])
-    worst[found] = np.nanmax(finite[:, found], axis=0)
+    if found.any():
+        worst[found] = np.nanmax(finite[:, found], axis=0)
     if np.isfinite(finite[:, 0]).any():
         worst[0] = np.nanmin(finite[:, 0])
     return [float(x) for x in np.where(np.isfinite(values), values, worst)]
