@@ -23,7 +23,7 @@ def test_the_public_names() -> None:
         "ArgumentError", "ClusterError", "DseError", "Explanation", "MeasurementError",
         "NoFeasiblePoint", "OutputError", "OutsideCalibration", "Prices", "Result", "Study",
         "StudyError", "__version__", "calibrate", "catalog", "fleet", "load_study",
-        "rebuild_report", "run", "run_studies",
+        "rebuild_report", "run", "run_studies", "workload_from",
     }  # fmt: skip
     assert dse.__all__ == sorted(dse.__all__)
     for name in dse.__all__:
