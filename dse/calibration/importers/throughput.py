@@ -176,7 +176,7 @@ class _Row:
             return self.choice("workload", catalog.names("workloads"), "workloads")
         path = Path(self.file).parent / value
         try:
-            catalog.read_workload(path)
+            catalog.named_workload(str(path))
         except StudyError as cause:
             if cause.line:  # a mistake in that file
                 raise

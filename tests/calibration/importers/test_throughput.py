@@ -136,3 +136,11 @@ def test_a_rate_in_a_profile_is_checked(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("samples_per_s: 1200.0", "samples_per_s: -1"))
     with pytest.raises(StudyError, match=r"throughput\.0\.samples_per_s: input should be greater"):
         read_profile(path)
+
+
+def test_a_rate_of_a_config(tmp_path: Path) -> None:
+    sizes = '"n_embd": 64, "n_layer": 2, "n_head": 2, "n_positions": 32, "vocab_size": 100'
+    (tmp_path / "config.json").write_text(f'{{"model_type": "gpt2", {sizes}}}', encoding="utf-8")
+    path = table(tmp_path, f"{HEADER}config.json,a100-sxm4-40gb,9,8,fp16,64,\n")
+    (rate,) = read_throughput(path)
+    assert rate.workload == str(tmp_path / "config.json")
