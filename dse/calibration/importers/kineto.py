@@ -90,6 +90,8 @@ def steps(trace: Trace) -> tuple[TracedStep, ...]:
     out = []
     for at, mark in enumerate(marks):
         end = marks[at + 1].start_s if at + 1 < len(marks) else mark.end_s
+        if end <= mark.start_s:  # two marks at one moment
+            continue
         own = _within(on_wire, mark.start_s, end)
         sent = sum(high - low for low, high in own)
         hidden = overlap_s(own, computing) if kernels else None

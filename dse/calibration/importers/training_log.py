@@ -133,7 +133,11 @@ def _of_trace(text: str, path: str, terms: Training) -> MeasuredTraining:
     if not kineto.is_kineto(trace):
         problem = "is a trace, but not of PyTorch's profiler, which alone marks steps"
         raise StudyError(path, 0, 0, problem, f"give {KNOWN}")
-    steps = kineto.steps(trace)
+    steps = tuple(
+        step
+        for step in kineto.steps(trace)
+        if SMALLEST <= terms.global_batch / step.step_s <= LARGEST
+    )
     if not steps:
         remedy = "call profiler.step() at the end of every step"
         raise StudyError(path, 0, 0, "no step is marked in the trace", remedy)

@@ -82,6 +82,11 @@ def test_a_trace_and_what_of_its_steps_communicates(tmp_path: Path) -> None:
     assert found.rates[1] == pytest.approx(512 / 990e-6)  # the last ends as it is annotated
 
 
+def test_steps_of_no_length_do_not_count(tmp_path: Path) -> None:
+    marks = [traces.event("ProfilerStep#1", 5.0, 9.0, "user_annotation")] * 3
+    assert rates(tmp_path, traces.text(marks, ranks=8), "a.json") == [pytest.approx(512 / 9e-6)]
+
+
 def test_a_real_trace_of_gloo() -> None:
     found = read_training(traces.GLOO, TERMS)
     assert (found.ranks, len(found.steps)) == (2, 4)
