@@ -31,7 +31,7 @@ COLUMN = 58  # where comments begin
 _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
              "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
              "target": "--samples"}  # fmt: skip
-ADAM, MOMENTUM = "adam", "momentum"
+MOMENTUM = "momentum"  # where nobody knows what a network is trained with
 
 
 @dataclass(frozen=True)
@@ -245,10 +245,10 @@ class Draft:
     @property
     def _optimizer(self) -> str:
         """What such networks are usually trained with."""
-        from dse.catalog import named_workload
+        from dse.catalog import named_workload, usual_optimizer
 
-        family = named_workload(self.answers.workload).family
-        return MOMENTUM if family == "convolutional" else ADAM
+        usual = usual_optimizer(named_workload(self.answers.workload))
+        return usual.text if usual else MOMENTUM
 
 
 def _doublings(low: int, high: int) -> tuple[int, ...]:
