@@ -14,8 +14,8 @@ OPTIONS = frozenset((
     "library", "link", "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node",
     "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf", "plot", "points",
     "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler",
-    "samples", "save", "seed", "select", "sequence", "servers", "set", "show-completion", "study", "system",
-    "tokens", "version", "warm-start", "within", "workload", "yaml", "yes",
+    "samples", "save", "seed", "select", "sequence", "servers", "set", "show-completion", "study",
+    "system", "tokens", "version", "warm-start", "within", "workload", "yaml", "yes",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
