@@ -264,6 +264,8 @@ def said(document: RunDocument) -> list[str]:
             f"All of the {total} is hardware{more}: with the recommended settings the baseline's "
             f"hardware runs at {own} of its speed, and the new hardware {rest} as fast as that."
         ]
+    if own == "1x":
+        return [f"All of the {total} is hardware{more}."]
     return [
         f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "
         f"hardware{more}."
