@@ -6,7 +6,7 @@ PROFILE := calibrations/this-machine.yaml
 PLOTLY := 4.1.1
 VENDOR := dse/report/vendor
 
-.PHONY: help demo test torch lint types docs golden fuzz random kills peers bench accuracy anchors papers plotly picture clean
+.PHONY: help demo test torch lint types docs golden fuzz random oldest newest versions kills peers bench accuracy anchors papers plotly picture clean
 help:
 	@echo "make demo      set up $(VENV), calibrate on this machine, run the example study, write its report"
 	@echo "make test      set up $(VENV) if needed, run the tests"
@@ -16,6 +16,8 @@ help:
 	@echo "make golden    compare the answers of all studies, in whole, with those that are kept"
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
 	@echo "make random    search random studies for MINUTES=60 minutes, each front compared with that of a plain loop"
+	@echo "make oldest    test with the oldest releases that pyproject.toml allows;  make newest  with the newest, on Python 3.13"
+	@echo "make versions  the same on AS=3.12, with the RELEASES=highest or lowest-direct"
 	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
@@ -87,6 +89,32 @@ random: $(VENV)/.dev
 	    $(BIN)/python -m pytest -q tests/conformance/test_random_studies.py || exit 1; \
 	  seed=$$((seed + 200)); done
 
+# A part of the tests on another Python or other releases, in an environment of its own. uv takes a Python
+# that is installed (of pyenv's, the latest AS), or fetches one.
+AS := 3.13
+RELEASES := highest
+OTHER = .venv-$(AS)-$(RELEASES)
+PART := tests/study tests/catalog/test_reader.py tests/calibration/fitting tests/model tests/pricing/test_problem.py \
+  tests/pricing/test_evaluation.py tests/pricing/test_market.py tests/search/test_engines.py tests/search/test_pareto.py \
+  tests/report/test_document.py tests/report/test_figures.py tests/fleet/test_document.py tests/commands/test_run.py \
+  tests/test_units.py tests/test_errors.py
+
+$(VENV)/.uv: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
+	@touch $@
+
+oldest:
+	$(MAKE) versions AS=3.11 RELEASES=lowest-direct
+
+newest:
+	$(MAKE) versions AS=3.13 RELEASES=highest
+
+versions: $(VENV)/.uv
+	PYENV_VERSION=$$(pyenv latest $(AS) 2>/dev/null) $(BIN)/uv venv --quiet --clear --no-project --python $(AS) $(OTHER)
+	$(BIN)/uv pip install --quiet --python $(OTHER)/bin/python --resolution $(RELEASES) -e '.[dev]'
+	$(OTHER)/bin/dse check search_spaces/example-pai.yaml
+	OMP_NUM_THREADS=1 $(OTHER)/bin/python -m pytest -m "not slow" -p no:cacheprovider $(PART)
+
 kills: $(VENV)/.dev
 	KILLS=50 $(BIN)/python -m pytest tests/commands/test_faults.py -k killed_at_random
 
@@ -118,4 +146,4 @@ picture: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.picture reports/example
 
 clean:
-	rm -rf $(VENV) .venv-peers reports calibrations build/site build/gallery
+	rm -rf $(VENV) .venv-* reports calibrations build/site build/gallery

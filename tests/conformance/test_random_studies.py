@@ -111,7 +111,7 @@ def test_of_a_continuous_range_the_front_is_that_of_what_was_priced(
     if outcome is None:
         return
     assert outcome.archive
-    assert len(outcome.archive) == OF_A_RANGE
+    assert len(outcome.archive) <= OF_A_RANGE
     space = outcome.archive.space
     priced = [space.values(point) for point in outcome.archive.points]
     assert agrees(outcome, brute_force.front_of(study.problem, priced))
