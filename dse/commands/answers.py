@@ -12,6 +12,8 @@ from dse.spelling import told
 
 MOST = 10**7  # accelerators
 MANY = 64  # values of a list of counts, and of names
+ROOM = 8  # accelerators of a usual host
+MOST_HOSTS = 128  # that a range counts one by one
 COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
 MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
@@ -105,9 +107,13 @@ class Answers:
 
     @property
     def gpus_written(self) -> str:
-        """The same as a study file writes them; a range doubles."""
+        """The same as a study file writes them: a range in steps of a host where whole hosts are
+        its ends, unless they are very many; else it doubles."""
         if self._is_range:
-            return f"{{from: {self.counts[0]}, to: {self.counts[-1]}, scale: doubling}}"
+            low, high = self.counts[0], self.counts[-1]
+            whole = low % ROOM == high % ROOM == 0 and high <= MOST_HOSTS * ROOM
+            scale = f"linear, step: {ROOM}" if whole else "doubling"
+            return f"{{from: {low}, to: {high}, scale: {scale}}}"
         return f"[{', '.join(map(str, self.counts))}]"
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dse.commands.answers import Answers
+from dse.commands.answers import ROOM, Answers
 from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 LARGEST_BATCH = 512  # of one accelerator, in steps of doublings from 1
 SMALLER = 4  # the least batch tried is this share of what fits the smallest accelerator
 PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
-ROOM = 8  # accelerators of a usual host
 CARDS = (1, 4, 8)  # network cards of one
-SUMS = ("auto-nccl", "hierarchical-nccl")
+SUMS = ("auto-nccl", "ring-nccl", "tree-nccl")  # what NCCL can be told
 COLUMN = 58  # where comments begin
 # The option that answers what a line of the study says, by its key.
 _ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",

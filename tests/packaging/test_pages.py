@@ -76,6 +76,7 @@ PAGES = [
             r"--hostfile|--link-bandwidth '25 Gbps' --name": "tests/calibration/runners",
             r"--runner (grpc|mpi-ps)|predict servers": "tests/calibration/runners",
             r"--device cuda --workload": "it needs torch: tests/calibration/runners",
+            r"import (trace0|timeline)\.json": "tests/calibration/importers",
         },
         begin=with_logs,
     ),
@@ -102,6 +103,7 @@ PAGES = [
     Page(
         "fleet.md",
         stand_ins={r"fleet (pai-(fleet|ps-worker))\b": r"fleet \1.yaml", r"jobs: 1e6": "jobs: 5e4"},
+        elsewhere={r"^sacct ": "it needs Slurm; its output is read in tests/fleet/test_job_log.py"},
         begin=with_a_fleet,
     ),
 ]  # fmt: skip

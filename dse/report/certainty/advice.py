@@ -130,7 +130,8 @@ def _runs(found: Advice, profile: str, study: str) -> str:
     nodes = found.capacity.nodes
     if shipped_studies().resolve() in Path(study).resolve().parents:
         study = Path(study).stem  # which it is known by
+    kept = "" if Path(study).is_file() or "." not in study else ", once the study is saved there"
     return (
         f"{time_text(found.cost_s)} of runs on {nodes} node{'s' * (nodes != 1)} "
-        f"('dse calibrate suggest {profile} --study {study}')"
+        f"('dse calibrate suggest {profile} --study {study}'{kept})"
     )
