@@ -267,6 +267,7 @@ def said(document: RunDocument) -> list[str]:
     if own == "1x":
         return [f"All of the {total} is hardware{more}."]
     return [
-        f"Of the {total}, {own} is software on the baseline's hardware; the other {rest} is "
+        f"Of the {total}, {own} is the recommended software on the baseline's hardware; the "
+        f"other {rest} is "
         f"hardware{more}."
     ]

@@ -15,6 +15,7 @@ from dse.study.axes import HARDWARE
 
 NOTHING = "This run was made by a version that did not say how sure it is: run the study again."
 SURE = 0.995  # a probability that reads 100 %
+_WEIGHED = " (recommend: least-regret weighs that)"
 OFF_THE_MIDDLE = 0.05  # a best estimate that differs so much from the median is told
 _WORDS = {"measured": "Measured", "near": "Near what was measured", "estimated": "Estimated"}
 
@@ -85,7 +86,7 @@ def _against(document: RunDocument, rivals: list[Choice]) -> str:
     name = named(document, nearest.config)
     won = nearest.beaten or 0.0
     if won < 0.5:
-        return f"; more often, in {chance(1 - won)}, {name} is the better buy"
+        return f"; more often, in {chance(1 - won)}, {name} is the better buy{_WEIGHED}"
     return f"; it beats its nearest rival, {name}, in {chance(won)}"
 
 
