@@ -13,7 +13,7 @@ from dse.spelling import told
 MOST = 10**7  # accelerators
 MANY = 64  # values of a list of counts, and of names
 ROOM = 8  # accelerators of a usual host
-MOST_HOSTS = 128  # that a range counts one by one
+MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
 COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
 MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
@@ -107,8 +107,8 @@ class Answers:
 
     @property
     def gpus_written(self) -> str:
-        """The same as a study file writes them: a range in steps of a host where whole hosts are
-        its ends, unless they are very many; else it doubles."""
+        """The same as a study file writes them. A range whose ends are whole hosts has all numbers
+        of hosts, so that a budget can be used up; others, and those of very many hosts, double."""
         if self._is_range:
             low, high = self.counts[0], self.counts[-1]
             whole = low % ROOM == high % ROOM == 0 and high <= MOST_HOSTS * ROOM

@@ -54,7 +54,7 @@ QUESTIONS = (
              "resnet50", lambda answers: answers.workload),
     Question("On which accelerators, or whole machines? (dse catalog accelerators, nodes)", "on",
              "a100, h100", lambda answers: answers.machines),
-    Question("How many of them? (8..256 doubles; or 8, 16, 64)", "gpus",
+    Question("How many of them? (8..256, in whole hosts; or 8, 16, 64)", "gpus",
              "8..256", lambda answers: answers.counts),
     Question("Joined by which networks? (Ethernet in Gbps; or names of dse catalog fabrics)",
              "network", "100, 200, 400", lambda answers: answers.networks),

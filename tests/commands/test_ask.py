@@ -108,6 +108,23 @@ def test_limits_stand_in_the_study() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("8..256", "{from: 8, to: 256, scale: linear, step: 8}"),
+        ("16 to 48", "{from: 16, to: 48, scale: linear, step: 8}"),
+        ("8..1024", "{from: 8, to: 1024, scale: linear, step: 8}"),
+        ("8..1032", "{from: 8, to: 1032, scale: doubling}"),
+        ("1..64", "{from: 1, to: 64, scale: doubling}"),
+        ("8..60", "{from: 8, to: 60, scale: doubling}"),
+        ("8..8", "[8]"),
+        ("64, 8", "[8, 64]"),
+    ],
+)
+def test_a_range_counts_whole_hosts(given: str, written: str) -> None:
+    assert Answers(gpus=given).gpus_written == written
+
+
+@pytest.mark.parametrize(
     ("answers", "space"),
     [
         (Answers("resnet50", "v100, a100", "1..64", "25"),
