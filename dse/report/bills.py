@@ -16,7 +16,7 @@ from dse.report import rents
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
-from dse.study.quantities import PURCHASE, RENT, facts_of
+from dse.study.quantities import PURCHASE, RENT, SECONDS_PER_HOUR, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
@@ -131,11 +131,7 @@ def left_out(document: RunDocument) -> str:
 def priced_in(document: RunDocument, point: Point) -> list[str]:
     """Of what dates the prices of a named point are, ``prices of 2018-07 to 2025-03``, and of what
     is rented, for how long at what price an hour; nothing of a point without a bill."""
-    named = {"recommended": document.recommended, "fastest": document.fastest,
-             "cheapest_within_5_percent": document.cheapest_within_5_percent}  # fmt: skip
-    bill = next((document.bills.get(name, ()) for name, one in named.items()
-                 if one.config == point.config), ())  # fmt: skip
-    bought = [item for item in bill if item.usd]
+    bought = [item for item in _of(document, point) if item.usd]
     dates = sorted({item.price_date[:7] for item in bought if item.price_date})
     if not bought:
         return []
@@ -145,6 +141,20 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     some = " and without a date" * any(not item.price_date for item in bought)
     of = "prices" if len(bought) > 1 else "price"
     return [*rented, f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
+
+
+def started_s(document: RunDocument, point: Point) -> float:
+    """For how long the machines of a named point start, which a rent pays; 0 where none does."""
+    rents_of = [item.rent for item in _of(document, point) if item.rent]
+    return SECONDS_PER_HOUR * max((rent.start_up_hours or 0.0 for rent in rents_of), default=0.0)
+
+
+def _of(document: RunDocument, point: Point) -> Sequence[Item]:
+    """The bill of a named point; empty of any other."""
+    named = {"recommended": document.recommended, "fastest": document.fastest,
+             "cheapest_within_5_percent": document.cheapest_within_5_percent}  # fmt: skip
+    return next((document.bills.get(name, ()) for name, one in named.items()
+                 if one.config == point.config), ())  # fmt: skip
 
 
 def lines(items: Sequence[Item]) -> list[str]:

@@ -133,7 +133,8 @@ def _of_run(document: RunDocument, point: Point) -> str:
         if name != time and point.quantity(name) is not None
     ]
     sure = _range(training_runs.interval(time, training_runs.bounds_of(point, time)))
-    return "; ".join(filter(None, [sure, " and ".join(also)]))
+    waits = training_runs.start(document, point)
+    return "; ".join(filter(None, [sure, " and ".join(also), waits]))
 
 
 def _range(bounds: str) -> str:

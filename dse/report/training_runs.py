@@ -13,9 +13,10 @@ from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.bills import buys
+from dse.report.bills import buys, started_s
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
+from dse.report.rental import LEAST_START
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
@@ -111,6 +112,15 @@ def costs(document: RunDocument, point: Point) -> str:
     return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
 
 
+def start(document: RunDocument, point: Point) -> str:
+    """That a run waits for machines to start, where that is much beside the time it trains."""
+    before, lasts = started_s(document, point), point.quantity(TIME.name)
+    if not before or lasts is None or before < LEAST_START * lasts:
+        return ""
+    took = words.duration(before)
+    return f"machines take {took} to start before it: paid, but not part of its time or speedup"
+
+
 def no_target(document: RunDocument) -> list[str]:
     """How to get the time of a run, where the study does not say how long one is."""
     if document.target is not None:
@@ -142,7 +152,9 @@ def answer_lines(document: RunDocument) -> list[str]:
     if best.config != base.config:
         line += f" (the baseline's: {_listed(theirs)})"
     ends = interval(TIME.name, bounds_of(best, TIME.name)) if TIME.name in names else ""
-    return [line + f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends) + "."]
+    waits = start(document, best)
+    line += f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends)
+    return [line + f"; {waits}" * bool(waits) + "."]
 
 
 def _listed(parts: list[str]) -> str:

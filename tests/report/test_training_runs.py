@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dse.pricing.bill_of_materials import Item, Rent
 from dse.report import offers, tables, training_runs
 from dse.report.answer import answer
 from dse.report.design_point import Run
@@ -53,6 +54,31 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
     assert not any("Training" in s for s in answer(document()))
     assert "samples to the target" in training_runs.errors(timed(512, 128))
     assert training_runs.errors(timed(1, 1, fitted=False)) == " and scale"
+
+
+@pytest.mark.parametrize(
+    ("start_up_hours", "said"),
+    [
+        (0.0, ""),
+        (7.6, ""),  # a tenth of 3.2 days is 7.68 h
+        (7.7, "machines take 7.7 h to start before it: paid, but not part of its time or speedup"),
+    ],
+)
+def test_machines_that_take_long_to_start_are_told_beside_the_time(
+    start_up_hours: float, said: str
+) -> None:
+    run = timed(512, 128)
+    machines = Item(
+        item="DGX B200", quantity=4, unit_usd=44.0, usd=44.0 * 4 * 80, price_class="cloud", price_date="", age_years=None, checked=True,
+        source="a list", rent=Rent(term="on-demand", hours=80.0, start_up_hours=start_up_hours),
+    )  # fmt: skip
+    run = replace(run, bills={"recommended": (machines,)})
+    facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
+    (line,) = (one for one in answer(run) if one.startswith("Training to"))
+    assert training_runs.start(run, run.recommended) == said
+    assert facts["Time of the run"].note.endswith(said or " and 2 MWh")
+    assert line.endswith(f"; {said}." if said else " and 2 MWh).")
+    assert training_runs.start(run, run.baseline) == ""
 
 
 def test_time_cost_and_energy_stand_beside_every_speed() -> None:
