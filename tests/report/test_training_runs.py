@@ -69,7 +69,8 @@ def test_machines_that_take_long_to_start_are_told_beside_the_time(
 ) -> None:
     run = timed(512, 128)
     machines = Item(
-        item="DGX B200", quantity=4, unit_usd=44.0, usd=44.0 * 4 * 80, price_class="cloud", price_date="", age_years=None, checked=True,
+        item="DGX B200", quantity=4, unit_usd=44.0, usd=44.0 * 4 * 80, price_class="cloud",
+        price_date="", age_years=None, checked=True,
         source="a list", rent=Rent(term="on-demand", hours=80.0, start_up_hours=start_up_hours),
     )  # fmt: skip
     run = replace(run, bills={"recommended": (machines,)})
