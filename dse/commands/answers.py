@@ -6,16 +6,19 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dse.errors import ArgumentError
 from dse.spelling import told
+
+if TYPE_CHECKING:
+    from dse.study.questions import Questions
 
 MOST = 10**7  # accelerators
 MANY = 64  # values of a list of counts, and of names
 ROOM = 8  # accelerators of a usual host
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
 COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
-MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
 _SPEED = re.compile(r"(\d+) *(?:gb?ps|gb?/s|gbit|gbit/s|gbe|g)?", re.IGNORECASE)
 _EXAMPLE = "write for example 8..256, or 8,16,64"
@@ -142,7 +145,7 @@ class Answers:
 
         if self.minimize is None:
             rented = self.budget is None and self.by_node and not all(map(_sold, self.machines))
-            return "hourly" if rented else MONEY[self._budget_dimension]
+            return "hourly" if rented else self._questions.money()
         word = self.minimize.strip()
         allowed = [name for name, row in QUANTITIES.items() if row.objective == "minimize"]
         meant = COUNTS.get(word.lower()) or known_names().real("quantities", word, allowed)
@@ -154,29 +157,19 @@ class Answers:
         return meant
 
     @cached_property
-    def _budget_dimension(self) -> str:
-        """Of the budget: usd, or usd_per_hour."""
+    def _questions(self) -> Questions:
+        """What limits the answer, refused where it is none."""
         from dse.study.questions import Questions
 
-        _ = Questions(budget=self.budget)  # refuses what is none
-        per_hour = self.budget is not None and re.search(r"/ *h(our)?", self.budget)
-        return "usd_per_hour" if per_hour else "usd"
+        return Questions(self.deadline, self.budget, self.power)
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
         """Constraints of the study."""
-        from dse.study import QUANTITIES
-        from dse.study.questions import Questions
-
-        _ = Questions(self.deadline, self.budget, self.power)  # refuses what is none
+        questions = self._questions
         if self.deadline is not None and self.target is None:
             raise self._length_missing("--deadline", "a deadline is for a whole run")
-        dimension = self._budget_dimension
-        same = QUANTITIES[self.minimized].dimension == dimension
-        money = self.minimized if same else MONEY[dimension]
-        limited = {"time_to_target": self.deadline, money: self.budget, "power": self.power}
-        return tuple(f"{name} <= {' '.join(text.replace(',', '').split())}"
-                     for name, text in limited.items() if text is not None)  # fmt: skip
+        return questions.limits([self.minimized])
 
     @cached_property
     def confidence(self) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,16 +91,30 @@ class Questions:
             content_hash=hashlib.sha256(asked.encode()).hexdigest(),
         )
 
-    def _constraints(self, study: Study) -> Iterator[Constraint]:
+    def money(self, minimized: Iterable[str] = ()) -> str:
+        """The quantity that a budget limits: the money that is minimized, if it is such; else what
+        is bought or, for a budget by the hour, rented."""
+        dimension = "usd" if self.budget is None else _amount(BUDGET, self.budget, tuple(_MONEY))
+        own = (name for name in minimized if QUANTITIES[name].dimension == dimension)
+        return next(own, _MONEY[dimension])
+
+    def limits(self, minimized: Iterable[str]) -> tuple[str, ...]:
+        """What is asked as constraints of a study that minimizes these quantities."""
         texts = {
             "time_to_target": self.deadline,
-            _money_limited(study, self.budget): self.budget,
+            self.money(minimized): self.budget,
             POWER: self.power,
         }
-        for name, text in texts.items():
-            if text is not None:
-                said = f"{name} <= {' '.join(text.replace(',', '').split())}"
-                yield Constraint(said, parse_constraint(said), 0, 0)
+        return tuple(
+            f"{name} <= {' '.join(text.replace(',', '').split())}"
+            for name, text in texts.items()
+            if text is not None
+        )
+
+    def _constraints(self, study: Study) -> Iterator[Constraint]:
+        aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
+        for said in self.limits(aims):
+            yield Constraint(said, parse_constraint(said), 0, 0)
 
 
 def probability(given: str | float) -> float:
@@ -138,14 +152,6 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> str:
             "search may price is --points"
         )  # fmt: skip
     raise ArgumentError(option, problem, example)
-
-
-def _money_limited(study: Study, budget: str | None) -> str:
-    """The quantity that a budget limits: the money that the study minimizes, if it is such."""
-    dimension = "usd" if budget is None else _amount(BUDGET, budget, tuple(_MONEY))
-    aims = [objective.name for objective in study.objectives if objective.goal == "minimize"]
-    own = (name for name in aims if QUANTITIES[name].dimension == dimension)
-    return next(own, _MONEY[dimension])
 
 
 def _caps(constraint: Constraint, names: set[str]) -> bool:
