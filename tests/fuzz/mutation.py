@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from copy import deepcopy
 from typing import Any
 
 NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -51,7 +52,7 @@ def _elsewhere(found: Any, chance: random.Random) -> Any:
     elif chance.random() < 0.3:
         del found[place]
     else:
-        found[place] = chance.choice(VALUES)
+        found[place] = deepcopy(chance.choice(VALUES))  # the next fault may be in it
     return found
 
 
