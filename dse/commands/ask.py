@@ -22,7 +22,7 @@ On = Annotated[
     typer.Option(help="Accelerators or whole machines to choose from, such as a100,h100."),
 ]
 Gpus = Annotated[
-    str | None, typer.Option(help="How many accelerators: 8..256 (doubling), or 8,16,64.")
+    str | None, typer.Option(help="How many accelerators: 8..256 (whole hosts), or 8,16,64.")
 ]
 Network = Annotated[
     str | None,
