@@ -17,7 +17,7 @@ help:
 	@echo "make fuzz      damage every file that dse reads for MINUTES=60 minutes, each time in other ways"
 	@echo "make random    search random studies for MINUTES=60 minutes, each front compared with that of a plain loop"
 	@echo "make oldest    test with the oldest releases that pyproject.toml allows;  make newest  with the newest, on Python 3.13"
-	@echo "make versions  the same on AS=3.12, with the RELEASES=highest or lowest-direct"
+	@echo "make versions  the same on any Python, AS=3.12, with RELEASES=highest or lowest-direct"
 	@echo "make kills     kill -9 a run, and the driver of a Ray cluster, at 50 random moments, each time going on"
 	@echo "make bench     speed, as a table;  make accuracy  predicted against measured, as a table"
 	@echo "make anchors   fit anew what computing takes longer than its model, models/anchors.*, from \$$DSE_REFERENCE"
@@ -69,7 +69,7 @@ docs: $(VENV)/.docs
 	$(if $(filter no,$(GALLERY)),,$(BIN)/python -m benchmarks.site.gallery)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-# make test does this, too, but for the draws of two studies.
+# make test does this, too, except for the draws of two studies.
 golden: $(VENV)/.dev
 	$(BIN)/python -m tests.golden
 
@@ -89,8 +89,8 @@ random: $(VENV)/.dev
 	    $(BIN)/python -m pytest -q tests/conformance/test_random_studies.py || exit 1; \
 	  seed=$$((seed + 200)); done
 
-# A part of the tests on another Python or other releases, in an environment of its own. uv takes a Python
-# that is installed (of pyenv's, the latest AS), or fetches one.
+# A part of the tests on another Python or with other releases, in an environment of its own. uv takes a Python
+# that is installed (of pyenv's the latest release of AS), or fetches one.
 AS := 3.13
 RELEASES := highest
 OTHER = .venv-$(AS)-$(RELEASES)

@@ -3,9 +3,9 @@
 Tests marked slow start ranks, clusters and browsers: two of them at once would take each other's
 cores, ports and processes, so they run one after the other. Those marked nodes have machines in
 network namespaces of their own, and mostly wait for them. All others are dealt out to two
-processes, file by file, so that both cores have work to the end; they stand behind the slow ones,
-which are done last, and their arithmetic keeps to one thread: several would spin while they wait
-for one whose core a rank has. Modules are compiled once,
+processes, file by file, so that both cores have work to the end. They leave a core to the slow
+tests, which take longest, wherever these want one; and their arithmetic keeps to one thread, as
+several would spin while they wait for one whose core a rank has. Modules are compiled once,
 whatever the environment says, and not by each of the hundreds of processes that tests start.
 Arguments go to all; for a choice of one's own, or a debugger, there is pytest itself.
 """
@@ -17,15 +17,25 @@ import os
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
+
+class Kind(NamedTuple):
+    """Tests of one process. chosen: how pytest chooses them. behind: they yield to the others."""
+
+    chosen: tuple[str, ...]
+    behind: bool = False
+
+
+OTHERS = ("-m", "not slow", "-p", "tests.share", "--share")
 KINDS = {
-    "slow": ("-m", "slow and not nodes"),
-    "nodes": ("-m", "nodes"),
-    "others": ("-m", "not slow", "-p", "tests.share", "--share", "1/2"),
-    "others, second half": ("-m", "not slow", "-p", "tests.share", "--share", "2/2"),
+    "slow": Kind(("-m", "slow and not nodes")),
+    "nodes": Kind(("-m", "nodes")),
+    "others": Kind((*OTHERS, "1/2"), behind=True),
+    "others, second half": Kind((*OTHERS, "2/2"), behind=True),
 }
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
-BEHIND = 5  # by how much others are nicer
+BEHIND = 5  # added to the nice value of those that yield
 UNCOMPILED = "PYTHONDONTWRITEBYTECODE"
 ONE_ONLY = ("-m", "--pdb", "--trace", "--basetemp", "--junit-xml", "--junitxml")
 NOTHING_CHOSEN = 5  # pytest's exit status where the arguments leave no test of a kind
@@ -43,18 +53,17 @@ def main() -> int:
     environment = {name: value for name, value in os.environ.items() if name != UNCOMPILED}
     with contextlib.ExitStack() as opened:
         for name, kind in KINDS.items():
-            own = [*kind, "-o", f"cache_dir=.pytest_cache/{name}"]
+            own = [*kind.chosen, "-o", f"cache_dir=.pytest_cache/{name}"]
             command = [sys.executable, "-m", "pytest", *own, *given]
             if not running:
                 running.append(subprocess.Popen(command, env=environment))
                 continue
             said = unseen[name] = opened.enter_context(tempfile.TemporaryFile())
-            others = name.startswith("others")
-            threads = ONE_THREAD if others else {}
+            threads = ONE_THREAD if kind.behind else {}
             running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said,
                                             stderr=subprocess.STDOUT,
                                             env={**environment, **threads}))  # fmt: skip
-            if others:
+            if kind.behind:
                 nice = os.getpriority(os.PRIO_PROCESS, 0) + BEHIND
                 os.setpriority(os.PRIO_PROCESS, running[-1].pid, nice)
         for one in running:

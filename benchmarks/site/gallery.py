@@ -12,14 +12,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-import yaml
-
 from benchmarks.site.links import ROOT, home
+from dse.commands.shipped import KINDS
 
 FOLDER = ROOT / "build" / "gallery"
-STUDIES = ROOT / "search_spaces"
 PICTURE, ANSWER, MADE = "picture.png", "answer.txt", "made-from"
 SHOWN = ("*.html", PICTURE, "front.csv", "bom.csv")
 PICTURE_HEIGHT = 800
@@ -28,10 +27,12 @@ ANSWER_LINES = 2
 
 @dataclass(frozen=True)
 class Shipped:
-    """A study or fleet that comes with dse. command: what makes its report."""
+    """A study or fleet that comes with dse. file: its path. command: what makes its report, such
+    as "dse run"."""
 
     name: str
     description: str
+    file: Path
     command: str
 
     @property
@@ -46,13 +47,12 @@ class Shipped:
 
 
 def shipped() -> list[Shipped]:
-    """All of them, in the order of their files' names."""
-    found = []
-    for path in sorted(STUDIES.glob("*.yaml")):
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        command = "fleet" if "fleet" in content else "run"
-        found.append(Shipped(path.stem, content.get("description", ""), command))
-    return found
+    """All of them, in the order of their names."""
+    studies = KINDS["studies"]
+    return [
+        Shipped(row["name"], row["what"], studies.find(row["name"]), row["answered by"])
+        for row in studies.rows()
+    ]
 
 
 def files() -> Iterator[Path]:
@@ -77,8 +77,8 @@ def pages() -> Iterator[tuple[str, str]]:
     if not any(files()):
         lines += ["This build of the site has no reports; `make docs` runs the studies first.", ""]
     for study in shipped():
-        source = home(f"search_spaces/{study.name}.yaml")
-        command = f"`dse {study.command} {study.name}`, from [this file](../{source})"
+        source = home(study.file.relative_to(ROOT).as_posix())
+        command = f"`{study.command} {study.name}`, from [this file](../{source})"
         lines += [f"## {study.name}", "", f"{study.description}.", "", command, ""]
         lines += _report(study)
     yield "gallery/index.md", "\n".join(lines)
@@ -104,11 +104,12 @@ def make(study: Shipped) -> bool:
     if made.is_file() and made.read_text(encoding="utf-8") == state:
         return False
     shutil.rmtree(study.folder, ignore_errors=True)
-    command = [sys.executable, "-m", "dse", study.command, study.name, "--out", str(study.folder)]
+    words = [*study.command.split(), study.name, "--out", str(study.folder)]
+    command = [sys.executable, "-m", *words]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     said = [line for line in done.stdout.splitlines() if line.strip()]
-    answer = next((n for n, line in enumerate(said) if line.startswith("Recommended")), 0)
-    text = "\n".join(said[answer : answer + ANSWER_LINES]) if study.command == "run" else ""
+    answer = next((n for n, line in enumerate(said) if line.startswith("Recommended")), len(said))
+    text = "\n".join(said[answer : answer + ANSWER_LINES])
     (study.folder / ANSWER).write_text(text, encoding="utf-8")
     _picture(study)
     made.write_text(state, encoding="utf-8")
@@ -128,14 +129,18 @@ def _picture(study: Shipped) -> None:
 
 def _state(study: Shipped) -> str:
     """A hash of all that a report follows from, but the profiles of this machine."""
+    return hashlib.sha256(_code() + study.file.read_bytes()).hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    """A hash of dse and of the catalogue, templates and all."""
     digest = hashlib.sha256()
-    kept = [STUDIES / f"{study.name}.yaml"]
     for folder in ("dse", "models"):
-        kept += (path for path in (ROOT / folder).rglob("*")
-                 if path.is_file() and "__pycache__" not in path.parts)  # fmt: skip
-    for path in sorted(kept):
-        digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return digest.digest()
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from gzip import decompress
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,13 @@ DOCS = ROOT / "docs"
 CHARTS = ROOT / "dse" / "report" / "vendor" / "plotly-basic.min.js.gz"
 FRONT = {"index.md": "---\ntitle: Home\nhide: [navigation]\n---\n\n"}
 DECISIONS = "decisions/index.md"
-MORE = "How to"  # where pages go that mkdocs.yml does not place
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Complete the navigation: every decision, and pages that it does not name."""
+    """Complete the navigation by every decision."""
     nav: Any = config.nav
     _section(nav, "Decisions").extend(
-        {_title(page): f"decisions/{page.name}"}
-        for page in sorted((DOCS / "decisions").glob("*.md"))
-    )
-    named = set(_leaves(nav))
-    _section(nav, MORE).extend(
-        {_title(page): page.name} for page in sorted(DOCS.glob("*.md")) if page.name not in named
+        {_title(page): f"decisions/{page.name}"} for page in _decision_pages()
     )
     return config
 
@@ -73,10 +66,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return links.on_site(without, homes.get(place, f"docs/{place}"), place)
 
 
+def _decision_pages() -> list[Path]:
+    return sorted((DOCS / "decisions").glob("*.md"))
+
+
 def _decisions() -> str:
-    pages = sorted((DOCS / "decisions").glob("*.md"))
     lines = ["# Decisions", "", "Why things are as they are, half a page each.", ""]
-    return "\n".join([*lines, *(f"- [{_title(page)}]({page.name})" for page in pages), ""])
+    lines += [f"- [{_title(page)}]({page.name})" for page in _decision_pages()]
+    return "\n".join([*lines, ""])
 
 
 def _title(page: Path) -> str:
@@ -102,12 +99,3 @@ def _found(nav: list[Any], title: str) -> list[Any] | None:
                 if (found := _found(inside, title)) is not None:
                     return found
     return None
-
-
-def _leaves(nav: list[Any]) -> Iterator[str]:
-    for entry in nav:
-        for inside in entry.values():
-            if isinstance(inside, list):
-                yield from _leaves(inside)
-            else:
-                yield inside

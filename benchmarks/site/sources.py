@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import PurePosixPath
 from posixpath import basename
 
@@ -25,24 +26,20 @@ def pages(linked: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield home(path), _folder(path) if (ROOT / path).is_dir() else _file(path)
 
 
+@cache
 def _within(path: str) -> list[str]:
-    """The files of a folder that can be shown."""
+    """The files of a folder, without those that git ignores."""
     found = [f"{path}/{one.name}" for one in (ROOT / path).glob("*") if one.is_file()]
-    return [one for one in found if not _ignored(one)]
-
-
-def _ignored(path: str) -> bool:
-    """Whether git does not keep a file, so that it is nobody's but ours."""
-    done = subprocess.run(["git", "check-ignore", "--quiet", path], cwd=ROOT, check=False)
-    return done.returncode == 0
+    done = subprocess.run(["git", "check-ignore", "--stdin"], input="\n".join(found), cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
+    return sorted(set(found).difference(done.stdout.splitlines()))
 
 
 def _folder(path: str) -> str:
-    inside = sorted(_within(path))
     folders = sorted(one.name for one in (ROOT / path).iterdir()
                      if one.is_dir() and not one.name.startswith(("_", ".")))  # fmt: skip
     lines = [f"# {path}/", ""]
-    lines += [f"- [{basename(one)}]({basename(home(one))})" for one in inside]
+    lines += [f"- [{basename(one)}]({basename(home(one))})" for one in _within(path)]
     lines += [f"- {name}/" for name in folders]
     return NOT_SEARCHED + "\n".join(lines) + "\n"
 

@@ -21,7 +21,9 @@ On = Annotated[
     str | None,
     typer.Option(help="Accelerators or whole machines to choose from, such as a100,h100."),
 ]
-Gpus = Annotated[str | None, typer.Option(help="How many accelerators: 8..256, or 8,16,64.")]
+Gpus = Annotated[
+    str | None, typer.Option(help="How many accelerators: 8..256 (whole hosts), or 8,16,64.")
+]
 Network = Annotated[
     str | None,
     typer.Option(help="Networks to choose from: Ethernet in Gbps, or names, such as 100,ib-ndr."),

@@ -79,7 +79,7 @@ OF_RUNS = ("time_to_target <= 10 d", "per_run <= 20 kUSD", "energy <= 2 MWh", "c
 
 
 def study_of(seed: int, *, continuous: bool = False) -> dict[str, Any]:
-    """What a study file holds, by its seed. Nearly all are valid: some ask for an unknown price.
+    """What a study file holds, by its seed; all are valid.
 
     continuous: a size of buckets, or a speed of the network, has a continuous range.
     """
@@ -248,7 +248,7 @@ def _constraints(draw: random.Random, target: bool) -> list[str]:
 
 
 def _baseline(draw: random.Random, study: dict[str, Any]) -> dict[str, Any]:
-    """Something small that nearly any accelerator can do; of continuous axes a value."""
+    """Something small that any accelerator can do; of continuous axes a value."""
     space = study["space"]
     baseline: dict[str, Any] = {"gpus": draw.choice((1, 2, 8)), "batch_per_gpu": 1}
     if "precision" in space:
@@ -260,6 +260,9 @@ def _baseline(draw: random.Random, study: dict[str, Any]) -> dict[str, Any]:
     link = space.get("inter_node")
     if isinstance(link, dict):
         baseline["inter_node"] = link | {"bandwidth": "10 Gbps"}
+    for one in study.get("when", ()):
+        if one["axis"] == "ps_placement" and space["aggregation"][0] in one["if"]["aggregation"]:
+            baseline["ps_placement"] = "dedicated"  # a server on each worker's node may be too many
     return baseline
 
 

@@ -61,6 +61,14 @@ def with_logs(folder: Path) -> None:
     (folder / "ours.csv").write_text(table, encoding="utf-8")
 
 
+def with_a_model(folder: Path) -> None:
+    """The files that the page says to save."""
+    text = (DOCS / "workload.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```(?:json|yaml)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    for name, block in zip(("config.json", "study.yaml", "three.yaml"), found, strict=True):
+        (folder / name).write_text(block, encoding="utf-8")
+
+
 SHORT = "--budget 8 --ranks 2,3"
 PAGES = [
     Page("tutorial.md", elsewhere={**INSTALLS, **PRINTS}),
@@ -106,6 +114,7 @@ PAGES = [
         elsewhere={r"^sacct ": "it needs Slurm; its output is read in tests/fleet/test_job_log.py"},
         begin=with_a_fleet,
     ),
+    Page("workload.md", stand_ins={r"> (?=mine\.yaml)": "| tee "}, begin=with_a_model),
 ]  # fmt: skip
 NAMES = [page.name for page in PAGES]
 
