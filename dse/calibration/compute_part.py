@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
-from dse.calibration.experiment import STRICT, ComputeSpeed, Count, Experiment
+from dse.calibration.experiment import STRICT, ComputeSpeed, Count, Experiment, Positive
 from dse.calibration.files import rounded
 from dse.calibration.number_text import short
 
 GIGA = 1e9
 LARGE_SHARE = 1.0 / 8.0  # of the operations of the largest product: what counts as large
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,11 @@ from dse.calibration.files import read_checked, write_text
 ALLREDUCE = "allreduce"
 FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+# Beyond anything measured, whatever its unit; products of a few such numbers are still finite.
+LARGEST = 1e30
+Positive = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
+Seconds = Positive
 Count = Annotated[int, Field(ge=1)]
 NonNegativeCount = Annotated[int, Field(ge=0)]
 STRICT: Mapping[str, Any] = {"extra": "forbid"}

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
-from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
+from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.calibration.files import read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
@@ -29,7 +29,6 @@ FORMAT: Literal["dse-profile/1"] = "dse-profile/1"
 POOLED = "any"
 NO_TRANSPORT = "none"  # of a profile that holds no communication
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 CountRange = Annotated[tuple[Count, Count], Field(min_length=2, max_length=2)]
 ByteRange = tuple[Positive, Positive]
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from dse.calibration import spread
-from dse.calibration.experiment import STRICT, Count, NonNegative, Seconds
+from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
 from dse.model.aggregation.parameter_server import MEASURED_COSTS, MeasuredServers, wire_bytes
 from dse.model.arrays import Array, ArrayLike, Mask
 
 PS = "ps"
-
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dse import catalog
-from dse.calibration.experiment import STRICT, Count, Experiment
+from dse.calibration.experiment import STRICT, Count, Experiment, Positive
 from dse.calibration.files import rounded
 from dse.calibration.hardware_names import nearest_device
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1)]
 NODE = 8  # accelerators of a node, where nobody says
 BLOCK_STACK = "plain"  # of blocks that dse times: ordinary framework code

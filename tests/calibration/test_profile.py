@@ -118,6 +118,7 @@ BROKEN = {
     "  any:\n": ("  other:\n", r"has no fit 'any'"),
     "max_nodes: 1\n": ("max_nodes: 1\nmax_nodes: 1\n", r"duplicate key 'max_nodes'"),
     "message_bytes: [": ("message_bytes: [.nan, ", r"message_bytes"),
+    "copy_s_per_byte: 5.0e-11": ("copy_s_per_byte: 1.0e+300", r"copy_s_per_byte: .*less than"),
 }
 
 
