@@ -28,7 +28,7 @@ def bottleneck(torch: Any) -> Any:
     """A stem and one block of ResNet-50 with its shortcut."""
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.stem = nn.Sequential(
@@ -106,7 +106,7 @@ def test_tied_and_frozen_weights_count_once_and_never(torch: Any) -> None:
 
 
 def test_a_model_that_needs_numbers_runs_where_it_is(torch: Any) -> None:
-    class Routed(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Routed(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.one, self.two = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
@@ -121,7 +121,7 @@ def test_a_model_that_needs_numbers_runs_where_it_is(torch: Any) -> None:
 
 
 def test_arguments_by_name_and_many_samples(torch: Any) -> None:
-    class Joined(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Joined(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.left, self.right = torch.nn.Linear(4, 6), torch.nn.Linear(5, 6)
