@@ -211,7 +211,7 @@ class Draft:
     @property
     def _workload(self) -> str:
         """The workload as the study has it."""
-        from dse.catalog.workloads import is_path
+        from dse.text_source import is_path
 
         given = self.answers.workload
         if not is_path(given):
