@@ -415,8 +415,8 @@ def _defaults(
     usual: dict[str, str | None] = {}
     if "overlap" not in taken:
         usual["overlap"] = OVERLAPS[_model(top)][0]
-    if OPTIMIZER not in taken and isinstance(network := workload(), str):
-        usual[OPTIMIZER] = names.usual_optimizer(network)
+    if OPTIMIZER not in taken:
+        usual[OPTIMIZER] = names.usual_optimizer(workload())
     return tuple(
         default_axis(name, usual.get(name) or spec.default)
         for name, spec in AXES.items()
