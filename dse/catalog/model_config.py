@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from dse.catalog.workloads import Workload
 from dse.errors import StudyError
 from dse.spelling import meant
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:  # reading YAML takes a while to import
     from dse.yaml_source import Source
 
