@@ -38,7 +38,7 @@ def _configured(cursor: Cursor) -> ConfiguredWorkload:
     cursor = cursor.keys(("config", "sequence"), (), mistakes)
     config = mistakes.part(lambda: _existing(cursor.at("config")))
     sequence = mistakes.part(
-        lambda: cursor.at("sequence").whole(1, _MOST_TOKENS) if cursor.has("sequence") else None
+        lambda: cursor.optional("sequence", lambda at: at.whole(1, _MOST_TOKENS), None)
     )
     mistakes.told()
     return ConfiguredWorkload(config(), sequence())
@@ -49,7 +49,7 @@ def _inline(cursor: Cursor) -> InlineWorkload:
     cursor = cursor.keys(_WORKLOAD, _REQUIRED, mistakes)
 
     def given(key: str, read: Callable[[Cursor], T], default: U) -> Part[T | U]:
-        return mistakes.part(lambda: read(cursor.at(key)) if cursor.has(key) else default)
+        return mistakes.part(lambda: cursor.optional(key, read, default))
 
     def count(at: Cursor) -> float:
         return at.quantity("count", _LARGEST)

@@ -94,7 +94,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     part = mistakes.part
 
     def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
-        return part(lambda: read(top.at(key)) if top.has(key) else absent)
+        return part(lambda: top.optional(key, read, absent))
 
     part(lambda: _check_name(top.at("study")))
     workload = part(lambda: read_workload(top.at("workload"), names))
