@@ -1,7 +1,7 @@
 """Writes the rows of work of every workload of the catalogue, a CSV file each.
 
 ``python -m benchmarks.rows_of_work`` writes them all anew from the closed forms of
-:mod:`dse.catalog.rows_of_work`, or those of the workloads named.
+:mod:`dse.catalog`, or those of the workloads named.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from dse import catalog
-from dse.catalog import rows_of_work as work
-from dse.catalog import transformers
-from dse.catalog.rows_of_work import Layer, Network, WorkRow
+from dse.catalog import convolutional_networks, recommenders, recurrent_networks, transformers
+from dse.catalog.rows_of_work import ELEMENT_WISE, Layer, Network, WorkRow
 
 FOLDER = catalog.models_dir() / "workloads"
 COLUMNS = tuple(field.name for field in fields(WorkRow))
@@ -45,10 +44,10 @@ CLOSED_FORMS: dict[str, Callable[[], Network]] = {
     "t5-11b": lambda: transformers.t5(1024, 24, 128, 128, 65536, 512, 114),
     "transformer-base": lambda: transformers.transformer(512, 6, 8, 2048, 33708, 32, 32),
     "transformer-big": lambda: transformers.transformer(1024, 6, 16, 4096, 33708, 32, 32),
-    "gnmt-v2": work.gnmt,
-    "deepspeech2-5x800": lambda: work.deepspeech(800, 5),
-    "deepspeech2-7x1760": lambda: work.deepspeech(1760, 7),
-    "dlrm-mlperf-v1-dense": work.dlrm,
+    "gnmt-v2": recurrent_networks.gnmt,
+    "deepspeech2-5x800": lambda: recurrent_networks.deepspeech(800, 5),
+    "deepspeech2-7x1760": lambda: recurrent_networks.deepspeech(1760, 7),
+    "dlrm-mlperf-v1-dense": recommenders.dlrm,
 }
 # Networks that are in the catalogue as the layers of their modules, and the side of their pictures.
 PICTURES = {
@@ -93,7 +92,7 @@ def totals(table: tuple[Layer, ...], batch: int) -> Network:
         moved = 6 * (layer.output_elems or 0.0) + 3 * layer.params / batch
         if moved:
             parts = {"fused_elems": moved, "eager_elems": moved, "kernels": 0.0}
-            rows.append(WorkRow(layer.name, work.ELEMENT_WISE, **parts))
+            rows.append(WorkRow(layer.name, ELEMENT_WISE, **parts))
     return Network("other", table, tuple(rows))
 
 
@@ -103,7 +102,7 @@ def network(name: str) -> Network:
         return CLOSED_FORMS[name]()
     table = layers(name)
     if name in PICTURES:
-        return work.convolutional(table, 3.0 * PICTURES[name] ** 2)
+        return convolutional_networks.convolutional(table, 3.0 * PICTURES[name] ** 2)
     return totals(table, TOTALS[name])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from dse.errors import StudyError, together
 
@@ -32,7 +32,7 @@ class Part(Generic[T]):
     def __call__(self) -> T:
         if self._value is _NOTHING:
             raise Unread
-        return self._value  # type: ignore[return-value]
+        return cast("T", self._value)
 
 
 class Mistakes:

@@ -13,6 +13,14 @@ _NOT_TEXT = re.compile(
 )
 
 
+_ENDINGS = (".yaml", ".yml", ".json", ".csv")
+
+
+def is_path(text: str) -> bool:
+    """Whether a name is meant as the path of a file."""
+    return "/" in text or text.endswith(_ENDINGS)
+
+
 def text_of(name: str, content: bytes, kind: str = "plain UTF-8 text") -> str:
     """The text in a file. Raises :class:`~dse.errors.StudyError` at the first byte or character
     that is no text; kind: the kind of file that should be there instead."""

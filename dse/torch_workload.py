@@ -211,10 +211,18 @@ def _observed(model: Any, state: dict[str, Any], arguments: Any, named: Any, tor
         name: float(sum(counts.get(f"{root}.{name}" if name else root, {}).values()))
         for name in seen.layers
     }
-    for name, layer in seen.layers.items():
-        children = (other for other in total if other and _parent(other, total) == name != other)
-        layer.flops = max(0.0, total[name] - sum(total[child] for child in children))
+    for name, flops in _own(total).items():
+        seen.layers[name].flops = flops
     return seen
+
+
+def _own(total: Mapping[str, float]) -> dict[str, float]:
+    """FLOPs of every module without those of the modules in it, from those with them."""
+    own = dict(total)
+    for name, flops in total.items():
+        if name:
+            own[_parent(name, total)] -= flops
+    return {name: max(0.0, flops) for name, flops in own.items()}
 
 
 def _parent(name: str, called: Mapping[str, Any]) -> str:

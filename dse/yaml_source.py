@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -57,15 +57,17 @@ class _Node:
     keys: dict[str, tuple[int, int]] = field(default_factory=dict)
     children: dict[str | int, _Node] = field(default_factory=dict)
 
-    def renamed(self, loc: Loc, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> _Node:
-        """The same with other texts and keys at some of the places below ``loc``."""
+    def renamed(
+        self, loc: Loc, values: Mapping[Loc, str], keys: Mapping[Loc, str], above: Set[Loc]
+    ) -> _Node:
+        """The same with other texts and keys at some of the places below ``loc``. above: what they
+        are a part of."""
         if loc in values:
             return replace(self, data=values[loc], text=values[loc])
-        below = any(place[: len(loc)] == loc for place in (*values, *keys))
-        if not below or not self.children:
+        if loc not in above or not self.children:
             return self
         children: dict[str | int, _Node] = {
-            keys.get((*loc, name), name): child.renamed((*loc, name), values, keys)
+            keys.get((*loc, name), name): child.renamed((*loc, name), values, keys, above)
             for name, child in self.children.items()
         }
         data: Any = [child.data for child in children.values()]
@@ -124,7 +126,8 @@ class Source:
 
     def renamed(self, values: Mapping[Loc, str], keys: Mapping[Loc, str]) -> Source:
         """The same with other texts and keys at some places, which stay where they are."""
-        root = self._root.renamed((), values, keys)
+        above = {place[:depth] for place in (*values, *keys) for depth in range(len(place))}
+        root = self._root.renamed((), values, keys, above)
         return Source(self.path, root.data, root, self._lines)
 
     def error(self, loc: Loc, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:

@@ -11,6 +11,7 @@ import pytest
 
 import dse
 from dse.catalog import gradient_tensors, read_workload
+from dse.torch_workload import _own
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +29,7 @@ def bottleneck(torch: Any) -> Any:
     """A stem and one block of ResNet-50 with its shortcut."""
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.stem = nn.Sequential(
@@ -49,6 +50,11 @@ def bottleneck(torch: Any) -> Any:
             return self.fc(y.mean((2, 3)))
 
     return Block()
+
+
+def test_flops_of_a_module_are_its_own() -> None:
+    total = {"": 10.0, "a": 7.0, "a.b": 2.0, "a.b.c.d": 2.0, "a.bc": 4.0, "e.f": 1.0}
+    assert _own(total) == {"": 2.0, "a": 1.0, "a.b": 0.0, "a.b.c.d": 2.0, "a.bc": 4.0, "e.f": 1.0}
 
 
 def test_a_residual_block(torch: Any) -> None:
@@ -106,7 +112,7 @@ def test_tied_and_frozen_weights_count_once_and_never(torch: Any) -> None:
 
 
 def test_a_model_that_needs_numbers_runs_where_it_is(torch: Any) -> None:
-    class Routed(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Routed(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.one, self.two = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
@@ -121,7 +127,7 @@ def test_a_model_that_needs_numbers_runs_where_it_is(torch: Any) -> None:
 
 
 def test_arguments_by_name_and_many_samples(torch: Any) -> None:
-    class Joined(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Joined(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.left, self.right = torch.nn.Linear(4, 6), torch.nn.Linear(5, 6)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from dse import catalog
-from dse.catalog import Workload, rows_of_work, transformers
+from dse.catalog import Workload, convolutional_networks, transformers
 from dse.catalog.rows_of_work import Network
 
 # hidden size, layers, heads
@@ -109,11 +109,11 @@ def bart_large() -> Workload:
 def resnext101(squeeze: bool) -> Workload:
     """ResNeXt-101 32x4d, with or without squeeze-and-excitation."""
     name = "se-resnext101" if squeeze else "resnext101"
-    found = rows_of_work.resnet((3, 4, 23, 3), groups=32, base=128, squeeze=squeeze)
+    found = convolutional_networks.resnet((3, 4, 23, 3), groups=32, base=128, squeeze=squeeze)
     return _workload(name, name, found)
 
 
 @cache
 def ssd300() -> Workload:
     """SSD at 300 x 300 on ResNet-50."""
-    return _workload("ssd300", "ssd300", rows_of_work.ssd300())
+    return _workload("ssd300", "ssd300", convolutional_networks.ssd300())

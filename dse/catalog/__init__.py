@@ -42,11 +42,11 @@ from dse.catalog.workloads import (
     Workload,
     disagreements,
     gradient_tensors,
-    is_path,
     read_layers,
     read_workload,
     workload,
 )
+from dse.text_source import is_path
 
 __all__ = [
     "BEST",

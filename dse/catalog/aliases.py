@@ -24,10 +24,14 @@ def _read(path: Path) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     file = read_file(path)
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for kind, words in file.data.items():
+        if not isinstance(words, dict):
+            remedy = "write word: [name, others] below it"
+            raise file.error((kind,), f"{kind} has no words", remedy, key=True)
         found[kind] = {}
         for word, meanings in words.items():
             if not isinstance(meanings, list) or not meanings:
-                raise file.error((kind, word), f"{word} means nothing", "write [name, others]")
+                problem = f"{word} has no list of names"
+                raise file.error((kind, word), problem, f"write {word}: [name, others]")
             found[kind][same(word)] = tuple(map(str, meanings))
     return found
 

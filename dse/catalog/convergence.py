@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.catalog.facts import Fact
 from dse.catalog.reader import Entry
 from dse.catalog.store import find, names
-from dse.catalog.workloads import is_path
+from dse.text_source import is_path
 
 
 @dataclass(frozen=True)

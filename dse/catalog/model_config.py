@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from dse.catalog.workloads import Workload
 from dse.errors import StudyError
 from dse.spelling import meant
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:  # reading YAML takes a while to import
     from dse.yaml_source import Source
 
@@ -119,11 +119,11 @@ def workload_of_config(
     source = read_yaml(path, numbers_as_keys=True)
     known = ", ".join(MODEL_TYPES)
     if not isinstance(source.data, dict) or "model_type" not in source.data:
-        whose = "is not the configuration of a model" if not isinstance(source.data, dict) else (
-            "names no model_type"
-        )  # fmt: skip
+        problem = "names no model_type"
+        if not isinstance(source.data, dict):
+            problem = "is not the configuration of a model"
         remedy = f"give the config.json of a Hugging Face model: {known}"
-        raise source.error((), whose, remedy)
+        raise source.error((), problem, remedy)
     config = _Config(source)
     if config.kind not in MODEL_TYPES:
         remedy = meant(config.kind, MODEL_TYPES, f"known are {known}; for others use "
@@ -199,14 +199,25 @@ def _gpt2(config: _Config, sequence: int | None) -> _Described:
     return _of_text(network, "GPT-2", "gpt", tokens)
 
 
-def _bert(config: _Config, sequence: int | None) -> _Described:
+def _named_size(hidden: int, layers: int) -> str:
+    """What BERT's authors and T5's call a network of these sizes."""
+    return {(768, 12): "base", (1024, 24): "large"}.get((hidden, layers), "other")
+
+
+def _bert(
+    config: _Config,
+    sequence: int | None,
+    title: str = "BERT",
+    reserved: int = 0,
+    sentences: bool = True,
+) -> _Described:
+    """reserved: positions that no token has, as RoBERTa counts them from 2. sentences: whether
+    pre-training asks which sentence is next."""
     hidden, layers = config.whole("hidden_size"), config.layers()
     positions = config.whole("max_position_embeddings")
-    bert = config.kind == "bert"
-    reserved = 0 if bert else 2  # RoBERTa's positions are counted from 2
     if positions <= reserved:
         problem = f"max_position_embeddings is {positions}"
-        raise config.wrong(problem, "write at least 3", "max_position_embeddings")
+        raise config.wrong(problem, f"write at least {reserved + 1}", "max_position_embeddings")
     tokens = _tokens(config, sequence, positions - reserved, learned=True)
     network = transformers.encoder(
         hidden,
@@ -218,17 +229,33 @@ def _bert(config: _Config, sequence: int | None) -> _Described:
         max(1, int(_PREDICTED * tokens)),
         positions,
         config.whole("type_vocab_size"),
-        sentences=bert,
+        sentences=sentences,
     )
-    size = {(768, 12): "base", (1024, 24): "large"}.get((hidden, layers), "other")
     heads = "with the heads of its pre-training, which predict 15 % of the tokens"
     # What published training says of BERT holds for RoBERTa, which does the same work.
-    return _of_text(network, "BERT" if bert else "RoBERTa", f"bert-{size}", tokens, heads)
+    return _of_text(network, title, f"bert-{_named_size(hidden, layers)}", tokens, heads)
 
 
-def _llama(config: _Config, sequence: int | None) -> _Described:
+@dataclass(frozen=True)
+class _LlamaKind:
+    """What sets one of Llama's descendants apart from others.
+
+    ffn: the key of the width of its feed-forward part. tied: whether the output projection has the
+    embedding's weights where the file does not say. query_bias, head_norms: see
+    :func:`.transformers.llama`. experts: whether it has several feed-forward parts to choose from.
+    """
+
+    title: str
+    ffn: str = "intermediate_size"
+    tied: bool = False
+    query_bias: bool = False
+    head_norms: bool = False
+    experts: bool = False
+
+
+def _llama(config: _Config, sequence: int | None, kind: _LlamaKind) -> _Described:
     config.refuse("attention_bias", "mlp_bias", "mlp_only_layers", "n_shared_experts")
-    if config.kind == "qwen3_moe" and config.whole("decoder_sparse_step", default=1) != 1:
+    if kind.experts and config.whole("decoder_sparse_step", default=1) != 1:
         config.refuse("decoder_sparse_step")
     hidden, size = config.whole("hidden_size"), None
     if config.data.get("head_dim") is None:
@@ -241,24 +268,23 @@ def _llama(config: _Config, sequence: int | None) -> _Described:
         remedy = "write a divisor of num_attention_heads"
         raise config.wrong(problem, remedy, "num_key_value_heads")
     experts = chosen = 0
-    if config.kind in _EXPERTS:
+    if kind.experts:
         experts = config.whole("num_local_experts", "num_experts", high=10_000)
         chosen = config.whole("num_experts_per_tok", high=experts)
     most = config.whole("max_position_embeddings", default=USUAL_TOKENS)
     tokens = _tokens(config, sequence, most, learned=False)
-    ffn = ("moe_intermediate_size",) if config.kind == "qwen3_moe" else ("intermediate_size",)
     network = transformers.llama(
         hidden,
         config.layers(),
         heads,
         kv_heads,
-        config.whole(*ffn),
+        config.whole(kind.ffn),
         config.whole("vocab_size"),
         tokens,
         head_size=size,
-        tied=config.flag("tie_word_embeddings", config.kind == "gemma"),
-        query_bias=config.kind == "qwen2",
-        head_norms=config.kind in ("qwen3", "qwen3_moe"),
+        tied=config.flag("tie_word_embeddings", kind.tied),
+        query_bias=kind.query_bias,
+        head_norms=kind.head_norms,
         experts=experts,
         chosen=chosen,
     )
@@ -266,8 +292,8 @@ def _llama(config: _Config, sequence: int | None) -> _Described:
     note = "attention counted over the full square of the sequence"
     if isinstance(window, int) and not isinstance(window, bool) and 0 < window < tokens:
         note += f", also beyond the window of {window} tokens"
-    alike = config.kind.replace("_", "-") if experts else "llama"
-    return _of_text(network, _TITLES[config.kind], alike, tokens, note)
+    alike = config.kind.replace("_", "-") if kind.experts else "llama"
+    return _of_text(network, kind.title, alike, tokens, note)
 
 
 def _t5(config: _Config, sequence: int | None) -> _Described:
@@ -289,11 +315,10 @@ def _t5(config: _Config, sequence: int | None) -> _Described:
         tied=config.flag("tie_word_embeddings", True),
         distances=config.whole("relative_attention_num_buckets", default=32),
     )
-    size = {(768, 12): "base", (1024, 24): "large"}.get((hidden, layers), "other")
     return _Described(
         network,
         f"T5 of {{size}} parameters, {tokens} tokens in, {target} out",
-        f"t5-{size}",
+        f"t5-{_named_size(hidden, layers)}",
         tokens=None,
         input_bytes=TOKEN_BYTES * (tokens + target),
         note=f", {tokens} tokens read and {target} written",
@@ -340,27 +365,25 @@ def _of_text(network: Network, title: str, alike: str, tokens: int, note: str = 
     )
 
 
-_TITLES = MappingProxyType(
-    {
-        "llama": "Llama",
-        "mistral": "Mistral",
-        "gemma": "Gemma",
-        "qwen2": "Qwen 2",
-        "qwen3": "Qwen 3",
-        "mixtral": "Mixtral",
-        "qwen3_moe": "Qwen 3",
-    }
-)
-_EXPERTS = ("mixtral", "qwen3_moe")
+_roberta = partial(_bert, title="RoBERTa", reserved=2, sentences=False)
+_LLAMAS = {
+    "llama": _LlamaKind("Llama"),
+    "mistral": _LlamaKind("Mistral"),
+    "gemma": _LlamaKind("Gemma", tied=True),
+    "qwen2": _LlamaKind("Qwen 2", query_bias=True),
+    "qwen3": _LlamaKind("Qwen 3", head_norms=True),
+    "mixtral": _LlamaKind("Mixtral", experts=True),
+    "qwen3_moe": _LlamaKind("Qwen 3", ffn="moe_intermediate_size", head_norms=True, experts=True),
+}
 # How the configuration of each kind of model is read.
 MODEL_TYPES: MappingProxyType[str, Callable[[_Config, int | None], _Described]] = MappingProxyType(
     {
         "gpt2": _gpt2,
         "bert": _bert,
-        "roberta": _bert,
-        "xlm-roberta": _bert,
-        "camembert": _bert,
-        **dict.fromkeys(_TITLES, _llama),
+        "roberta": _roberta,
+        "xlm-roberta": _roberta,
+        "camembert": _roberta,
+        **{name: partial(_llama, kind=kind) for name, kind in _LLAMAS.items()},
         "t5": _t5,
         "mt5": _t5,
         "vit": _vit,

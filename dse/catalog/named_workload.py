@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dse.catalog.model_config import workload_of_config
-from dse.catalog.workloads import Workload, is_path, read_workload, workload
+from dse.catalog.workloads import Workload, read_workload, workload
+from dse.text_source import is_path
 
 
 def named_workload(given: str) -> Workload:

@@ -32,7 +32,4 @@ def _read(path: Path) -> tuple[Mapping[str, Fact], Mapping[str, Fact]]:
 
 
 def _section(entry: Entry) -> Mapping[str, Fact]:
-    for key in entry.labels():
-        entry.name(key)
-    own = entry.facts[-len(entry.labels()) :]
-    return {fact.name.rpartition(".")[2]: replace(fact, name="optimizer") for fact in own}
+    return {key: replace(entry.word(key), name="optimizer") for key in entry.labels()}

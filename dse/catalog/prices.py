@@ -314,7 +314,7 @@ def _as_used(fact: Fact) -> Fact:
 
 def _sold_until(own: Entry) -> Fact:
     """The end of sales, a date or never."""
-    fact = own.day("sold_until")
+    fact = own.word("sold_until")
     try:
         if fact.known and fact.text != NEVER:
             day_of(fact.text)

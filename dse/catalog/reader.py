@@ -117,8 +117,8 @@ class Entry:
         self.facts.append(fact)
         return fact
 
-    def day(self, key: str) -> Fact:
-        """A day, or another word, as the text of a fact that has no number."""
+    def word(self, key: str) -> Fact:
+        """A word, such as a day, as the text of a fact that has no number."""
         fact = self._fact(self._take(key, remedy=_OR_UNKNOWN.format(key)), _NAME, key, (key,))
         self.facts.append(fact)
         return fact

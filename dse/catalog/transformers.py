@@ -113,13 +113,28 @@ class _Block:
         out.kept_bytes += tokens * (3 * self.hidden + 4 * self.inner) + 4 * keys * self.kv
         out.score_bytes += 5 * self.heads * tokens * keys
 
-    def feed_forward(self, out: Builder, up: str, down: str, tokens: float) -> None:
+    def feed_forward(
+        self, out: Builder, part: str, tokens: float, up: str = "ffn1.w", down: str = "ffn2.w"
+    ) -> None:
         """Two linear layers and the activation between them."""
+        up, down = f"{part}.{up}", f"{part}.{down}"
         self.linear(out, up, tokens, self.ffn, self.hidden)
         out.move(up, 5 * self.ffn * tokens, 9 * self.ffn * tokens, 3)
         self.linear(out, down, tokens, self.hidden, self.ffn)
         self.residual(out, down, tokens)
         out.kept_bytes += tokens * (3 * self.hidden + 4 * self.ffn)
+
+    def attention_then_norm(
+        self, out: Builder, part: str, tokens: float, keys: float, kind: str
+    ) -> None:
+        """Attention whose output is normalised, as in networks before GPT-2."""
+        self.attention(out, part, tokens, keys, kind)
+        self.norm(out, f"{part}.ln.w", tokens)
+
+    def feed_forward_then_norm(self, out: Builder, part: str, tokens: float) -> None:
+        """A feed-forward part whose output is normalised, likewise."""
+        self.feed_forward(out, part, tokens)
+        self.norm(out, f"{part}.ffn.ln.w", tokens)
 
     def gated(self, out: Builder, part: str, tokens: float) -> None:
         """SwiGLU: two linear layers side by side, their product, and one back."""
@@ -154,6 +169,13 @@ class _Block:
         out.kept_bytes += tokens * (3 * self.hidden + 6 * self.ffn * chosen)
 
 
+def _look_up(out: Builder, name: str, vocabulary: int, hidden: int, *texts: int) -> None:
+    """A table of words, of which the rows of texts of so many tokens are read, and written back."""
+    moved = hidden * sum(texts)
+    table = out.weights(name, vocabulary * hidden)
+    out.move(table, 6 * moved, 12 * moved, 8 * len(texts))
+
+
 def encoder(
     hidden: int,
     layers: int,
@@ -183,10 +205,8 @@ def encoder(
     out.move(words, 12 * hidden * tokens, 24 * hidden * tokens, 20)
     for number in range(layers):
         part = f"layer{number}"
-        block.attention(out, f"{part}.attn", tokens, tokens, ATTENTION)
-        block.norm(out, f"{part}.attn.ln.w", tokens)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
-        block.norm(out, f"{part}.ffn.ln.w", tokens)
+        block.attention_then_norm(out, f"{part}.attn", tokens, tokens, ATTENTION)
+        block.feed_forward_then_norm(out, part, tokens)
     if predicted is None:
         block.linear(out, "qa.w", tokens, 2, hidden)
         return out.network("encoder")
@@ -221,15 +241,14 @@ def gpt(
     """
     out = Builder()
     block = _Block(hidden, heads, hidden, hidden, ffn or 4 * hidden, bias=bias)
-    words = out.weights("embed.word", vocabulary * hidden)
+    _look_up(out, "embed.word", vocabulary, hidden, tokens)
     out.weights("embed.pos", (positions or tokens) * hidden)
-    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
     for number in range(layers):
         part = f"layer{number}"
         block.norm(out, f"{part}.ln1.w", tokens)
         block.attention(out, f"{part}.attn", tokens, tokens, CAUSAL_ATTENTION, joined=True)
         block.norm(out, f"{part}.ln2.w", tokens)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
+        block.feed_forward(out, part, tokens)
     block.last_norm(out, "lnf.w", tokens)
     out.head(tokens, vocabulary, hidden, tied)
     return out.network("decoder")
@@ -272,8 +291,7 @@ def llama(
         query_bias=query_bias,
         head_norms=head_norms,
     )
-    words = out.weights("embed.word", vocabulary * hidden)
-    out.move(words, 6 * hidden * tokens, 12 * hidden * tokens, 8)
+    _look_up(out, "embed.word", vocabulary, hidden, tokens)
     for number in range(layers):
         part = f"layer{number}"
         block.norm(out, f"{part}.ln1.w", tokens)
@@ -305,27 +323,20 @@ def transformer(
     """
     out = Builder()
     block = _Block(hidden, heads, hidden, hidden, ffn, bias=True, dropout=True)
-    words = out.weights("embed.shared", vocabulary * hidden)
-    both = hidden * (source + target)
-    out.move(words, 6 * both, 12 * both, 16)
+    _look_up(out, "embed.shared", vocabulary, hidden, source, target)
     if positions:
         out.weights("enc.pos", positions * hidden)
     for number in range(layers):
         part = f"enc{number}"
-        block.attention(out, f"{part}.self", source, source, ATTENTION)
-        block.norm(out, f"{part}.self.ln.w", source)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", source)
-        block.norm(out, f"{part}.ffn.ln.w", source)
+        block.attention_then_norm(out, f"{part}.self", source, source, ATTENTION)
+        block.feed_forward_then_norm(out, part, source)
     if positions:
         out.weights("dec.pos", positions * hidden)
     for number in range(layers):
         part = f"dec{number}"
-        block.attention(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
-        block.norm(out, f"{part}.self.ln.w", target)
-        block.attention(out, f"{part}.cross", target, source, ATTENTION)
-        block.norm(out, f"{part}.cross.ln.w", target)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", target)
-        block.norm(out, f"{part}.ffn.ln.w", target)
+        block.attention_then_norm(out, f"{part}.self", target, target, CAUSAL_ATTENTION)
+        block.attention_then_norm(out, f"{part}.cross", target, source, ATTENTION)
+        block.feed_forward_then_norm(out, part, target)
     out.tied(target, vocabulary, hidden)
     return out.network("encoder-decoder")
 
@@ -353,9 +364,7 @@ def t5(
     out = Builder()
     inner = heads * head_size
     block = _Block(hidden, heads, inner, inner, ffn, dropout=True)
-    words = out.weights("embed.shared", vocabulary * hidden)
-    both = hidden * (source + target)
-    out.move(words, 6 * both, 12 * both, 16)
+    _look_up(out, "embed.shared", vocabulary, hidden, source, target)
     for side, tokens, kind in (("enc", source, ATTENTION), ("dec", target, CAUSAL_ATTENTION)):
         for number in range(layers if side == "enc" else decoder_layers or layers):
             part = f"{side}{number}"
@@ -369,7 +378,7 @@ def t5(
             if gated:
                 block.gated(out, f"{part}.ffn", tokens)
             else:
-                block.feed_forward(out, f"{part}.wi", f"{part}.wo", tokens)
+                block.feed_forward(out, part, tokens, "wi", "wo")
             block.norm(out, f"{part}.ffn.ln", tokens)
         block.last_norm(out, f"{side}.final_ln", tokens)
     out.head(target, vocabulary, hidden, tied)
@@ -407,7 +416,7 @@ def vit(
         block.norm(out, f"{part}.ln1.w", tokens)
         block.attention(out, f"{part}.attn", tokens, tokens, ATTENTION)
         block.norm(out, f"{part}.ln2.w", tokens)
-        block.feed_forward(out, f"{part}.ffn1.w", f"{part}.ffn2.w", tokens)
+        block.feed_forward(out, part, tokens)
     block.last_norm(out, "ln.w", tokens)
     block.linear(out, "classifier.w", 1, classes, hidden)
     out.loss("classifier.w", 1, classes)

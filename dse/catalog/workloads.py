@@ -91,11 +91,6 @@ def workload(name: str) -> Workload:
     return _shipped(find("workloads", name))
 
 
-def is_path(given: str) -> bool:
-    """Whether a workload is given as a file."""
-    return "/" in given or given.endswith((".yaml", ".json"))
-
-
 def gradient_tensors(found: Workload) -> tuple[Array, NDArray[np.intp]]:
     """Elements of every gradient tensor, and its layer; both (tensors,), in forward order.
 

@@ -55,7 +55,7 @@ class Answers:
     @cached_property
     def workload(self) -> str:
         """A name of the catalogue, or the path of a file as it is."""
-        from dse.catalog.workloads import is_path
+        from dse.text_source import is_path
 
         given = self.workload_given.strip()
         if is_path(given):

@@ -132,20 +132,9 @@ class Draft:
 
     @cached_property
     def _calibration(self) -> tuple[str, ...]:
-        """Profiles in ./calibrations that measured such hardware, and of those that come with dse
-        the ones of a single node: on several, the network that they measured prices all others."""
-        from dse import catalog
-        from dse.calibration import read_profile
-        from dse.calibration.profile_files import CALIBRATIONS, find_profile
-        from dse.pricing.profiles_at_hand import fitting
+        from dse.pricing.profiles_at_hand import unasked
 
-        shipped = catalog.models_dir() / "calibrations"
-        paths = {name: find_profile(name, shipped) for name in fitting(self._roomy)}
-        return tuple(
-            name
-            for name, path in paths.items()
-            if path.parent == CALIBRATIONS or read_profile(path).max_nodes == 1
-        )
+        return unasked(self._roomy)
 
     def _text(self, batches: Sequence[int], calibration: Sequence[str], roomy: bool = False) -> str:
         """roomy: whether memory is left out, and the baseline with it."""
@@ -222,7 +211,7 @@ class Draft:
     @property
     def _workload(self) -> str:
         """The workload as the study has it."""
-        from dse.catalog.workloads import is_path
+        from dse.text_source import is_path
 
         given = self.answers.workload
         if not is_path(given):

@@ -27,10 +27,11 @@ from dse.study.aliases import Spelling, entries
 from dse.study.axes import AXES
 from dse.study.complaints import checked
 from dse.study.cursor import Cursor, clipped
-from dse.study.inline import is_path, read_profiles
+from dse.study.inline import read_profiles
 from dse.study.links import is_bandwidth
 from dse.study.names import misspelt
 from dse.study.schema import whole
+from dse.text_source import is_path
 from dse.yaml_source import Source, read_yaml
 
 T = TypeVar("T")

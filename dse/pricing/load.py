@@ -62,10 +62,13 @@ def known_names() -> Names:
     )
 
 
-def _usual_optimizer(workload: str) -> str | None:
-    """What a network is usually trained with; None where that, or the network, is not known."""
+def _usual_optimizer(workload: object) -> str | None:
+    """What the workload of a study is usually trained with; None where that, or the network, is not
+    known."""
+    if not isinstance(workload, str | ConfiguredWorkload):
+        return None
     try:
-        fact = catalog.usual_optimizer(catalog.named_workload(workload))
+        fact = catalog.usual_optimizer(_known_workload(workload))
     except DseError:  # told where the workload is read
         return None
     return None if fact is None else fact.text
@@ -149,6 +152,11 @@ def _workload(study: Study) -> catalog.Workload:
     given = study.workload
     if isinstance(given, InlineWorkload):
         return _inline_workload(given, study)
+    return _known_workload(given)
+
+
+def _known_workload(given: str | ConfiguredWorkload) -> catalog.Workload:
+    """A workload of the catalogue, or one that a file describes."""
     if isinstance(given, ConfiguredWorkload):
         return catalog.workload_of_config(Path(given.config), given.sequence)
     return catalog.named_workload(given)

@@ -1,25 +1,66 @@
-"""Calibration profiles at hand that would price points of a study which does not name them."""
+"""Calibration profiles at hand that suit a study which does not name them: the one home of which
+are suggested to a person, and which a study takes where nobody is asked."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
+from dse.calibration.measured_range import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
+from dse.calibration.ps_part import PS
 from dse.errors import StudyError
 from dse.pricing.caveats import taken
 from dse.pricing.problem import Problem
 from dse.study import AggregationName
 
 
+@dataclass(frozen=True)
+class _AtHand:
+    """A profile, and whether it is the user's own, from ./calibrations."""
+
+    profile: Profile
+    own: bool
+
+    @property
+    def of_one_node(self) -> bool:
+        return self.profile.max_nodes <= 1
+
+    @property
+    def knows_its_network(self) -> bool:
+        """Whether it says how fast the network was, without which its times would be used for
+        every network unchanged: who measured it may know that, nobody else can."""
+        servers = (f"{PS}-{transport}" for transport in self.profile.ps)
+        algorithms = (*self.profile.measured_algorithms, *servers)
+        return any(measured_speeds(self.profile, name) for name in algorithms)
+
+
 def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     """Names of the profiles in ./calibrations and of those that come with dse which would price
     points of the study by what was measured on hardware of their kind, and the aggregations that
-    they would price; those that would price most of these first."""
+    they would price; those that would price most of these first.
+
+    Those that come with dse and measured several nodes on a network of unknown speed are left out.
+    """
+    return _fitting(problem, _at_hand(problem))
+
+
+def unasked(problem: Problem) -> tuple[str, ...]:
+    """Names of those that a study takes where nobody is asked: own ones, and of those that come
+    with dse the ones of a single node, since on several the network that they measured would price
+    all others."""
+    found = _at_hand(problem)
+    return tuple(name for name in _fitting(problem, found)
+                 if found[name].own or found[name].of_one_node)  # fmt: skip
+
+
+def _fitting(
+    problem: Problem, at_hand: dict[str, _AtHand]
+) -> dict[str, tuple[AggregationName, ...]]:
     if not problem.step_model.measurable:
         return {}
-    found = _at_hand(problem)
+    found = {name: one.profile for name, one in at_hand.items()}
     tried = replace(problem, profiles={**problem.profiles, **found})
     names = {id(profile): name for name, profile in found.items()}
     fits: dict[str, list[AggregationName]] = {}
@@ -31,15 +72,19 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     return {name: tuple(fits[name]) for name in most}
 
 
-def _at_hand(problem: Problem) -> dict[str, Profile]:
-    """Those that can be read and that the study does not name; own ones before others."""
-    found: dict[str, Profile] = {}
+def _at_hand(problem: Problem) -> dict[str, _AtHand]:
+    """Those that can be read, that the study does not name, and that are worth suggesting; own ones
+    before others."""
+    seen, found = set(problem.profiles), dict[str, _AtHand]()
     for folder in (CALIBRATIONS, catalog.models_dir() / "calibrations"):
         for path in profiles(folder):
-            if path.stem in found or path.stem in problem.profiles:
+            if path.stem in seen:
                 continue
             try:
-                found[path.stem] = read_profile(path)
+                one = _AtHand(read_profile(path), own=folder == CALIBRATIONS)
             except StudyError:  # not what the user asked about
                 continue
+            seen.add(path.stem)
+            if one.own or one.of_one_node or one.knows_its_network:
+                found[path.stem] = one
     return found

@@ -54,17 +54,13 @@ class Spelling:
 
     def read_axis(self, loc: Loc, data: Any, spec: AxisSpec) -> None:
         """Note what the values of an axis mean, one or several."""
+        if not spec.names:
+            return
+        known = spec.choices if spec.kind == "choice" else None
         for at, value in entries(loc, data):
-            if spec.kind == "catalogue":
-                self.read(at, value, spec.choices[0])
-            elif spec.kind == "choice":
-                self.read(at, value, spec.name, spec.choices)
-            elif spec.kind == "aggregation":
-                self.read(at, value, "aggregations")
-            elif spec.kind == "link":
-                inner = isinstance(value, dict)
-                self.read((*at, "fabric") if inner else at,
-                          value.get("fabric") if inner else value, "fabrics")  # fmt: skip
+            if isinstance(value, dict):  # a link that is described
+                at, value = (*at, "fabric"), value.get("fabric")
+            self.read(at, value, spec.names, known)
 
     def read_axes(self, loc: Loc, data: Any) -> None:
         """Note what the values of several axes mean, each under its name."""

@@ -40,6 +40,14 @@ class AxisSpec:
     continuous: bool = False
     absent: str = ""
 
+    @property
+    def names(self) -> str:
+        """The kind of names that its values are, of which there are aliases; '' of numbers."""
+        if self.kind == "catalogue":
+            return self.choices[0]
+        own = {"choice": self.name, "aggregation": "aggregations", "link": "fabrics"}
+        return own.get(self.kind, "")
+
 
 def _count(name: str, doc: str, high: int, example: str, default: int | None = None) -> AxisSpec:
     kind = NumberKind("count", high, 1, whole=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from dse import units
 from dse.errors import StudyError
@@ -15,6 +15,8 @@ from dse.spelling import alternatives
 from dse.study.names import misspelt, suggest
 from dse.yaml_source import Loc, Source
 
+T = TypeVar("T")
+U = TypeVar("U")
 # Of what a mapping may lack.
 _EXAMPLES = {
     "bandwidth": "25 Gbps",
@@ -64,6 +66,10 @@ class Cursor:
     def has(self, key: str) -> bool:
         """Whether this is a mapping with ``key``."""
         return isinstance(self.value, dict) and key in self.value
+
+    def optional(self, key: str, read: Callable[[Cursor], T], absent: U) -> T | U:
+        """What ``read`` makes of the value under ``key``; ``absent`` where there is none."""
+        return read(self.at(key)) if self.has(key) else absent
 
     def wrong(self, problem: str, remedy: str = "", *, key: bool = False) -> StudyError:
         """The error to raise about this value, or about its key."""

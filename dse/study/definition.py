@@ -283,9 +283,9 @@ class Study:
     ``confidence``: with what probability the recommended point must meet every constraint.
     ``owned``: hardware that stands there; what a point needs of it is not bought.
     ``questions``: what was asked beside the file, as written; constraints hold it already.
-    ``workload`` as text: a name of the catalogue, or, where it holds a slash or ends in .yaml, a
-    path that already counts from the working folder, as those of ``prices`` do, of which the later
-    count more. ``market``: whether what is no longer sold new may be bought used. ``told``: what
+    ``workload`` as text: a name of the catalogue, or a path (:func:`~dse.text_source.is_path`) that
+    already counts from the working folder, as those of ``prices`` do, of which the later count
+    more. ``market``: whether what is no longer sold new may be bought used. ``told``: what
     those words of the file mean that could mean several things.
     """
 

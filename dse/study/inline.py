@@ -10,10 +10,10 @@ from dse.mistakes import Mistakes, Part, each
 from dse.study.cursor import Cursor, clipped
 from dse.study.definition import ConfiguredWorkload, GivenPrices, InlineWorkload
 from dse.study.names import Names, suggest
+from dse.text_source import is_path
 
 T = TypeVar("T")
 U = TypeVar("U")
-_FILE_ENDINGS = (".yaml", ".yml", ".json", ".csv")
 _REQUIRED = ("params", "forward_flops", "activation_bytes")
 _WORKLOAD = (*_REQUIRED, "input_bytes", "gradient_tensors", "layers", "name")
 _UNKNOWN = "unknown"
@@ -21,11 +21,6 @@ _MOST_TENSORS = 10_000
 _MOST_TOKENS = 10**7  # of a sample
 _TENSORS_TOLERANCE = 1e-3  # relative difference between params and the tensors' sum
 _LARGEST = 1e24  # parameters, operations, bytes of one network
-
-
-def is_path(text: str) -> bool:
-    """Whether a name is meant as the path of a file."""
-    return "/" in text or text.endswith(_FILE_ENDINGS)
 
 
 def read_workload(cursor: Cursor, names: Names) -> str | InlineWorkload | ConfiguredWorkload:
@@ -43,7 +38,7 @@ def _configured(cursor: Cursor) -> ConfiguredWorkload:
     cursor = cursor.keys(("config", "sequence"), (), mistakes)
     config = mistakes.part(lambda: _existing(cursor.at("config")))
     sequence = mistakes.part(
-        lambda: cursor.at("sequence").whole(1, _MOST_TOKENS) if cursor.has("sequence") else None
+        lambda: cursor.optional("sequence", lambda at: at.whole(1, _MOST_TOKENS), None)
     )
     mistakes.told()
     return ConfiguredWorkload(config(), sequence())
@@ -54,7 +49,7 @@ def _inline(cursor: Cursor) -> InlineWorkload:
     cursor = cursor.keys(_WORKLOAD, _REQUIRED, mistakes)
 
     def given(key: str, read: Callable[[Cursor], T], default: U) -> Part[T | U]:
-        return mistakes.part(lambda: read(cursor.at(key)) if cursor.has(key) else default)
+        return mistakes.part(lambda: cursor.optional(key, read, default))
 
     def count(at: Cursor) -> float:
         return at.quantity("count", _LARGEST)

@@ -28,7 +28,7 @@ class Names:
     approaches: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     aliases: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    usual_optimizer: Callable[[str], str | None] = lambda _: None  # by a workload's name or path
+    usual_optimizer: Callable[[object], str | None] = lambda _: None  # by what is trained
 
     def real(self, kind: str, word: str, known: Iterable[str] | None = None) -> str:
         """The name that a word means; the word itself where it means none.

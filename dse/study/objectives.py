@@ -74,7 +74,7 @@ def read_target(top: Cursor) -> Target | None:
     numbers = mistakes.by_key(
         lambda key: at.at(key).quantity("samples" if "samples" in key else "count", 1e18), keys
     )
-    quality = mistakes.part(lambda: read_quality(at.at("quality")) if at.has("quality") else None)
+    quality = mistakes.part(lambda: at.optional("quality", read_quality, None))
     mistakes.told()
     if at.value and len(at.given()) < len(at.value):
         raise Unread  # a key is misspelt

@@ -94,7 +94,7 @@ def _study(top: Cursor, file: Part[StudyFile], names: Names, mistakes: Mistakes)
     part = mistakes.part
 
     def optional(key: str, read: Callable[[Cursor], T], absent: Any) -> Part[T]:
-        return part(lambda: read(top.at(key)) if top.has(key) else absent)
+        return part(lambda: top.optional(key, read, absent))
 
     part(lambda: _check_name(top.at("study")))
     workload = part(lambda: read_workload(top.at("workload"), names))
@@ -415,8 +415,8 @@ def _defaults(
     usual: dict[str, str | None] = {}
     if "overlap" not in taken:
         usual["overlap"] = OVERLAPS[_model(top)][0]
-    if OPTIMIZER not in taken and isinstance(network := workload(), str):
-        usual[OPTIMIZER] = names.usual_optimizer(network)
+    if OPTIMIZER not in taken:
+        usual[OPTIMIZER] = names.usual_optimizer(workload())
     return tuple(
         default_axis(name, usual.get(name) or spec.default)
         for name, spec in AXES.items()

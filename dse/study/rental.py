@@ -49,10 +49,10 @@ class StudyRental:
 def read_rental(at: Cursor) -> StudyRental:
     """A term, or a mapping with one and what differs from the catalogue."""
     if not isinstance(at.value, dict):
-        return StudyRental(at.named("term", TERMS, f"use {', '.join(TERMS)}"))
+        return StudyRental(_term(at))
     mistakes = Mistakes()
     at = at.keys((_TERM, *_NUMBERS), (), mistakes)
-    term = mistakes.part(lambda: _term(at))
+    term = mistakes.part(lambda: at.optional(_TERM, _term, ON_DEMAND))
     others = [key for key in at.given() if key != _TERM]
     mistakes.parts(lambda key: _check_spot(at.at(key), key, term()), others)
     given = mistakes.by_key(lambda key: _number(at.at(key), key), others)
@@ -61,9 +61,7 @@ def read_rental(at: Cursor) -> StudyRental:
 
 
 def _term(at: Cursor) -> str:
-    if not at.has(_TERM):
-        return ON_DEMAND
-    return at.at(_TERM).named("term", TERMS, f"use {', '.join(TERMS)}")
+    return at.named("term", TERMS, f"use {', '.join(TERMS)}")
 
 
 def _check_spot(place: Cursor, key: str, term: str) -> None:

@@ -61,14 +61,13 @@ def read_value(spec: AxisSpec, cursor: Cursor, names: Names) -> tuple[Value, str
         known = tuple(names.aggregations)
         remedy = f"write {alternatives(names.algorithms)}, then -, then "
         remedy += f"{alternatives(names.transports)}; or one of {', '.join(names.approaches)}"
-        aliases = names.aliases.get("aggregations", {})
+        aliases = names.aliases.get(spec.names, {})
         name = names.aggregations[cursor.named("aggregation", known, remedy, aliases)]
         return name, name
     if spec.kind == "catalogue":
-        kind = spec.choices[0]
-        known = getattr(names, kind)
-        aliases = names.aliases.get(kind, {})
-        word = cursor.named(spec.name, known, f"see `dse catalog {kind}`", aliases)
+        known = getattr(names, spec.names)
+        aliases = names.aliases.get(spec.names, {})
+        word = cursor.named(spec.name, known, f"see `dse catalog {spec.names}`", aliases)
     else:
         if spec.name == "precision" and str(cursor.value).strip().lower() in _MIXED:
             problem = f"precision: {cursor.shown} does not say which 16 bits"

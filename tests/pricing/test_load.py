@@ -165,7 +165,10 @@ def test_a_config_is_a_workload(tmp_path: Path) -> None:
     assert whole.workload.params == 124_439_808 - 960 * 768
     assert whole.workload.tokens_per_sample == 64
     given = f"workload: {{config: {tmp_path / 'config.json'}, sequence: 16}}"
-    assert changed(tmp_path, ("workload: resnet50", given)).workload.tokens_per_sample == 16
+    short = changed(tmp_path, ("workload: resnet50", given))
+    assert short.workload.tokens_per_sample == 16
+    for problem in (whole, short):  # as a decoder usually is trained
+        assert problem.study.baseline.labels["optimizer"] == "adam"
 
 
 def test_without_a_layer_table_gradients_are_summed_beside_the_backward_pass(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from dse import catalog
 from dse.pricing.caveats import taken
 from dse.pricing.load import load
-from dse.pricing.profiles_at_hand import fitting
+from dse.pricing.profiles_at_hand import fitting, unasked
 from tests.pricing.studies import SMALL, written
 
 NCCL = (
@@ -32,9 +34,39 @@ def test_profiles_of_like_hardware_fit(tmp_path: Path, monkeypatch: pytest.Monke
     assert best not in fitting(problem)
 
 
+def test_what_cannot_tell_networks_apart_is_not_suggested_unless_it_is_ones_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = load(written(tmp_path, NCCL.replace("a100-sxm4-40gb", "h100-sxm")))
+    assert "aws-p5-node" in fitting(study)
+    assert "h100-cluster01" not in fitting(study)  # of a network whose speed nobody wrote down
+    (tmp_path / "calibrations").mkdir()
+    shipped = catalog.models_dir() / "calibrations" / "h100-cluster01.yaml"
+    shutil.copy(shipped, tmp_path / "calibrations")
+    assert "h100-cluster01" in fitting(study)
+    assert "h100-cluster01" in unasked(study)
+
+
+def test_of_several_nodes_only_own_profiles_are_taken_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = load(written(tmp_path, NCCL))
+    several = {name for name in fitting(study) if name.startswith("polaris")}
+    assert several
+    assert several.isdisjoint(unasked(study))
+    assert unasked(study)
+    (tmp_path / "calibrations").mkdir()
+    for name in several:
+        shutil.copy(catalog.models_dir() / "calibrations" / f"{name}.yaml", "calibrations")
+    assert several <= set(unasked(study))
+
+
 def test_nothing_fits_a_closed_model(tmp_path: Path) -> None:
     problem = load(written(tmp_path, f"{NCCL}model: pai\n"))
     assert fitting(problem) == {}
+    assert unasked(problem) == ()
 
 
 def test_a_damaged_profile_is_no_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

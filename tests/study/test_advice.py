@@ -56,7 +56,9 @@ def followed(text: str, error: StudyError) -> str | None:
         return before + ("{" + said + ", " + after[1:] if opened else said + blank + after)
     if verb in ("leave", "drop"):
         key = said.removesuffix(" out")
-        return before.removesuffix(f", {key}: ") + after[re.match(r"[\w. -]+", after).end() :]  # type: ignore[union-attr]
+        value = re.match(r"[\w. -]+", after)
+        assert value, after
+        return before.removesuffix(f", {key}: ") + after[value.end() :]
     if re.match(r"(a|an|one|at|it|them|another|units|like|spaces|smaller|larger)\b", said):
         return None
     if " <= " in said or " >= " in said:  # a whole constraint
