@@ -13,9 +13,9 @@ import numpy as np
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.fleet.document import LogSummary, Matched, Seen
 from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
 from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named
+from dse.fleet.log_summary import LogSummary, Matched, Seen
 from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
 from dse.model.arrays import Array
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU

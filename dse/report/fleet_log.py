@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from dse.report.words import count, percent, significant
 
 if TYPE_CHECKING:
-    from dse.fleet.document import FleetDocument, LogSummary, Matched
+    from dse.fleet.document import FleetDocument
+    from dse.fleet.log_summary import LogSummary, Matched
 
 HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
