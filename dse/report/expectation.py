@@ -87,8 +87,8 @@ def checked(
     name, point = named
     if found.ranks is not None and found.ranks != point.gpus:
         problem = (
-            f"the trace is of {_count(found.ranks, 'rank')}, and {name} has "
-            f"{_count(point.gpus, 'accelerator')}"
+            f"the trace is of {words.many(found.ranks, 'rank')}, and {name} has "
+            f"{words.many(point.gpus, 'accelerator')}"
         )
         raise StudyError(log, 0, 0, problem, "name the row of that size, see front.csv")
     bounds, expected = words.rate_interval(point), point.throughput_samples_per_s
@@ -253,14 +253,10 @@ def _read(found: Checked) -> str:
         where = f", line {first}" if first == last else f", lines {first} to {last}"
     out = f"{found.log}{where}, read as {found.read_as}"
     if found.warm_up:
-        out += f"; the first {_count(found.warm_up, 'rate')} left out as warm-up"
+        out += f"; the first {words.many(found.warm_up, 'rate')} left out as warm-up"
     if found.left_out:
-        out += f"; {_count(found.left_out, 'line')} of evaluation left out"
+        out += f"; {words.many(found.left_out, 'line')} of evaluation left out"
     return out
-
-
-def _count(number: int, what: str) -> str:
-    return f"{words.count(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _rate(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dse.report.words import count, percent, significant
+from dse.report.words import count, many, percent, significant
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument
@@ -43,7 +43,7 @@ def summary(document: FleetDocument) -> str:
         return ""
     known = document.population.jobs - log.unmatched
     held = document.population.counted_by
-    jobs, name = _jobs(document.population.jobs), "names" if known == 1 else "name"
+    jobs, name = many(document.population.jobs, "job"), "names" if known == 1 else "name"
     out = f"{count(known)} of {jobs} in the log {name} a workload that dse knows"
     if not log.unmatched:
         return f"{out}."
@@ -82,29 +82,25 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
     if log.without_batch:
         whose = "as the study says" if log.batch_of_study else "an assumption"
         yield (
-            f"{_jobs(log.without_batch)} of a known workload without a batch in the log: "
+            f"{many(log.without_batch, 'job')} of a known workload without a batch in the log: "
             f"{significant(log.batch_per_gpu)} samples a GPU in a step are taken, {whose}."
         )
     if log.without_hours:
-        yield f"{_jobs(log.without_hours)} without a time: the median of the others is taken."
+        yield f"{many(log.without_hours, 'job')} without a time: the median of the others is taken."
     if not document.population.counted_by.startswith("GPU"):
         yield "The log has no times, so that jobs count by their GPUs."
     if log.class_by_size:
         yield (
-            f"The log does not tell how {_jobs(log.class_by_size)} exchange gradients: those on "
-            "one GPU are 1w1g, those in one server AllReduce-Local, larger ones AllReduce-Cluster."
+            f"The log does not tell how {many(log.class_by_size, 'job')} exchange gradients: those "
+            "on one GPU are 1w1g, those in one server AllReduce-Local, larger ones AllReduce-Cluster."
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
     if log.gpu_types:
         yield "All jobs are priced on the study's hardware, whatever GPUs they ran on."
     for reason, jobs in log.left_out.items():
-        yield f"{_jobs(jobs)} left out: {reason}."
+        yield f"{many(jobs, 'job')} left out: {reason}."
     if log.columns:
         read = ", ".join(f"{tells} from {name}" for tells, name in log.columns.items())
         yield f"Columns: {read}."
     else:
         yield f"Read as the log of {log.form}."
-
-
-def _jobs(number: int) -> str:
-    return f"{count(number)} job{'' if number == 1 else 's'}"

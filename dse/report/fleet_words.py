@@ -17,7 +17,7 @@ from dse.report.fleet_ranges import (
     years_text,
 )
 from dse.report.fleet_ranges import times as times
-from dse.report.words import count, percent, shown
+from dse.report.words import count, many, percent, shown
 
 if TYPE_CHECKING:
     from dse.fleet.document import (
@@ -231,11 +231,6 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
         where = "below" if document.models else "with --facts"
         text += f" For PS/Worker jobs dse's own model gives other speedups ({where})."
     return text
-
-
-def many(number: float, what: str) -> str:
-    """``1 GPU``, ``2 GPUs``, ``290,000 PS/Worker jobs``."""
-    return f"{count(number)} {what}{'s' * (number != 1)}"
 
 
 def some(share: float, number: int) -> str:

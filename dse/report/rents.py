@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dse.pricing.bill_of_materials import Item, Rent
-from dse.report.words import UNKNOWN, count, duration, significant
+from dse.report.words import UNKNOWN, duration, many, significant
 from dse.study.quantities import SECONDS_PER_HOUR
 
 # How machines are rented.
@@ -72,6 +72,6 @@ def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
     what = "accelerator" if config.get("accelerator") else "machine"
     seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
     return [
-        f"{count(item.quantity)} {what}{'s' * (item.quantity > 1)}{lasts} at "
+        f"{many(item.quantity, what)}{lasts} at "
         f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}{seller}"
     ]
