@@ -60,9 +60,9 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
     yield summary(document)
     if log.unmatched:
         yield (
-            "Each of them takes the work per GPU of one of those, drawn at random, so that they "
-            "have the spread of what they stand for. What they really do is not known, and the "
-            "90 % intervals do not hold it."
+            "Each of them is given the work per GPU of one of those, drawn at random, so that they "
+            "vary as much as those do. What they really do is not known, and the 90 % intervals do "
+            "not cover it."
         )
         if log.weights is not None and log.weights_matched is not None:
             alone, whole = percent(log.weights_matched), percent(log.weights)
@@ -74,25 +74,29 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
             named = ", ".join(f"{seen.name} ({count(seen.jobs)})"
                               for seen in log.unmatched_labels[:_MOST_NAMED])  # fmt: skip
             yield (
-                f"Names that match nothing, with their jobs: {named}. Tell dse with workloads: "
-                "{NAME: a workload of the catalogue}."
+                f"Names that match nothing, with their jobs: {named}. Say in the study what they "
+                "are: workloads: {NAME: a workload of the catalogue}."
             )
         else:
-            yield "The log has no names of workloads for them."
+            yield "The log does not name the workload of any of them."
     if log.without_batch:
-        whose = "as the study says" if log.batch_of_study else "an assumption"
+        taken = "as the study says" if log.batch_of_study else "assumed"
         yield (
-            f"{many(log.without_batch, 'job')} of a known workload without a batch in the log: "
-            f"{significant(log.batch_per_gpu)} samples a GPU in a step are taken, {whose}."
+            f"The log gives no batch for {many(log.without_batch, 'job')} of a known workload: "
+            f"each GPU takes {significant(log.batch_per_gpu)} samples in a step, {taken}."
         )
     if log.without_hours:
-        yield f"{many(log.without_hours, 'job')} without a time: the median of the others is taken."
+        yield (
+            f"The log gives no time for {many(log.without_hours, 'job')}: taken to run as long as "
+            "the median of the others."
+        )
     if not document.population.counted_by.startswith("GPU"):
-        yield "The log has no times, so that jobs count by their GPUs."
+        yield "The log has no times, so jobs count by their GPUs."
     if log.class_by_size:
         yield (
             f"The log does not tell how {many(log.class_by_size, 'job')} exchange gradients: those "
-            "on one GPU are 1w1g, those in one server AllReduce-Local, larger ones AllReduce-Cluster."
+            "on one GPU are 1w1g, those in one server AllReduce-Local, larger ones "
+            "AllReduce-Cluster."
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
     if log.gpu_types:
