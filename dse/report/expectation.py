@@ -108,7 +108,7 @@ def checked(
         ratio=rate / expected,
         rates=len(used),
         spread=(float(low), float(high)),
-        read_as=found.kind,
+        read_as=found.unit,
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
         warm_up=found.warm_up,
         left_out=found.left_out,

@@ -52,7 +52,7 @@ def test_samples_are_preferred_to_steps_and_evaluation_is_left_out(tmp_path: Pat
         "eval_samples_per_second = 900\nvalidation 800 samples/s\ntrain: 110 samples/s\n"
     )
     found = read_training(path, TERMS)
-    assert (found.rates, found.lines, found.kind) == ((100.0, 110.0), (2, 5), "samples/s")
+    assert (found.rates, found.lines, found.unit) == ((100.0, 110.0), (2, 5), "samples/s")
     assert (found.left_out, found.batches) == (2, (256,))
 
 
