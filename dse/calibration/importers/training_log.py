@@ -35,34 +35,39 @@ KNOWN = (
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
 FEW = 10  # rates; fewer are all used
 LONGEST_LINE = 4_000  # characters that are looked at
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:[eE][+-]?\d{{1,2}})?)"
-_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|Per)(?:s|sec|secs|second)\b"
+_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:e[+-]?\d{{1,2}})?)"
+_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|per)(?:s|sec|secs|second)\b"
 _EACH = (
     r"(?P<each>(?:\s?/\s?|_per_|\s+per\s+)(?:gpu|device|worker|rank|chip|accelerator|process)\b)?"
 )
-_SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 GPU(s)
+_SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 gpu(s)
 _SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"
 _TOKEN = r"(?:tokens?|toks?)"
 _STEP = r"(?:it|iters?|iterations?|steps?|batch(?:es)?)"
 _SCALE = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
 
 
-def _pattern(unit: str) -> re.Pattern[str]:
-    """A number before or behind a unit."""
-    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[kKM]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
+def _around(unit: str) -> str:
+    """A pattern of a number before or behind a unit."""
+    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[km]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
     behind = unit.replace("?P<each>", "?P<each2>")
     after = rf"{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
-    return re.compile(f"(?:{after}|{before})", re.IGNORECASE)
+    return f"(?:{after}|{before})"
 
 
 class Unit(NamedTuple):
-    """A unit in which lines tell speed. samples_per_s: of a value of it, of the whole job; None
-    where the terms do not tell."""
+    """A unit in which lines, in lower case, tell speed.
+
+    words, pattern: regular expressions. What ``words`` finds, and finds soon, is in every line that
+    has a match of ``pattern``. samples_per_s: of a value, of the whole job; None where the terms do
+    not tell.
+    """
 
     name: str
-    pattern: re.Pattern[str]
+    words: str
+    pattern: str
     samples_per_s: Callable[[float, Training], float | None]
 
 
@@ -72,22 +77,21 @@ def _of_tokens(value: float, terms: Training) -> float | None:
 
 # The surest first.
 UNITS = (
-    Unit("samples/s", _pattern(_SAMPLE + _PER_SECOND + _EACH), lambda value, _: value),
-    Unit("tokens/s", _pattern(_TOKEN + _PER_SECOND + _EACH), _of_tokens),
-    Unit("s/step", re.compile(
+    Unit("samples/s", _SAMPLE + _PER_SECOND, _around(_SAMPLE + _PER_SECOND + _EACH),
+         lambda value, _: value),
+    Unit("tokens/s", _TOKEN + _PER_SECOND, _around(_TOKEN + _PER_SECOND + _EACH), _of_tokens),
+    Unit("s/step", rf"/\s?{_STEP}\b|time",
         rf"{_NUMBER.format('before')}\s?(?P<scale>ms|s|sec)\s?/\s?{_STEP}\b"
         rf"|(?:time\s+per\s+{_STEP}|{_STEP}[\s_-]time|time[\s_/]+{_STEP})"
         rf"\s*(?:\(?(?P<unit>ms|s|sec|seconds)\)?)?[\"']?\s*[=:]\s*[\"']?"
-        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b", re.IGNORECASE),
+        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b",
         lambda value, terms: terms.global_batch / value),
-    Unit("steps/s", _pattern(_STEP + _PER_SECOND), lambda value, terms: terms.global_batch * value),
+    Unit("steps/s", _STEP + _PER_SECOND, _around(_STEP + _PER_SECOND),
+         lambda value, terms: terms.global_batch * value),
 )  # fmt: skip
-_TRAINING = re.compile(r"(?<![a-z])train", re.IGNORECASE)
-_NOT_TRAINING = re.compile(
-    r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])", re.IGNORECASE
-)
-_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b",
-                    re.IGNORECASE)  # fmt: skip
+_TRAINING = re.compile(r"(?<![a-z])train")
+_NOT_TRAINING = re.compile(r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])")
+_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraini
     found: dict[Unit, list[tuple[int, float]]] = {unit: [] for unit in UNITS}
     left_out, batches = 0, dict[int, None]()
     for number, line in lines:
-        text = line[:LONGEST_LINE]
+        text = line[:LONGEST_LINE].lower()
         batches |= {int(size): None for size in _BATCH.findall(text)}
         read = _rate(text)
         if read is None:
@@ -226,14 +230,17 @@ def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraini
 
 
 def _rate(text: str) -> tuple[Unit, float, bool] | None:
-    """(unit, value, whether of one accelerator) of a line; its last where it has several."""
+    """(unit, value, whether of one accelerator) of a line in lower case; its last where it has
+    several."""
     for unit in UNITS:
+        if not re.search(unit.words, text):
+            continue
         values = []
-        for match in unit.pattern.finditer(text):
+        for match in re.finditer(unit.pattern, text):
             groups = match.groupdict()
             value = float((groups["after"] or groups["before"]).replace(",", ""))
             scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
-            value *= _SCALE[scale.lower()]
+            value *= _SCALE[scale]
             value *= _PREFIXES.get(groups.get("prefix") or "", 1.0)
             if SMALLEST <= value <= LARGEST:
                 values.append((value, bool(groups.get("each") or groups.get("each2"))))

@@ -33,6 +33,7 @@ def rates(folder: Path, text: str, name: str = "train.log") -> list[float]:
         ("throughput: 12,345.6 samples/sec", 12345.6),
         ("350 samples per second per GPU", 2800.0),
         ("Throughput 1.28k tokens/s", 10.0),
+        ("THROUGHPUT: 1.5M SAMPLES/S", 1.5e6),
         ("tokens/sec/gpu: 3,200", 200.0),
         ("12%|#  | 3/25 [00:03<00:20,  4.00it/s, loss=2.1]", 2048.0),
         ("12%|#  | 3/25 [00:03<00:20,  1.25s/it]", 409.6),
