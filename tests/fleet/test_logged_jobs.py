@@ -193,7 +193,7 @@ def test_a_wrong_study_of_a_log(more: str, said: str, tmp_path: Path) -> None:
 def test_no_job_can_be_used_and_keys_of_a_table(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no job in it can be used: 1 held no GPU; give"):
         document(tmp_path, "gpus,hours\n0,5\n")
-    with pytest.raises(StudyError, match=r":2:1: class: 'what' is not known; write 1w1g"):
+    with pytest.raises(StudyError, match=r":2:1: class: 'what' is not known; use 1w1g"):
         document(tmp_path, "gpus,hours,class\n1,5,what\n")
     path = small.written(tmp_path, small.STUDY + "batch_per_gpu: 3\n")
     with pytest.raises(StudyError, match="batch_per_gpu: the population is no scheduler's log"):
