@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 from dse.errors import StudyError
 from dse.fleet.population import LONGEST_JOB_HOURS
+from dse.model.pai import PS_WORKER
 from dse.spelling import meant
 from dse.text_source import text_of
 
@@ -383,7 +384,7 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
             kinds.append(cells[9])
         yield LoggedJob(
             name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
-            hours if told else None, held if told else None, None, "ps-worker" if servers and
+            hours if told else None, held if told else None, None, PS_WORKER if servers and
             gpus > 1 else "", own[0][0],
         )  # fmt: skip
 
