@@ -18,6 +18,7 @@ from dse.report.fleet_ranges import (
 )
 from dse.report.fleet_ranges import times as times
 from dse.report.words import count, many, percent, shown
+from dse.spelling import enumerated
 
 if TYPE_CHECKING:
     from dse.fleet.document import (
@@ -177,9 +178,8 @@ def _of_time(document: FleetDocument) -> str:
             goes = "" if said else f" of {whose} time goes"
             remark = f" ({'; '.join(remarks)})" if remarks else ""
             said.append(f"{percent(share)}{goes} to {part}{remark}")
-    text = f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}."
     counted = "" if alone else f"counted by {document.population.counted_by}, "
-    return f"By the Alibaba-PAI paper's formula, {counted}{text}"
+    return f"By the Alibaba-PAI paper's formula, {counted}{enumerated(said)}."
 
 
 def _bound(part: str, means: Mapping[str, float]) -> list[str]:
