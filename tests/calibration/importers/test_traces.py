@@ -59,7 +59,7 @@ def test_kernels_of_nccl(tmp_path: Path) -> None:
         (262144, "float16", 1), (1048576, "float32", 2),
     ]  # fmt: skip
     assert table.rows[1].seconds == pytest.approx(200e-6)
-    assert "hold some of its wait for the others" in log.notes[-1]
+    assert "include some of its wait for the others" in log.notes[-1]
 
 
 def test_a_real_trace_of_gloo_becomes_measurements() -> None:
