@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from dse.pricing import constraints, profiles_at_hand
 from dse.pricing.caveats import caveats, taken, unsupported
 from dse.pricing.problem import Problem
-from dse.report import words
 from dse.search import bounds
 from dse.search.engine_choice import choose_engine
 from dse.search.estimate import estimate
@@ -182,4 +181,9 @@ def _measured_lines(found: Checked) -> list[str]:
 
 def _percent(share: float) -> str:
     """A share to two digits, 0 % and 100 % only where it is."""
-    return f"{min(100 * share, 99.9):.1f} %" if 0.99 <= share < 1 else words.percent(share)
+    if not 0 < share < 1:
+        return f"{100 * share:.0f} %"
+    if share < 0.001:
+        return "< 0.1 %"
+    percent = min(100 * share, 99.9)
+    return f"{percent:.{0 if 10 <= percent < 99 else 1 if percent >= 1 else 2}f} %"
