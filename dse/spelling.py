@@ -106,6 +106,12 @@ def alternatives(words: Iterable[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
+def enumerated(words: Iterable[str]) -> str:
+    """'a, b and c'."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _share_beginning(words: Iterable[str], others: Iterable[str]) -> bool:
     """Whether a word is the beginning of one of the others, or the other way round."""
     long = [other for other in others if len(other) > LEAST_START]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.spelling import MOST, alike, meant
+from dse.spelling import MOST, alike, alternatives, enumerated, meant
 
 KNOWN = ("a10", "a100-pcie-80gb", "a100-sxm4-40gb", "a100-sxm4-80gb", "h100-sxm", "gpus",
          "gpus_per_node", "resnet50", "ib-hdr", "ib-edr", "polaris-ofi", "polaris-tcp",
@@ -50,3 +50,10 @@ def test_any_text_gets_few_known_names(typed: str) -> None:
     found = alike(typed, KNOWN)
     assert len(found) <= MOST
     assert set(found) <= set(KNOWN)
+
+
+@pytest.mark.parametrize(("words", "said"), [(["a"], "a"), (["a", "b"], "a {} b"),
+                                             (["a", "b", "c"], "a, b {} c")])  # fmt: skip
+def test_lists_in_a_sentence(words: list[str], said: str) -> None:
+    assert alternatives(words) == said.format("or")
+    assert enumerated(words) == said.format("and")

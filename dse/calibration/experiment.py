@@ -173,7 +173,12 @@ class Experiment:
 
 
 def write_experiment(experiment: Experiment, path: str | Path) -> None:
-    """Write as JSON, with one sample per line so that two files can be compared by eye."""
+    """Write as JSON."""
+    write_text(path, experiment_text(experiment))
+
+
+def experiment_text(experiment: Experiment) -> str:
+    """JSON with one sample per line, so that two files can be compared by eye."""
     record = asdict(experiment)
     lists = {key: record.pop(key) for key in ("local", "compute", "samples")}
     record = {"format": record.pop("format"), **record}
@@ -181,7 +186,7 @@ def write_experiment(experiment: Experiment, path: str | Path) -> None:
     for key, rows in lists.items():
         body = ",\n  ".join(json.dumps(row) for row in rows)
         text += f',\n "{key}": [\n  {body}\n ]' if rows else f',\n "{key}": []'
-    write_text(path, text + "\n}\n")
+    return text + "\n}\n"
 
 
 def read_experiment(path: str | Path) -> Experiment:

@@ -37,6 +37,8 @@ def verdict(profile: Profile) -> tuple[str, ...]:
 def _judged(profile: Profile, algorithm: str) -> str:
     """What one algorithm's prices are good for."""
     points = [point for point in profile.points if point.algorithm == algorithm]
+    if not points:
+        return "not checked, as the profile has none of the times that it was fitted on"
     errors = _errors(points)
     if not errors:
         sizes = sorted({point.bytes for point in points})

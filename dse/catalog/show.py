@@ -121,11 +121,6 @@ LABELS = ("family", "network", "generation", "quality", "started_from")
 _STYLES = {"unverified": "yellow", "unknown": "dim", "derived": "cyan", "sourced": ""}
 
 
-def kinds_data() -> list[dict[str, Any]]:
-    """Every kind of entry with how many there are."""
-    return [{"kind": kind, "entries": len(names(kind))} for kind in KINDS]
-
-
 def kind_data(kind: str) -> list[dict[str, Any]]:
     """One row for each entry of ``kind``: its name, title and the facts of :data:`COLUMNS`.
 
@@ -158,7 +153,7 @@ def entry_data(kind: str, name: str) -> dict[str, Any]:
 
 
 def render_kinds(console: Console, kinds: Sequence[Mapping[str, Any]]) -> None:
-    """Print the kinds of entries, as :func:`kinds_data` has them."""
+    """Print kinds of entries. kinds: of each its ``kind``, and ``entries``, how many it has."""
     rows = [(row["kind"], str(row["entries"])) for row in kinds]
     console.print(console_table(("kind", "entries"), rows, framed=False))
     console.print("dse catalog KIND lists one kind; dse catalog KIND NAME shows one entry")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from dse.commands.entry_kinds import kind_named, kinds
 from dse.commands.options import Json
-from dse.commands.shipped import KINDS as SHIPPED
 from dse.commands.study_names import entries_beginning, kinds_beginning
 from dse.commands.terminal import console, print_json
 
@@ -36,69 +35,24 @@ def catalog(
         remedy = "write for example dse catalog studies ethernet-upgrade --yaml"
         raise ArgumentError("--yaml", problem, remedy)
     if yaml and kind is not None and name is not None:
-        print(_file(kind, name).read_text(encoding="utf-8"), end="")
+        print(kind_named(kind).find(name).read_text(encoding="utf-8"), end="")
+    elif kind is None:
+        _show_kinds(json)
     elif json:
-        print_json(_data(kind, name))
-    else:
-        _render(kind, name)
-
-
-def _data(kind: str | None, name: str | None) -> Any:
-    from dse.catalog import show
-
-    if kind is None:
-        beside = [{"kind": word, "entries": len(of.files())} for word, of in SHIPPED.items()]
-        return [*show.kinds_data(), *beside]
-    if kind in SHIPPED:
-        found = SHIPPED[kind]
-        return found.rows() if name is None else found.data(found.find(name))
-    _check_kind(kind)
-    return show.kind_data(kind) if name is None else show.entry_data(kind, name)
-
-
-def _render(kind: str | None, name: str | None) -> None:
-    from dse.catalog import show
-
-    screen = console()
-    if kind is None:
-        show.render_kinds(screen, _data(None, None))
-    elif kind in SHIPPED:
-        found = SHIPPED[kind]
-        if name is None:
-            found.render_all(screen, kind)
-        else:
-            found.render(found.find(name), screen)
+        found = kind_named(kind)
+        print_json(found.rows() if name is None else found.data(name))
     elif name is None:
-        _check_kind(kind)
-        show.render_kind(screen, kind)
+        kind_named(kind).render_all(console())
     else:
-        _check_kind(kind)
-        show.render_entry(screen, kind, name)
+        kind_named(kind).render(name, console())
 
 
-def _check_kind(kind: str) -> None:
-    """Raise for a kind that is none, where one of :data:`SHIPPED` or an entry of it is meant."""
-    from dse.catalog.store import KINDS, UnknownName, entries_like
-    from dse.spelling import alike
+def _show_kinds(json: bool) -> None:
+    """Print the kinds, and how many entries each has."""
+    from dse.catalog.show import render_kinds
 
-    if kind in KINDS:
-        return
-    near = alike(kind, (*KINDS, *SHIPPED))
-    exact = [f"{word} {kind}" for word, of in SHIPPED.items() if kind in of.files()]
-    known = exact or near or entries_like(kind)
-    raise UnknownName("kind of catalogue entry", kind, tuple(known or (*KINDS, *SHIPPED)))
-
-
-def _file(kind: str, name: str) -> Path:
-    """The file of an entry. Raises ArgumentError for one that is a row of a table."""
-    from dse.catalog import resolve
-    from dse.catalog.store import TABLES, find
-    from dse.errors import ArgumentError
-
-    if kind in SHIPPED:
-        return SHIPPED[kind].find(name)
-    _check_kind(kind)
-    path = find(kind, resolve(kind, name))
-    if kind in TABLES:
-        raise ArgumentError("--yaml", f"{kind} are rows of a table, {path.name}", "use --json")
-    return path
+    rows = [{"kind": word, "entries": len(kind.names())} for word, kind in kinds().items()]
+    if json:
+        print_json(rows)
+    else:
+        render_kinds(console(), rows)

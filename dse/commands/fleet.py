@@ -68,8 +68,9 @@ def run_fleet(given: str, out: Path | None, with_facts: bool, as_json: bool, com
     from dse.fleet import answer, plain, read_fleet
     from dse.report.document_files import RUN
     from dse.report.fleet_facts import fact_lines
-    from dse.report.fleet_words import UNUSED, answer_lines, many, rests_on_profiles, terms
+    from dse.report.fleet_words import UNUSED, answer_lines, rests_on_profiles, terms
     from dse.report.fleet_write import earlier_fleet, write_fleet
+    from dse.report.words import many
     from dse.report.write import check_free_of
 
     started = time.perf_counter()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dse.console_table import Column, console_table
 from dse.errors import DseError
-from dse.spelling import alike, alternatives
+from dse.spelling import meant
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,15 +21,20 @@ _WHOLE = Column("name", whole=True)
 class Shipped:
     """A kind of file that comes with dse.
 
-    called: one of them. row: what a list shows of a file, by column. data: all of it, for --json.
-    render: prints one.
+    kind: of many, called: of one. row: what a list shows of a file, by column. content: all of it,
+    for --json. printed: prints one.
     """
 
+    kind: str
     called: str
     folder: Callable[[], Path]
     row: Callable[[Path], Mapping[str, str]]
-    data: Callable[[Path], Any]
-    render: Callable[[Path, Console], None]
+    content: Callable[[Path], Any]
+    printed: Callable[[Path, Console], None]
+
+    def names(self) -> Collection[str]:
+        """The name of every file, sorted."""
+        return self.files()
 
     def files(self) -> dict[str, Path]:
         """Every file, by its name, sorted."""
@@ -40,21 +45,28 @@ class Shipped:
         files = self.files()
         if name in files:
             return files[name]
-        near = alike(name, files) or tuple(files)
-        raise DseError(f"{name or repr('')}: no such {self.called}; did you mean "
-                       f"{alternatives(near)}?")  # fmt: skip
+        remedy = meant(name, files, f"see dse catalog {self.kind}")
+        raise DseError(f"{name or repr('')}: no such {self.called}; {remedy}")
 
-    def rows(self) -> list[dict[str, str]]:
+    def rows(self) -> list[dict[str, Any]]:
         """A row for each file."""
         return [{"name": name, **self.row(path)} for name, path in self.files().items()]
 
-    def render_all(self, screen: Console, kind: str) -> None:
+    def data(self, name: str) -> Any:
+        """All of one file, for --json."""
+        return self.content(self.find(name))
+
+    def render(self, name: str, screen: Console) -> None:
+        """Print one file."""
+        self.printed(self.find(name), screen)
+
+    def render_all(self, screen: Console) -> None:
         """Print the list."""
         rows = self.rows()
         headings = list(rows[0])[1:] if rows else []
         columns = [_WHOLE, *(Column(heading, folded=True) for heading in headings)]
         screen.print(console_table(columns, [tuple(row.values()) for row in rows], framed=False))
-        screen.print(f"dse catalog {kind} NAME shows one, --yaml its file", highlight=False)
+        screen.print(f"dse catalog {self.kind} NAME shows one, --yaml its file", highlight=False)
 
 
 def study_names() -> tuple[str, ...]:
@@ -155,6 +167,9 @@ def _render_profile(path: Path, screen: Console) -> None:
 
 
 KINDS: Mapping[str, Shipped] = {
-    "studies": Shipped("study", _studies, _study_row, _study_data, _render_study),
-    "profiles": Shipped("profile", _profiles, _profile_row, _profile_data, _render_profile),
+    shipped.kind: shipped
+    for shipped in (
+        Shipped("studies", "study", _studies, _study_row, _study_data, _render_study),
+        Shipped("profiles", "profile", _profiles, _profile_row, _profile_data, _render_profile),
+    )
 }

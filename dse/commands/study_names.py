@@ -9,7 +9,8 @@ from typing import Any
 import typer
 import typer.core
 
-from dse.commands.shipped import KINDS, fleet_names, study_names
+from dse.commands.entry_kinds import kinds
+from dse.commands.shipped import fleet_names, study_names
 
 _STUDY_ENDINGS = (".yaml", ".yml", "/")
 
@@ -53,20 +54,13 @@ def fleets_beginning(incomplete: str) -> list[str]:
 
 def kinds_beginning(incomplete: str) -> list[str]:
     """Kinds of the catalogue that begin so."""
-    from dse.catalog import KINDS as CATALOGUE
-
-    return [kind for kind in (*CATALOGUE, *KINDS) if kind.startswith(incomplete)]
+    return [kind for kind in kinds() if kind.startswith(incomplete)]
 
 
 def entries_beginning(ctx: typer.Context, incomplete: str) -> list[str]:
     """Entries that begin so, of the kind that is given before."""
-    from dse.catalog import KINDS as CATALOGUE
-    from dse.catalog import names
-
-    kind = str(ctx.params.get("kind"))
-    if kind not in (*CATALOGUE, *KINDS):
-        return []
-    known = KINDS[kind].files() if kind in KINDS else names(kind)
+    kind = kinds().get(str(ctx.params.get("kind")))
+    known = kind.names() if kind else ()
     return [name for name in known if name.startswith(incomplete)]
 
 

@@ -23,7 +23,6 @@ from dse.fleet.document import (
     Assumption,
     FleetDocument,
     FleetHardware,
-    LogSummary,
     NamedJob,
     OwnModel,
     PaperFact,
@@ -32,6 +31,7 @@ from dse.fleet.document import (
 )
 from dse.fleet.facts import IDENTITY, facts
 from dse.fleet.job_table import read_table
+from dse.fleet.log_summary import LogSummary
 from dse.fleet.logged_jobs import read_logged
 from dse.fleet.measured_costs import NOTHING, Measured, measured
 from dse.fleet.model_comparison import (

@@ -14,13 +14,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from dse.catalog import Citation
+from dse.fleet.log_summary import LogSummary
 
 if TYPE_CHECKING:  # it takes a while to import
     from pydantic import TypeAdapter
 
 FORMAT = "dse-fleet-2"
 ALL = "all"
-_ON_REQUEST = ("facts", "assumptions", "models", "log")  # keys that are absent where None
+_IF_ANY = ("facts", "assumptions", "models", "log")  # keys that are absent where None
 _KEYS = {"architecture": "class", "source": "from", "target": "to"}
 
 
@@ -40,54 +41,6 @@ class PopulationSummary:
     jobs: int
     seed: int | None
     counted_by: str
-
-
-@dataclass(frozen=True)
-class Matched:
-    """Jobs of one kind (a workload, a type of GPU), and what they hold of the fleet."""
-
-    name: str
-    jobs: int
-    share: float
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A name that a log has, and of how many jobs."""
-
-    name: str
-    jobs: int
-
-
-@dataclass(frozen=True)
-class LogSummary:
-    """What stands behind jobs that a scheduler logged.
-
-    form: of the log. columns: what a column tells -> its name. left_out: reason -> jobs.
-    matched: by workload of the catalogue. unmatched, unmatched_share: jobs that name none, and what
-    they hold; stands_for: what they are priced as, each one at random. batch_per_gpu: of
-    ``without_batch`` matched jobs; batch_of_study: whether the study gives it. without_hours: jobs
-    that run as long as the median of the others. class_by_size: jobs of which the log tells no
-    architecture. gpu_types: as the log writes them. weights, weights_matched: the share of time
-    that weights take, of all jobs and of the matched ones; None where there are none.
-    """
-
-    form: str
-    columns: Mapping[str, str]
-    left_out: Mapping[str, int]
-    matched: tuple[Matched, ...]
-    unmatched: int
-    unmatched_share: float
-    unmatched_labels: tuple[Seen, ...]
-    stands_for: str
-    batch_per_gpu: float
-    batch_of_study: bool
-    without_batch: int
-    without_hours: int
-    class_by_size: int
-    gpu_types: tuple[Matched, ...]
-    weights: float | None = None
-    weights_matched: float | None = None
 
 
 @dataclass(frozen=True)
@@ -413,8 +366,8 @@ class FleetDocument:
     hashes: sha256 of the study, population, price list and profiles. whole: the class under which
     all jobs stand. sensitivity: class -> resource -> mean of ratios, were that twice as fast.
     intervals: None in documents of before there were any. log: None where the jobs come from no
-    scheduler. facts, assumptions, models: what the
-    paper published, beside this; None where nobody asked.
+    scheduler. facts, assumptions, models: what the paper published, beside this; None where nobody
+    asked.
     """
 
     format: str
@@ -462,7 +415,7 @@ def _adapter() -> TypeAdapter[FleetDocument]:
 
 def plain(document: FleetDocument) -> dict[str, Any]:
     """The document as fleet.json holds it."""
-    absent = {key for key in _ON_REQUEST if getattr(document, key) is None}
+    absent = {key for key in _IF_ANY if getattr(document, key) is None}
     found: dict[str, Any] = _adapter().dump_python(
         document, mode="json", by_alias=True, exclude=absent
     )

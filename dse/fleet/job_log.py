@@ -16,12 +16,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
 from dse.errors import StudyError
 from dse.fleet.population import LONGEST_JOB_HOURS
+from dse.model.pai import PS_WORKER
 from dse.spelling import meant
 from dse.text_source import text_of
 
@@ -57,6 +58,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 SIZES = ("gpus", "gpus_each", "tres")  # one of them must be there
 _ABSENT = frozenset(("", "none", "null", "nan", "n/a", "na", "-", "unknown", "(null)"))
 _MOST_GPUS = 1e6
+_LARGEST = 1e15  # number that a cell may have
 _STEP = re.compile(r"\d+(?:_\w+)?(?:\+\d+)?\.\w+")  # of a job of Slurm: 123.batch, 123.0
 _TRES = re.compile(r"(?:gres/)?gpu(?::([\w.-]+?))?[=:](\d+)(?=,|$|\()")
 _ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)")
@@ -269,12 +271,10 @@ class _Reader:
             seconds = self._seconds(line, cells)
             hours = None if seconds is None else seconds / 3600
         if hours is None and "start" in self.places and "end" in self.places:
-            ends = [self._moment(line, cells, name) for name in ("start", "end")]
-            if ends[0] is not None and ends[1] is not None:
-                hours = max(ends[1] - ends[0], 0.0) / 3600
+            hours = _hours_between(*(self._moment(line, cells, name) for name in ("start", "end")))
         if hours is not None and hours > LONGEST_JOB_HOURS:
-            self._wrong(line, cells, "hours" if "hours" in self.places else "seconds",
-                        "is longer than 20 years")  # fmt: skip
+            told = next(name for name in ("hours", "seconds", "end") if self._text(cells, name))
+            self._wrong(line, cells, told, "makes the job longer than 20 years")
         return hours
 
     def _seconds(self, line: int, cells: Sequence[str]) -> float | None:
@@ -303,31 +303,49 @@ class _Reader:
         text = self._text(cells, name)
         if not text:
             return None
-        try:
-            found = float(text)
-        except ValueError:
-            found = math.nan
-        if not 0 <= found < 1e15:
+        found = _amount(text)
+        if found is None:
             self._wrong(line, cells, name, "is not a number of 0 or more")
         return found
 
     def _wrong(self, line: int, cells: Sequence[str], name: str, how: str) -> NoReturn:
         at = next((own[0] for key in (name, *SIZES) if (own := self.places.get(key))), 0)
-        column = 1 + sum(len(cell) + 1 for cell in cells[:at])
         problem = f"{self.header[at]}: '{cells[at][:60]}' {how}"
-        raise StudyError(self.path, line, column, problem, "correct it, or leave the cell empty")
+        remedy = "correct it, or leave the cell empty"
+        raise StudyError(self.path, line, _column(cells, at), problem, remedy)
+
+
+def _column(cells: Sequence[str], at: int) -> int:
+    """Where a cell begins in its line, from 1."""
+    return 1 + sum(len(cell) + 1 for cell in cells[:at])
+
+
+def _amount(text: str) -> float | None:
+    """A number of 0 or more; None for any other text."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if 0 <= found < _LARGEST else None
 
 
 def _moment(text: str) -> float | None:
-    """Seconds of a date, or as they stand."""
+    """Seconds of a date, or as they stand. A date without a time zone is taken as UTC, so that
+    hours do not depend on where the log is read."""
     try:
         found = float(text)
     except ValueError:
         try:
-            return datetime.fromisoformat(text).timestamp()
-        except (ValueError, OverflowError, OSError):
+            date = datetime.fromisoformat(text)
+        except ValueError:
             return None
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     return found if math.isfinite(found) else None
+
+
+def _hours_between(start_s: float | None, end_s: float | None) -> float | None:
+    """None where one of the moments is not told."""
+    return None if start_s is None or end_s is None else max(end_s - start_s, 0.0) / 3600
 
 
 def _is_pai(header: Sequence[str]) -> bool:
@@ -348,7 +366,7 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
         if len(cells) != _PAI_CELLS:
             problem = f"{len(cells)} values where a task has {_PAI_CELLS}"
             raise StudyError(path, number, 1, problem, "give pai_task_table as it is")
-        if cells[3] != "status":
+        if plain(cells[3]) != "status":  # it is no header
             tasks.setdefault(cells[0], []).append((number, cells))
     for name, own in tasks.items():
         gpus = hours = held = 0.0
@@ -356,7 +374,7 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
         for number, cells in own:
             servers |= _SERVER.fullmatch(cells[1]) is not None
             count, start, end, share = (_of_pai(path, number, cells, at) for at in (2, 4, 5, 8))
-            ran = None if start is None or end is None else max(end - start, 0.0) / 3600
+            ran = _hours_between(start, end)
             if not share or not count:
                 continue
             gpus += count * max(share / _PAI_GPU, 1.0)  # those that share a GPU are cNodes, too
@@ -366,7 +384,7 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
             kinds.append(cells[9])
         yield LoggedJob(
             name, (), float(math.ceil(gpus)), next(filter(None, kinds), ""), None,
-            hours if told else None, held if told else None, None, "ps-worker" if servers and
+            hours if told else None, held if told else None, None, PS_WORKER if servers and
             gpus > 1 else "", own[0][0],
         )  # fmt: skip
 
@@ -374,14 +392,11 @@ def _pai(rows: Sequence[tuple[int, list[str]]], path: str) -> Iterator[LoggedJob
 def _of_pai(path: str, line: int, cells: Sequence[str], at: int) -> float | None:
     if cells[at].lower() in _ABSENT:
         return None
-    try:
-        found = float(cells[at])
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < 1e15:
-        column = 1 + sum(len(cell) + 1 for cell in cells[:at])
+    found = _amount(cells[at])
+    if found is None:
         problem = f"column {at + 1}: '{cells[at][:60]}' is not a number of 0 or more"
-        raise StudyError(path, line, column, problem, "give pai_task_table as it is")
+        remedy = "give pai_task_table as it is"
+        raise StudyError(path, line, _column(cells, at), problem, remedy)
     return found
 
 
@@ -416,9 +431,10 @@ def _philly_job(entry: Mapping[str, Any], path: str, number: int) -> LoggedJob:
         )
         own = sum(len(one["gpus"]) for one in servers if isinstance(one.get("gpus"), list))
         gpus, nodes = (float(own), float(len(servers))) if own else (gpus, nodes)
-        ends = [_moment(str(attempt.get(key, ""))) for key in ("start_time", "end_time")]
-        if ends[0] is not None and ends[1] is not None and own:
-            ran = max(ends[1] - ends[0], 0.0) / 3600
+        ran = _hours_between(
+            *(_moment(str(attempt.get(key, ""))) for key in ("start_time", "end_time"))
+        )
+        if ran is not None and own:
             told, hours, held = True, hours + ran, held + ran * own
     return LoggedJob(
         name, (), gpus, "", nodes or None, hours if told else None, held if told else None,

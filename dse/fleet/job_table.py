@@ -293,13 +293,17 @@ def _by_class(path: Path, found: Columns) -> dict[str, Any]:
         name = architecture_named(found.classes[row])
         spellings += 1
         if name is None or spellings > _MOST_SPELLINGS:
-            line, column, text = found.place(row, CLASS)
-            remedy = meant(text, ARCHITECTURES, f"use {alternatives(ARCHITECTURES)}")
-            problem = f"class: '{text[:60]}' is not known" if text else "class: empty"
-            raise StudyError(str(path), line, column, problem, remedy)
+            raise unknown_class(path, *found.place(row, CLASS))
         masks[name] = masks[name] | same if name in masks else same
         left &= ~same
     return {name: np.flatnonzero(masks[name]) for name in ARCHITECTURES if name in masks}
+
+
+def unknown_class(path: Path, line: int, column: int, text: str) -> StudyError:
+    """What to raise for a class of no architecture."""
+    remedy = meant(text, ARCHITECTURES, f"use {alternatives(ARCHITECTURES)}")
+    problem = f"class: '{text[:60]}' is not known" if text else "class: empty"
+    return StudyError(str(path), line, column, problem, remedy)
 
 
 def architecture_named(text: str | bytes) -> str | None:

@@ -13,18 +13,18 @@ import numpy as np
 
 from dse import catalog
 from dse.errors import StudyError
-from dse.fleet.document import LogSummary, Matched, Seen
 from dse.fleet.job_log import JobLog, LoggedJob, read_job_log
-from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named
+from dse.fleet.job_table import LEAST, MOST_NAMED, Columns, architecture_named, unknown_class
+from dse.fleet.log_summary import LogSummary, Matched, Seen
 from dse.fleet.workload_matching import Matcher, StepOfGpu, step_of_gpu
 from dse.model.arrays import Array
 from dse.model.pai import ALLREDUCE_CLUSTER, ALLREDUCE_LOCAL, ONE_WORKER_ONE_GPU
-from dse.spelling import alternatives
 
 BATCH_PER_GPU = 32.0  # a judgement, where neither log nor study tells
 FEW = 5  # matched jobs of a class; fewer do not stand for the others
 LARGEST_PARAMS = 1e9  # of a network that an unknown job may be: one that any GPU can train
 MOST_SHOWN = 12
+_LONGEST_NAME = 60  # characters of a name that are shown
 NO_GPU, NEVER_RAN = "held no GPU", "ran for less than 4 seconds of a GPU, or not at all"
 
 
@@ -80,8 +80,8 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
     summary = LogSummary(
         form=log.form,
         columns=dict(log.columns),
-        left_out={what: count for what, count in left_out.items() if count},
-        matched=tuple(_matched(found, weights)),
+        left_out=dict(left_out),
+        matched=_held(found, weights),
         unmatched=int(np.sum(~matched)),
         unmatched_share=float(weights[~matched].sum() / weights.sum()),
         unmatched_labels=_labels(job for job, name in zip(jobs, found, strict=True) if not name),
@@ -91,7 +91,7 @@ def read_logged(path: Path, terms: LogTerms, gpus_per_server: float) -> tuple[Co
         without_batch=without_batch,
         without_hours=without,
         class_by_size=sum(not job.architecture for job in jobs),
-        gpu_types=tuple(_types(jobs, weights)),
+        gpu_types=_held([job.gpu_type[:_LONGEST_NAME] for job in jobs], weights)[:MOST_SHOWN],
     )
     return columns, summary
 
@@ -113,9 +113,7 @@ def _class(job: LoggedJob, path: Path, gpus_per_server: float) -> str:
     if job.architecture:
         if name := architecture_named(job.architecture):
             return name
-        problem = f"class: '{job.architecture[:60]}' is not known"
-        names = (ONE_WORKER_ONE_GPU, "1wng", "ps-worker", ALLREDUCE_LOCAL, ALLREDUCE_CLUSTER)
-        raise StudyError(str(path), job.line, 1, problem, f"write {alternatives(names)}")
+        raise unknown_class(path, job.line, 1, job.architecture)
     if math.ceil(job.gpus) == 1:
         return ONE_WORKER_ONE_GPU
     one_server = math.ceil(job.gpus) <= gpus_per_server and (job.nodes or 1) <= 1
@@ -135,8 +133,11 @@ def _steps(
         if step is not None:
             known.setdefault(kind, []).append(step)
     every = [step for steps in known.values() for step in steps]
-    small = [step_of_gpu(name, usual) for name in catalog.names("workloads")
-             if catalog.workload(name).params <= LARGEST_PARAMS]  # fmt: skip
+    small = [
+        step_of_gpu(name, usual)
+        for name in (catalog.names("workloads") if len(every) < FEW else ())
+        if catalog.workload(name).params <= LARGEST_PARAMS
+    ]
     random = np.random.default_rng(0)
     out, sources = [], dict[str, None]()
     for step, kind in zip(own, classes, strict=True):
@@ -165,27 +166,17 @@ def _hours(jobs: Sequence[LoggedJob]) -> tuple[Array | None, int]:
     return np.array(told), len(jobs) - len(ran)
 
 
-def _matched(found: Sequence[str | None], weights: Array) -> list[Matched]:
-    """By workload, what it holds of the fleet, the most first."""
-    counts, held = Counter(found), defaultdict[str | None, float](float)
-    for name, weight in zip(found, weights, strict=True):
+def _held(names: Sequence[str | None], weights: Array) -> tuple[Matched, ...]:
+    """How many jobs have each name, and what they hold of the fleet, the most first."""
+    counts, held = Counter(names), defaultdict[str | None, float](float)
+    for name, weight in zip(names, weights, strict=True):
         held[name] += float(weight)
     total = float(weights.sum())
     rows = [Matched(name, counts[name], held[name] / total) for name in counts if name]
-    return sorted(rows, key=lambda row: -row.share)
+    return tuple(sorted(rows, key=lambda row: -row.share))
 
 
 def _labels(jobs: Iterable[LoggedJob]) -> tuple[Seen, ...]:
     counts = Counter(next(iter(job.labels), "") for job in jobs)
-    return tuple(Seen(label[:60], count) for label, count in counts.most_common(MOST_SHOWN)
-                 if label)  # fmt: skip
-
-
-def _types(jobs: Sequence[LoggedJob], weights: Array) -> list[Matched]:
-    """By type of GPU, as the log writes it."""
-    counts, held = Counter(job.gpu_type for job in jobs), defaultdict[str, float](float)
-    for job, weight in zip(jobs, weights, strict=True):
-        held[job.gpu_type] += float(weight)
-    total = float(weights.sum())
-    rows = [Matched(kind[:60], counts[kind], held[kind] / total) for kind in counts if kind]
-    return sorted(rows, key=lambda row: -row.share)[:MOST_SHOWN]
+    most = counts.most_common(MOST_SHOWN)
+    return tuple(Seen(label[:_LONGEST_NAME], count) for label, count in most if label)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dse.catalog import Fact
-from dse.fleet.document import LogSummary
+from dse.fleet.log_summary import LogSummary
 from dse.model.arrays import Array, Mask
 from dse.model.pai import Hardware, Jobs
 
@@ -21,8 +21,8 @@ class Group:
     architecture: one of ``dse.model.pai.ARCHITECTURES``. jobs: every array of shape (jobs,).
     gpu_hours: shape (jobs,), what each job holds of the fleet; where nobody has told, its cNodes,
     as if all ran equally long. state_bytes: weights, tables and optimizer state of a replica,
-    shape (jobs,), 0 where not known. names: of the jobs, or empty. assumed:
-    shape (jobs,), which of them stand for jobs whose work nobody told; None for none.
+    shape (jobs,), 0 where not known. names: of the jobs, or empty. assumed: shape (jobs,), which of
+    them stand for jobs whose work nobody told; None for none.
     """
 
     architecture: str
@@ -54,8 +54,8 @@ class Population:
 
     base: the hardware on which drawn jobs have the shares they were drawn with; None for a table,
     whose FLOPs and bytes hold on any. hours_given: whether GPU-hours were told, state_given:
-    whether state_bytes were. facts: what a drawn population rests on. path: the file. log:
-    what stands behind jobs that a scheduler logged.
+    whether state_bytes were. facts: what a drawn population rests on. path: the file. log: what
+    stands behind jobs that a scheduler logged.
     """
 
     name: str

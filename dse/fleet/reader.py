@@ -23,6 +23,7 @@ from dse.fleet.study import FleetStudy, Money
 from dse.fleet.upgrades import FIELDS, Upgrade
 from dse.mistakes import Mistakes, Part, Unread, each
 from dse.pricing.load import known_names
+from dse.spelling import alternatives
 from dse.study.aliases import Spelling, entries
 from dse.study.axes import AXES
 from dse.study.complaints import checked
@@ -37,6 +38,7 @@ from dse.yaml_source import Source, read_yaml
 T = TypeVar("T")
 TITLES = {"gpu": "GPU", "memory": "GPU memory", "pcie": "PCIe", "ethernet": "Ethernet",
           "nvlink": "NVLink"}  # fmt: skip
+RECIPES = (".yaml", ".yml")  # endings of files of populations that are drawn
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 GPU_MEMORY = "gpu_memory"
 _LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
@@ -47,9 +49,9 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     """Read and check a fleet study. Raises :class:`~dse.errors.StudyError`, a line a mistake."""
     mistakes = Mistakes()
     source = read_yaml(path, mistakes=mistakes)
-    whole = Cursor(source)
-    if whole.has("study") and not whole.has("fleet"):
-        raise whole.at("study").wrong("this is not a fleet study", "use dse run", key=True)
+    written = Cursor(source)
+    if written.has("study") and not written.has("fleet"):
+        raise written.at("study").wrong("this is not a fleet study", "use dse run", key=True)
     source, told = _with_real_names(source)
     file, top = checked(source, FleetFile, EXAMPLES, mistakes)
     part = mistakes.part
@@ -62,7 +64,9 @@ def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
     part(lambda: _check_whole(top, population()[1]))
     upgrades, ports = part(lambda: _upgrades(top)), part(lambda: _ports(top))
     money = part(lambda: _money(top.at("money")) if _given(top, "money") else None)
-    profiles = part(lambda: _profiles(top.at("calibration")) if top.has("calibration") else ())
+    profiles = part(
+        lambda: tuple(_profiles(top.at("calibration"))) if top.has("calibration") else ()
+    )
     mistakes.told()
     said = file()
     return FleetStudy(
@@ -162,11 +166,11 @@ def _population(at: Cursor) -> tuple[Path, bool]:
         if not path.is_file():
             problem = f"population: no file '{clipped(at.value)}'"
             raise at.wrong(problem, "paths are relative to the study's folder")
-    if path.suffix not in (".yaml", ".yml", *ENDINGS, *LOG_ENDINGS):
+    if path.suffix not in (*RECIPES, *ENDINGS, *LOG_ENDINGS):
         problem = f"population: '{clipped(path.name)}' is neither a table nor a recipe"
-        remedy = f"name a file that ends in .yaml, {' or '.join(ENDINGS)}"
-        raise at.wrong(problem, f"{remedy}; a scheduler's log also in {' or '.join(LOG_ENDINGS)}")
-    return path, path.suffix in (".yaml", ".yml")
+        remedy = f"name a file that ends in {alternatives((RECIPES[0], *ENDINGS))}"
+        raise at.wrong(problem, f"{remedy}; a scheduler's log also in {alternatives(LOG_ENDINGS)}")
+    return path, path.suffix in RECIPES
 
 
 def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | None:
@@ -182,7 +186,7 @@ def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | Non
                 mistakes.note(top.at(key).wrong(problem, "leave it out", key=True))
         mistakes.told()
         return None
-    if population.suffix in (".yaml", ".yml", ".parquet", ".pq"):
+    if population.suffix not in (".csv", *LOG_ENDINGS):
         raise top.at("columns").wrong(
             f"columns: {clipped(population.name)} is no scheduler's log", "leave it out", key=True
         )
@@ -194,7 +198,8 @@ def _log_terms(top: Cursor, file: FleetFile, population: Path) -> LogTerms | Non
 def _meant(at: Cursor, label: str) -> str:
     """The workload that a scheduler's log calls by a label."""
     if not re.search(r"[A-Za-z0-9]", label):
-        raise at.wrong(f"workloads: '{clipped(label)}' is no name", "write letters", key=True)
+        remedy = "write what the log calls such jobs, with a letter or digit"
+        raise at.wrong(f"workloads: '{clipped(label)}' is no name", remedy, key=True)
     aliases = known_names().aliases.get("workloads", {})
     return at.named("workload", catalog.names("workloads"), "see `dse catalog workloads`", aliases)
 
@@ -324,12 +329,8 @@ def _ports(top: Cursor) -> tuple[str, ...]:
     return each(port, top.at("ports").each() if _given(top, "ports") else [])
 
 
-def _profiles(at: Cursor) -> tuple[tuple[Profile, Path], ...]:
+def _profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     """Every profile, with its path; one that has nothing for a fleet is a mistake."""
-    return tuple(_fleet_profiles(at))
-
-
-def _fleet_profiles(at: Cursor) -> Iterator[tuple[Profile, Path]]:
     shipped = catalog.models_dir() / "calibrations"
     places, found = at.each(), NOTHING
     for position, name in enumerate(read_profiles(at)):

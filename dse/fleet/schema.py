@@ -126,11 +126,11 @@ class FleetFile(Section):
         "of a scheduler's log: what a column tells, and its name, such as {workload: Tag}"
     )
     workloads: dict[Text, Text] = absent(
-        "of a scheduler's log: what jobs are called, and the workload of the catalogue that is"
+        "of a scheduler's log: what jobs are called, and which workload of the catalogue that is"
     )
     batch_per_gpu: Annotated[float, Field(gt=0, le=1e6)] = absent(
-        "of a scheduler's log: samples of a GPU in a step, of jobs whose batch it does not tell; "
-        "32 when absent"
+        "of a scheduler's log: samples that a GPU takes in a step, for jobs whose batch it does "
+        "not tell; 32 when absent"
     )
     jobs: Annotated[int, Field(ge=1, le=MOST_JOBS), Whole] = Field(
         default=DEFAULT_JOBS, description="how many jobs are drawn"

@@ -34,13 +34,13 @@ class Money:
 
 @dataclass(frozen=True)
 class FleetStudy:
-    """A fleet study. population: path of a recipe or a table. log: None unless
-    that is what a scheduler logged. jobs, seed: of a drawn population.
+    """A fleet study. population: path of a recipe or a table. log: what the study says of it where
+    that is a scheduler's log; else None. jobs, seed: of a drawn population.
 
     hardware: fields of :class:`~dse.model.pai.Hardware` that the study sets, and ``labels`` as it
     wrote them; of a drawn population the others are its own. profiles: measured parameter servers
     and allreduce (:mod:`dse.fleet.measured_costs`); profile_paths: where they lie. told: what
-    those words of the file mean that could mean several things.
+    words of the file are taken to mean that could mean several things.
     """
 
     name: str

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dse import catalog
 from dse.catalog.prices import NEVER
 from dse.pricing import hardware
+from dse.spelling import enumerated
 from dse.study import Study
 from dse.study.definition import USED
 from dse.study.quantities import PURCHASE, RENT, facts_of
@@ -34,7 +35,7 @@ def notes(study: Study, prices: catalog.PriceList) -> list[str]:
     found = [machine for machine in _machines(study, prices) if machine.sold_until]
     if not found or rents(study):
         return []
-    named = _listed([_dated(machine) for machine in found])
+    named = enumerated([_dated(machine) for machine in found])
     if study.market == USED:
         return [*_used(found, prices)]
     if buys_new(study, prices):
@@ -68,14 +69,14 @@ def _used(found: Sequence[hardware.Machine], prices: catalog.PriceList) -> list[
     unknown = [machine for machine in found if machine not in known]
     said = []
     if known:
-        priced = _listed([
+        priced = enumerated([
             f"{m.accelerator.title} (USD {m.accelerator_usd.usd:,.2f} of "
             f"{prices.used_usd[m.accelerator.name].date or 'an unknown day'})"
             for m in known
         ])  # fmt: skip
         said.append(f"Bought used: {priced}.")
     if unknown:
-        named = _listed([_dated(machine) for machine in unknown])
+        named = enumerated([_dated(machine) for machine in unknown])
         said.append(f"No price of used hardware is known, so the last list price counts: {named}.")
     return said
 
@@ -91,8 +92,3 @@ def _dated(machine: hardware.Machine) -> str:
     if until is None or until.text == NEVER:
         return f"{title} (only rented)"
     return f"{title} (sold until {until.text})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    *some, last = names
-    return f"{', '.join(some)} and {last}" if some else last

@@ -19,6 +19,7 @@ from dse.report.document import RunDocument
 from dse.report.points import describe
 from dse.search.guided import Points
 from dse.search.run import FrontPoint
+from dse.spelling import enumerated
 from dse.study import Value
 
 AXIS = "aggregation"
@@ -101,9 +102,10 @@ def as_good(document: RunDocument) -> str:
     ]
     if not resolution or not alike:
         return ""
-    names = f"{', '.join(alike[:-1])} and {alike[-1]}" if alike[1:] else alike[0]
     are = "are" if alike[1:] else "is"
-    return f" {names} {are} as fast to {words.percent(resolution)} on the same hardware."
+    return (
+        f" {enumerated(alike)} {are} as fast to {words.percent(resolution)} on the same hardware."
+    )
 
 
 @dataclass(frozen=True)

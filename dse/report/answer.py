@@ -30,6 +30,7 @@ from dse.report.words import (
     gain,
     gain_interval,
     interval,
+    many,
     of_addition,
     percent,
     rate_interval,
@@ -126,9 +127,7 @@ def _left_out(best: Point, base: Point) -> list[str]:
     """What a speedup leaves out of a step on more nodes."""
     if best.nodes <= base.nodes or best.terms.waiting_s:
         return []
-    mine, theirs = (
-        f"{count(point.nodes)} node{'s' * (point.nodes != 1)}" for point in (best, base)
-    )
+    mine, theirs = (many(point.nodes, "node") for point in (best, base))
     return [
         f"The recommended point has {mine}, the baseline {theirs}. The speedup leaves out the time "
         "spent waiting for the slowest node."

@@ -16,6 +16,7 @@ from dse.report import rents
 from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
+from dse.spelling import enumerated
 from dse.study.quantities import PURCHASE, RENT, SECONDS_PER_HOUR, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
@@ -116,8 +117,7 @@ def left_out(document: RunDocument) -> str:
         what for what in ("storage", "management network", "spares", "support", "installation")
         if not any(name.startswith(what) for name in named)
     ]  # fmt: skip
-    *some, last = ("racks", *beside)
-    missing = f"{', '.join(some)} and {last}" if some else last
+    missing = enumerated(("racks", *beside))
     said = f"Not included: {missing}{' (extras of a price list)' * bool(beside)}."
     items = [item for bill in document.bills.values() for item in bill]
     if not any(item.item.startswith("Spine switch") for item in items):

@@ -180,8 +180,10 @@ def _measured_lines(found: Checked) -> list[str]:
 
 
 def _percent(share: float) -> str:
-    """A share to two digits, and 100 % only where it is."""
+    """A share to two digits, 0 % and 100 % only where it is."""
     if not 0 < share < 1:
-        return f"{share:.0%}".replace("%", " %")
+        return f"{100 * share:.0f} %"
+    if share < 0.001:
+        return "< 0.1 %"
     percent = min(100 * share, 99.9)
     return f"{percent:.{0 if 10 <= percent < 99 else 1 if percent >= 1 else 2}f} %"

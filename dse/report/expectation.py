@@ -11,7 +11,7 @@ import numpy as np
 from dse import catalog
 from dse.calibration.importers.throughput import COLUMNS, DEFAULTS
 from dse.calibration.importers.training_log import COLUMN, MeasuredTraining, Training
-from dse.errors import StudyError
+from dse.errors import ArgumentError, StudyError
 from dse.report import words
 from dse.report.design_point import Bounds, Point
 from dse.report.document import RunDocument
@@ -34,8 +34,10 @@ class Checked:
     """A prediction and what was measured, in samples/s of the whole job.
 
     interval: of 90 %, of the prediction; within: whether the median of ``rates`` rates lies in it.
-    spread: their 5th and 95th percentiles. parts: of a step, where a trace tells. notes: what makes
-    the two differ in kind.
+    spread: their 5th and 95th percentiles. read_as: their unit. lines: first and last that were
+    used; None of a trace. warm_up: rates left out before them; left_out: lines of evaluation.
+    parts: of a step, where a trace tells. notes: what makes the two differ in kind. own_rate: the
+    lines of a table that teaches the model this rate.
     """
 
     study: str
@@ -60,14 +62,13 @@ class Checked:
 def point_of(document: RunDocument, row: int | None) -> tuple[str, Point]:
     """Its name and the point: of a row of the front, or the recommended one.
 
-    Raises :class:`ArgumentError` for a row that is not there, and :class:`StudyError` for a point
-    without an interval.
+    Raises :class:`ArgumentError` for a row that is not there, and for a point without an interval.
     """
     name = "the recommended point" if row is None else f"row {row} of the front"
     point = document.recommended if row is None else point_at(document, row)
     if point.throughput_samples_per_s is None or words.rate_interval(point) is None:
         problem = f"{name} of {document.study.name} has no interval of samples/s"
-        raise StudyError("--expect", 0, 0, problem, "run the study again, or name another row")
+        raise ArgumentError("--expect", problem, "run the study again, or name another row")
     return name, point
 
 
@@ -87,8 +88,8 @@ def checked(
     name, point = named
     if found.ranks is not None and found.ranks != point.gpus:
         problem = (
-            f"the trace is of {_count(found.ranks, 'rank')}, and {name} has "
-            f"{_count(point.gpus, 'accelerator')}"
+            f"the trace is of {words.many(found.ranks, 'rank')}, but {name} has "
+            f"{words.many(point.gpus, 'accelerator')}"
         )
         raise StudyError(log, 0, 0, problem, "name the row of that size, see front.csv")
     bounds, expected = words.rate_interval(point), point.throughput_samples_per_s
@@ -108,7 +109,7 @@ def checked(
         ratio=rate / expected,
         rates=len(used),
         spread=(float(low), float(high)),
-        read_as=found.kind,
+        read_as=found.unit,
         lines=(found.lines[found.warm_up], found.lines[-1]) if found.lines else None,
         warm_up=found.warm_up,
         left_out=found.left_out,
@@ -146,8 +147,8 @@ def _notes(point: Point, found: MeasuredTraining) -> list[str]:
     out = []
     if others:
         out.append(
-            f"the log tells a global batch of {words.count(others[0])}, and the point has "
-            f"{words.count(point.global_batch)}: the two are not the same training"
+            f"the log has a global batch of {words.count(others[0])}, and the point one of "
+            f"{words.count(point.global_batch)}, so they are not the same training"
         )
     if found.steps and point.config.get("accumulation", "1") not in ("", "1"):
         out.append("a step of the trace is taken as one update of the weights, not as a part of it")
@@ -227,8 +228,8 @@ def _advice(found: Checked) -> list[str]:
     out = [""]
     if not found.parts:
         out.append(
-            "What differs, computing or communication, a trace of PyTorch's profiler tells: give "
-            "it in place of the log."
+            "A trace of PyTorch's profiler would show whether computing or communication differs: "
+            "give one in place of the log."
         )
     if found.own_rate is not None:
         out += [
@@ -253,14 +254,10 @@ def _read(found: Checked) -> str:
         where = f", line {first}" if first == last else f", lines {first} to {last}"
     out = f"{found.log}{where}, read as {found.read_as}"
     if found.warm_up:
-        out += f"; the first {_count(found.warm_up, 'rate')} left out as warm-up"
+        out += f"; the first {words.many(found.warm_up, 'rate')} left out as warm-up"
     if found.left_out:
-        out += f"; {_count(found.left_out, 'line')} of evaluation left out"
+        out += f"; {words.many(found.left_out, 'line')} of evaluation left out"
     return out
-
-
-def _count(number: int, what: str) -> str:
-    return f"{words.count(number)} {what}{'' if number == 1 else 's'}"
 
 
 def _rate(value: float) -> str:

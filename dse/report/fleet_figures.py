@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from dse.report import fleet_words
-from dse.report.fleet_words import CLASSES, COMPONENTS, FEW, many
+from dse.report.fleet_words import CLASSES, COMPONENTS, FEW
 from dse.report.style import (
     ACCENT,
     AXIS,
@@ -25,7 +25,7 @@ from dse.report.style import (
     of_a_step,
     part_of_bar,
 )
-from dse.report.words import percent
+from dse.report.words import many, percent
 
 if TYPE_CHECKING:
     from dse.fleet.document import Bin, Breakdown, FleetDocument, Port

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dse.report.words import count, percent, significant
+from dse.report.words import count, many, percent, significant
 
 if TYPE_CHECKING:
-    from dse.fleet.document import FleetDocument, LogSummary, Matched
+    from dse.fleet.document import FleetDocument
+    from dse.fleet.log_summary import LogSummary, Matched
 
 HEADS = ("Priced as", "Jobs", "Of the fleet")
 TYPE_HEADS = ("GPU, as logged", "Jobs", "Of the fleet")
@@ -42,7 +43,7 @@ def summary(document: FleetDocument) -> str:
         return ""
     known = document.population.jobs - log.unmatched
     held = document.population.counted_by
-    jobs, name = _jobs(document.population.jobs), "names" if known == 1 else "name"
+    jobs, name = many(document.population.jobs, "job"), "names" if known == 1 else "name"
     out = f"{count(known)} of {jobs} in the log {name} a workload that dse knows"
     if not log.unmatched:
         return f"{out}."
@@ -59,9 +60,9 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
     yield summary(document)
     if log.unmatched:
         yield (
-            "Each of them takes the work per GPU of one of those, drawn at random, so that they "
-            "have the spread of what they stand for. What they really do is not known, and the "
-            "90 % intervals do not hold it."
+            "Each of them is given the work per GPU of one of those, drawn at random, so that they "
+            "vary as much as those do. What they really do is not known, and the 90 % intervals do "
+            "not cover it."
         )
         if log.weights is not None and log.weights_matched is not None:
             alone, whole = percent(log.weights_matched), percent(log.weights)
@@ -73,37 +74,37 @@ def _notes(document: FleetDocument, log: LogSummary) -> Iterator[str]:
             named = ", ".join(f"{seen.name} ({count(seen.jobs)})"
                               for seen in log.unmatched_labels[:_MOST_NAMED])  # fmt: skip
             yield (
-                f"Names that match nothing, with their jobs: {named}. Tell dse with workloads: "
-                "{NAME: a workload of the catalogue}."
+                f"Names that match nothing, with their jobs: {named}. Say in the study what they "
+                "are: workloads: {NAME: a workload of the catalogue}."
             )
         else:
-            yield "The log has no names of workloads for them."
+            yield "The log does not name the workload of any of them."
     if log.without_batch:
-        whose = "as the study says" if log.batch_of_study else "an assumption"
+        taken = "as the study says" if log.batch_of_study else "assumed"
         yield (
-            f"{_jobs(log.without_batch)} of a known workload without a batch in the log: "
-            f"{significant(log.batch_per_gpu)} samples a GPU in a step are taken, {whose}."
+            f"The log gives no batch for {many(log.without_batch, 'job')} of a known workload: "
+            f"each GPU takes {significant(log.batch_per_gpu)} samples in a step, {taken}."
         )
     if log.without_hours:
-        yield f"{_jobs(log.without_hours)} without a time: the median of the others is taken."
+        yield (
+            f"The log gives no time for {many(log.without_hours, 'job')}: taken to run as long as "
+            "the median of the others."
+        )
     if not document.population.counted_by.startswith("GPU"):
-        yield "The log has no times, so that jobs count by their GPUs."
+        yield "The log has no times, so jobs count by their GPUs."
     if log.class_by_size:
         yield (
-            f"The log does not tell how {_jobs(log.class_by_size)} exchange gradients: those on "
-            "one GPU are 1w1g, those in one server AllReduce-Local, larger ones AllReduce-Cluster."
+            f"The log does not tell how {many(log.class_by_size, 'job')} exchange gradients: those "
+            "on one GPU are 1w1g, those in one server AllReduce-Local, larger ones "
+            "AllReduce-Cluster."
         )
     yield "FLOPs, bytes and gradients are those of training in fp32."
     if log.gpu_types:
         yield "All jobs are priced on the study's hardware, whatever GPUs they ran on."
     for reason, jobs in log.left_out.items():
-        yield f"{_jobs(jobs)} left out: {reason}."
+        yield f"{many(jobs, 'job')} left out: {reason}."
     if log.columns:
         read = ", ".join(f"{tells} from {name}" for tells, name in log.columns.items())
         yield f"Columns: {read}."
     else:
         yield f"Read as the log of {log.form}."
-
-
-def _jobs(number: int) -> str:
-    return f"{count(number)} job{'' if number == 1 else 's'}"

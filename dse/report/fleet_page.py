@@ -16,8 +16,8 @@ from dse.report import (
     page,
 )
 from dse.report.fleet_ranges import band, money_band, shares_text, times_text, usd_text, years_text
-from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES, many
-from dse.report.words import count, percent, shown, significant
+from dse.report.fleet_words import CLASSES, COMPONENTS, RESOURCES
+from dse.report.words import count, many, percent, shown, significant
 
 if TYPE_CHECKING:
     from dse.fleet.document import FleetDocument, PortWorth

@@ -17,7 +17,8 @@ from dse.report.fleet_ranges import (
     years_text,
 )
 from dse.report.fleet_ranges import times as times
-from dse.report.words import count, percent, shown
+from dse.report.words import count, many, percent, shown
+from dse.spelling import enumerated
 
 if TYPE_CHECKING:
     from dse.fleet.document import (
@@ -177,9 +178,8 @@ def _of_time(document: FleetDocument) -> str:
             goes = "" if said else f" of {whose} time goes"
             remark = f" ({'; '.join(remarks)})" if remarks else ""
             said.append(f"{percent(share)}{goes} to {part}{remark}")
-    text = f"{', '.join(said[:-1])} and {said[-1]}." if len(said) > 1 else f"{said[0]}."
     counted = "" if alone else f"counted by {document.population.counted_by}, "
-    return f"By the Alibaba-PAI paper's formula, {counted}{text}"
+    return f"By the Alibaba-PAI paper's formula, {counted}{enumerated(said)}."
 
 
 def _bound(part: str, means: Mapping[str, float]) -> list[str]:
@@ -231,11 +231,6 @@ def _of_upgrade(document: FleetDocument, row: UpgradeSpeedup) -> str:
         where = "below" if document.models else "with --facts"
         text += f" For PS/Worker jobs dse's own model gives other speedups ({where})."
     return text
-
-
-def many(number: float, what: str) -> str:
-    """``1 GPU``, ``2 GPUs``, ``290,000 PS/Worker jobs``."""
-    return f"{count(number)} {what}{'s' * (number != 1)}"
 
 
 def some(share: float, number: int) -> str:

@@ -15,7 +15,7 @@ from dse.pricing import power
 from dse.pricing.problem import Problem
 from dse.report import words
 from dse.report.design_point import Power
-from dse.report.words import percent
+from dse.spelling import enumerated
 from dse.study import Value
 from dse.study.quantities import JOULES_PER_KWH
 
@@ -126,9 +126,7 @@ def _spreads(problem: Problem) -> str:
     else:
         drawn.append(f"{_either_way(spread.hosts)} for other hosts")
     drawn.append(f"{_either_way(spread.network)} for the network")
-    *some, last = certain or [""]
-    listed = f"{', '.join(some)} and {last}" if some else last
-    yours = f"Taken as certain, since you state it: {listed}. " * bool(certain)
+    yours = f"Taken as certain, since you state it: {enumerated(certain)}. " if certain else ""
     judged = "all but the first is" if price.log_spread else "all of this is"
     return (
         f"{yours}Nine of ten draws are within: {'; '.join(drawn)} ({judged} judged, not measured)."
@@ -141,7 +139,7 @@ def _either_way(log_spread: float) -> str:
 
 def _below(log_spread: float) -> str:
     """Of what is drawn below a maximum, from the 5th to the 95th percentile."""
-    least, most = (percent(math.exp(-end * log_spread)) for end in HALF_NORMAL_90)
+    least, most = (words.percent(math.exp(-end * log_spread)) for end in HALF_NORMAL_90)
     return f"{least} to {most}"
 
 

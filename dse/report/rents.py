@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dse.pricing.bill_of_materials import Item, Rent
-from dse.report.words import UNKNOWN, count, duration, significant
+from dse.report.words import UNKNOWN, duration, many, significant
+from dse.spelling import enumerated
 from dse.study.quantities import SECONDS_PER_HOUR
 
 # How machines are rented.
@@ -53,9 +54,7 @@ def billed(rent: Rent | None) -> str:
         for what, value in parts.items()
         if value is not None and value * SECONDS_PER_HOUR >= _LEAST_S
     ]
-    *some, last = told or ["nothing"]
-    listed = f"{', '.join(some)} and {last}" if some else last
-    return f"{duration(rent.hours * SECONDS_PER_HOUR)} are paid: {listed}."
+    return f"{duration(rent.hours * SECONDS_PER_HOUR)} are paid: {enumerated(told or ['nothing'])}."
 
 
 def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
@@ -72,6 +71,6 @@ def said(items: Iterable[Item], config: Mapping[str, str]) -> list[str]:
     what = "accelerator" if config.get("accelerator") else "machine"
     seller = f", {item.terms.vendor}" if item.terms and item.terms.vendor else ""
     return [
-        f"{count(item.quantity)} {what}{'s' * (item.quantity > 1)}{lasts} at "
+        f"{many(item.quantity, what)}{lasts} at "
         f"USD {item.unit_usd:,.2f} an hour{each}, {term(rent.term)}{seller}"
     ]

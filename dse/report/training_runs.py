@@ -17,6 +17,7 @@ from dse.report.bills import buys, started_s
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
 from dse.report.rental import LEAST_START
+from dse.spelling import enumerated
 from dse.study.quantities import QUANTITIES, SECONDS_PER_HOUR, Phrase
 
 # What stands beside a speed, by quantity.
@@ -148,18 +149,13 @@ def answer_lines(document: RunDocument) -> list[str]:
     mine = [f"{_VERBS[name]} {_told(document, best, name)}" for name in names]
     theirs = [_told(document, base, name) for name in names]
     how = "to" if best.run.fitted_batches else "on"
-    line = f"Training {how} {document.target} {_listed(mine)}"
+    line = f"Training {how} {document.target} {enumerated(mine)}"
     if best.config != base.config:
-        line += f" (the baseline's: {_listed(theirs)})"
+        line += f" (the baseline's: {enumerated(theirs)})"
     ends = interval(TIME.name, bounds_of(best, TIME.name)) if TIME.name in names else ""
     waits = start(document, best)
     line += f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends)
     return [line + f"; {waits}" * bool(waits) + "."]
-
-
-def _listed(parts: list[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def beyond(best: Point, base: Point) -> Iterator[str]:

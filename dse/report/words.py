@@ -147,6 +147,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def many(number: float, what: str) -> str:
+    """``1 GPU``, ``2 GPUs``, ``290,000 PS/Worker jobs``."""
+    return f"{count(number)} {what}{'s' * (number != 1)}"
+
+
 def percent(share: float) -> str:
     """A share of one as a percentage that does not round something to nothing."""
     if 0 < share < 0.001:
@@ -390,7 +395,7 @@ def work(document: RunDocument) -> str:
     done = document.work
     if not done.units:
         return ""
-    parts = [f"{count(done.units)} unit{'s' * (done.units != 1)} of work"]
+    parts = [f"{many(done.units, 'unit')} of work"]
     if done.resumed:
         parts.append(f"{count(done.resumed)} taken from the log of an interrupted run")
     if done.repeated:
@@ -403,9 +408,8 @@ def choice(point: Point) -> str:
     parts = []
     for entry in point.library_choice.algorithms if point.library_choice else ():
         ends = dict.fromkeys(size(end) for end in entry.bytes)
-        many = f"{count(entry.messages)} message{'s' * (entry.messages != 1)}"
         name, priced_as = entry.name, entry.algorithm
         if not name.startswith(priced_as):
             name = f"{name} (priced as {priced_as})"
-        parts.append(f"{name} for {many} of {' to '.join(ends)}")
+        parts.append(f"{name} for {many(entry.messages, 'message')} of {' to '.join(ends)}")
     return ", ".join(parts)

@@ -10,6 +10,7 @@ import numpy as np
 from dse.model.arrays import Array, Mask
 from dse.pricing import constraints
 from dse.pricing.evaluation import Evaluation
+from dse.spelling import enumerated
 from dse.study import Constraint, Study
 
 
@@ -80,6 +81,5 @@ def sentence(found: Sequence[Excluded], quantity: Callable[[str, float], str]) -
         for one in found
         if one.name is not None and one.value is not None
     ]
-    best = f": within the other limits, the best is {' and '.join(reached)}" if reached else ""
-    *most, last = texts
-    return f"{', '.join(most)} and {last} can each be met, but not {both} at once{best}"
+    best = f": within the other limits, the best is {enumerated(reached)}" if reached else ""
+    return f"{enumerated(texts)} can each be met, but not {both} at once{best}"

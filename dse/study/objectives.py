@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dse.errors import StudyError
 from dse.mistakes import Mistakes, Unread, each
+from dse.spelling import enumerated
 from dse.study.constraints import ExpressionError, parse_constraint
 from dse.study.cursor import Cursor
 from dse.study.definition import Baseline, Constraint, Goal, Objective, Target
@@ -81,7 +82,7 @@ def read_target(top: Cursor) -> Target | None:
     kinds = [key for key in TARGETS if at.has(key)]
     if len(kinds) != 1:
         problem = f"target gives {' and '.join(kinds) or 'nothing'}"
-        raise at.wrong(problem, f"give one of {', '.join(TARGETS[:-1])} and {TARGETS[-1]}")
+        raise at.wrong(problem, f"give one of {enumerated(TARGETS)}")
     if kinds == ["epochs"] and not at.has(EPOCH):
         problem = "target: how many samples an epoch has is missing"
         raise at.at("epochs").wrong(problem, f"add {EPOCH}: 1.28e6", key=True)

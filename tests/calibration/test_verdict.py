@@ -48,6 +48,11 @@ def test_what_was_not_held_out_is_not_checked() -> None:
     assert said.endswith("it knows 1 KiB to 1 MiB on 8-32 ranks")
 
 
+def test_a_profile_without_its_times_is_not_checked() -> None:
+    (line, *_) = verdict(replace(profile({2**20: 0.1}), points=()))
+    assert line.startswith("not checked")
+
+
 @pytest.mark.parametrize("missed", [-0.2, 0.2])
 def test_times_too_short_count_as_times_too_long(missed: float) -> None:
     assert "missed by 20 %" in verdict(profile({2**20: missed}))[0]

@@ -11,7 +11,6 @@ from dse.catalog.facts import UNVERIFIED
 from dse.catalog.show import (
     entry_data,
     kind_data,
-    kinds_data,
     render_entry,
     render_kind,
     render_kinds,
@@ -29,9 +28,8 @@ def printed(console: Console) -> str:
 
 
 def test_kinds_are_counted(console: Console) -> None:
-    render_kinds(console, kinds_data())
-    assert {row["kind"] for row in kinds_data()} == set(KINDS)
-    assert "workloads" in printed(console)
+    render_kinds(console, [{"kind": kind, "entries": len(names(kind))} for kind in KINDS])
+    assert all(kind in printed(console) for kind in KINDS)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

@@ -93,7 +93,7 @@ def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:
     log = logged(tmp_path, 5000.0)
     log.write_text("global batch size: 17\n" + log.read_text())
     done = dse("watch", log, "--expect", ran[0], "--row", "3", cwd=tmp_path)
-    assert "Note: the log tells a global batch of 17, and the point has 2,048" in done.stdout
+    assert "Note: the log has a global batch of 17, and the point one of 2,048" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_log_of_another_batch_is_told(ran: Ran, tmp_path: Path) -> None:
         (("train.log", "--expect", "nowhere"), "nowhere: no such folder"),
         (("train.log",), "missing option '--expect'"),
         ((str(traces.GLOO), "--expect", "RUN", "--row", "3"),
-         "the trace is of 2 ranks, and row 3 of the front has 8 accelerators"),
+         "the trace is of 2 ranks, but row 3 of the front has 8 accelerators"),
     ],
 )  # fmt: skip
 def test_bad_input(arguments: tuple[str, ...], words: str, ran: Ran, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,22 @@ def test_the_tasks_of_a_job_of_pai_together(tmp_path: Path) -> None:
     header = (
         "job_name,task_name,inst_num,status,start_time,end_time,plan_cpu,plan_mem,plan_gpu,gpu_type"
     )
-    assert read(tmp_path, f"{header}\n{logs.PAI}", "log.csv").jobs[0].gpus == 16
+    for first in (header, header.title()):
+        assert read(tmp_path, f"{first}\n{logs.PAI}", "log.csv").jobs[0].gpus == 16
+
+
+def test_dates_without_a_zone_are_one_length_wherever_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "gpus,start,end\n1,2026-03-28T12:00:00,2026-03-29T12:00:00\n"
+    for zone in ("UTC", "Europe/Berlin"):  # where clocks were put forward that night
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        try:
+            assert read(tmp_path, text).jobs[0].hours == 24
+        finally:
+            monkeypatch.undo()
+            time.tzset()
 
 
 def test_the_attempts_of_a_job_of_philly_together(tmp_path: Path) -> None:
@@ -105,7 +121,8 @@ def test_which_files_are_logs(name: str, text: str, expected: bool, tmp_path: Pa
         ("gpus,hours\n-8,1\n", ":2:1", "gpus: '-8' is not a number"),
         ("gpus,hours\ninf,1\n", ":2:1", "gpus: 'inf' is not a number"),
         ("gpus,hours\n1e9,1\n", ":2:1", "is more than anybody has"),
-        ("gpus,hours\n8,1e6\n", ":2:3", "is longer than 20 years"),
+        ("gpus,hours\n8,1e6\n", ":2:3", "hours: '1e6' makes the job longer than 20 years"),
+        ("gpus,start,end\n8,0,1e9\n", ":2:5", "end: '1e9' makes the job longer than 20 years"),
         ("gpus,start,end\n8,yesterday,2\n", ":2:3", "start: 'yesterday' is neither a date"),
         ("a,ps,x,Failed,0,1,2,3,100,T4\n", ":1:6", "column 3: 'x' is not a number"),
         ("a,ps,1,Failed,0,1,2,3,100,T4\nb,c\n", ":2:1", "2 values where a task has 10"),

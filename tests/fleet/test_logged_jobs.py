@@ -103,11 +103,11 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
     for words in (
         "2 of 3 jobs in the log name a workload that dse knows; the others hold",
         "up to a billion parameters",
-        "sweep (1). Tell dse with workloads:",
-        "2 jobs of a known workload without a batch in the log: 32 samples a GPU",
+        "sweep (1). Say in the study what they are: workloads:",
+        "The log gives no batch for 2 jobs of a known workload: each GPU takes 32 samples",
         "1 job left out: held no GPU.",
         "tres from AllocTRES",
-        "the 90 % intervals do not hold it",
+        "the 90 % intervals do not cover it",
         "| not matched | 1 |",
         "| v100 | 1 |",
     ):
@@ -141,8 +141,8 @@ def test_with_workloads_batch_and_class_of_study_and_log(tmp_path: Path) -> None
     assert log.unmatched == 0
     assert {row.name for row in log.matched} == {"resnet50", "dlrm-mlperf-v1-dense"}
     notes = " ".join(fleet_log.notes(found))
-    assert "1 job of a known workload without a batch" in notes
-    assert "64 samples a GPU in a step are taken, as the study says" in notes
+    assert "The log gives no batch for 1 job of a known workload" in notes
+    assert "each GPU takes 64 samples in a step, as the study says" in notes
     assert "not matched" not in fleet_page.render_markdown(found)
     classed = document(tmp_path, ALL_MATCH.replace("4,1,32,", "4,1,32,PS/Worker"))
     assert {row.architecture for row in classed.classes} >= {"ps-worker", "1w1g"}
@@ -156,7 +156,7 @@ def test_public_traces_are_priced_as_classes(text: str, name: str, tmp_path: Pat
     assert log.unmatched == found.population.jobs > 0
     assert (log.unmatched_share, log.without_hours) == (1, 1)
     notes = " ".join(fleet_log.notes(found))
-    assert "The log has no names of workloads for them." in notes
+    assert "The log does not name the workload of any of them." in notes
     assert f"Read as the log of {log.form}." in notes
 
 
@@ -193,7 +193,7 @@ def test_a_wrong_study_of_a_log(more: str, said: str, tmp_path: Path) -> None:
 def test_no_job_can_be_used_and_keys_of_a_table(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="no job in it can be used: 1 held no GPU; give"):
         document(tmp_path, "gpus,hours\n0,5\n")
-    with pytest.raises(StudyError, match=r":2:1: class: 'what' is not known; write 1w1g"):
+    with pytest.raises(StudyError, match=r":2:1: class: 'what' is not known; use 1w1g"):
         document(tmp_path, "gpus,hours,class\n1,5,what\n")
     path = small.written(tmp_path, small.STUDY + "batch_per_gpu: 3\n")
     with pytest.raises(StudyError, match="batch_per_gpu: the population is no scheduler's log"):

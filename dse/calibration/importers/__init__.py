@@ -70,11 +70,11 @@ def _read_trace(text: str, path: str) -> Log:
         raise StudyError(path, 0, 0, problem, f"give {KNOWN}")
     if not log.tables:
         problem = f"has no collective whose size is known (read as {log.format})"
-        remedy = "trace a job of several ranks; PyTorch with gloo: record_shapes=True"
+        remedy = "trace a job of several ranks; with gloo, profile with record_shapes=True"
         raise StudyError(path, 0, 0, problem, remedy)
     note = (
-        "times are those of one rank while it trained, of which a quarter are shorter; they hold "
-        "some of its wait for the others, which a benchmark (dse calibrate run) does not"
+        "times are the lower quartiles of what one rank took while it trained; they include some "
+        "of its wait for the others, which a benchmark (dse calibrate run) leaves out"
     )
     return replace(log, notes=(*log.notes, note))
 

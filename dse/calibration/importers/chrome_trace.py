@@ -10,11 +10,13 @@ import gzip
 import json
 import math
 import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dse.calibration.importers.records import Row
 from dse.calibration.importers.text import MAX_LOG_BYTES, read_text
 from dse.errors import StudyError
 
@@ -145,6 +147,11 @@ def lower_quartile(times: Sequence[float]) -> float:
     return sorted(times)[(len(times) - 1) // 4]
 
 
+def row_of(size: int, dtype: str, times: Sequence[float]) -> Row:
+    """The row of a collective of ``size`` bytes that one rank logged with ``times``."""
+    return Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
+
+
 def united(events: Iterable[Event]) -> list[tuple[float, float]]:
     """The times in which at least one event runs, as (start, end) in order, none touching."""
     out: list[tuple[float, float]] = []
@@ -154,6 +161,15 @@ def united(events: Iterable[Event]) -> list[tuple[float, float]]:
         else:
             out.append((event.start_s, event.end_s))
     return out
+
+
+def within(
+    spans: Sequence[tuple[float, float]], start: float, end: float
+) -> list[tuple[float, float]]:
+    """The parts of :func:`united` times that lie between two moments."""
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    last = bisect_left(spans, end, key=lambda span: span[0])
+    return [(max(low, start), min(high, end)) for low, high in spans[first:last]]
 
 
 def overlap_s(a: Sequence[tuple[float, float]], b: Sequence[tuple[float, float]]) -> float:

@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dse.calibration.importers.chrome_trace import Trace, lower_quartile
-from dse.calibration.importers.records import Log, Row, Table
+from dse.calibration.importers.chrome_trace import Trace, row_of
+from dse.calibration.importers.records import Log, Table
 
 FORMAT = "Horovod timeline"
 _ACTIVITY = re.compile(r"(NCCL|MPI|GLOO|CCL)_(ALLREDUCE|ALLGATHER|BROADCAST|ALLTOALL)")
@@ -57,10 +57,7 @@ def parse(trace: Trace) -> Log:
     tables = tuple(
         Table(
             collective=_COLLECTIVES[operation],
-            rows=tuple(
-                Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
-                for size, times in sorted(own.items())
-            ),
+            rows=tuple(row_of(size, dtype, times) for size, times in sorted(own.items())),
             line=1,
             transport=library.lower(),
             library=library.lower(),
@@ -117,10 +114,13 @@ def _size(shape: str) -> int | None:
 def _messages(sent: Sequence[_Sent]) -> list[list[_Sent]]:
     """Tensors that were sent together: Horovod sends one message after the other."""
     out: list[list[_Sent]] = []
+    end_s = 0.0  # of the last message
     for one in sent:
         same = out and (out[-1][0].kind, out[-1][0].dtype) == (one.kind, one.dtype)
-        if same and one.start_s < max(other.end_s for other in out[-1]):
+        if same and one.start_s < end_s:
             out[-1].append(one)
+            end_s = max(end_s, one.end_s)
         else:
             out.append([one])
+            end_s = one.end_s
     return out

@@ -11,12 +11,19 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dse.calibration.importers.chrome_trace import Event, Trace, lower_quartile, overlap_s, united
-from dse.calibration.importers.records import Log, Row, Table
+from dse.calibration.importers.chrome_trace import (
+    Event,
+    Trace,
+    overlap_s,
+    row_of,
+    united,
+    within,
+)
+from dse.calibration.importers.records import Log, Table
 
 FORMAT = "PyTorch profiler trace"
 COLLECTIVES = {
@@ -70,9 +77,14 @@ def world(trace: Trace) -> tuple[int | None, str]:
     """(ranks of the job, its backend), as the trace tells."""
     told = trace.about.get("distributedInfo")
     told = told if isinstance(told, dict) else {}
-    ranks = told.get("world_size")
-    known = isinstance(ranks, int) and not isinstance(ranks, bool) and ranks > 0
-    return (ranks if known else None), str(told.get("backend", ""))
+    return _count(told.get("world_size")), str(told.get("backend", ""))
+
+
+def _count(told: object) -> int | None:
+    """A whole number of 1 or more; None for all else."""
+    if isinstance(told, bool) or not isinstance(told, int) or told < 1:
+        return None
+    return told
 
 
 def steps(trace: Trace) -> tuple[TracedStep, ...]:
@@ -92,17 +104,11 @@ def steps(trace: Trace) -> tuple[TracedStep, ...]:
         end = marks[at + 1].start_s if at + 1 < len(marks) else mark.end_s
         if end <= mark.start_s:  # two marks at one moment
             continue
-        own = _within(on_wire, mark.start_s, end)
+        own = within(on_wire, mark.start_s, end)
         sent = sum(high - low for low, high in own)
-        hidden = overlap_s(own, computing) if kernels else None
-        out.append(TracedStep(end - mark.start_s, sent, None if hidden is None else sent - hidden))
+        hidden = overlap_s(own, within(computing, mark.start_s, end))
+        out.append(TracedStep(end - mark.start_s, sent, sent - hidden if kernels else None))
     return tuple(out)
-
-
-def _within(
-    spans: Sequence[tuple[float, float]], start: float, end: float
-) -> list[tuple[float, float]]:
-    return [(max(low, start), min(high, end)) for low, high in spans if low < end and high > start]
 
 
 def _communication(trace: Trace) -> list[Event]:
@@ -130,11 +136,9 @@ def _collective(event: Event, ranks: int | None, backend: str) -> Collective | N
     dtype = _TYPES.get(kind.lower())
     if name is None or dtype is None or elements is None or event.duration_s <= 0:
         return None
-    group = args.get("Group size", ranks)
-    known = isinstance(group, int) and not isinstance(group, bool) and group > 0
     words = kernel[1].upper().split("_") if kernel else []
     return Collective(
-        event, name, elements * dtype[1], dtype[0], group if known else None,
+        event, name, elements * dtype[1], dtype[0], _count(args.get("Group size", ranks)),
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
         next((_ALGORITHMS[word] for word in words if word in _ALGORITHMS), "auto"),
     )  # fmt: skip
@@ -148,8 +152,8 @@ def _plain(name: str) -> str:
 
 def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
     """(elements that a rank gives, type of one)."""
-    elements = args.get("In msg nelems")
-    if isinstance(elements, int) and not isinstance(elements, bool) and elements > 0:
+    elements = _count(args.get("In msg nelems"))
+    if elements is not None:
         return elements, str(args.get("dtype", ""))
     dims, types = args.get("Input Dims"), args.get("Input type")
     if not (isinstance(dims, list) and isinstance(types, list) and dims and types):
@@ -183,7 +187,7 @@ def parse(trace: Trace) -> Log:
             collective=name, line=1, transport=transport, library=transport, algorithm=algorithm,
             ranks={ranks: "the trace"} if ranks else {}, device=device,
             rows=tuple(
-                Row(1, size, lower_quartile(times), len(times), min_s=min(times), dtype=dtype)
+                row_of(size, dtype, times)
                 for (size, dtype), times in sorted(sizes.items())
             ),
         )

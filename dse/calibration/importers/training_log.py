@@ -14,9 +14,10 @@ The last two are turned into samples by the global batch.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dse.calibration.importers import kineto
 from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
@@ -27,7 +28,6 @@ from dse.spelling import meant
 from dse.units import LARGEST, SMALLEST
 
 COLUMN = "samples_per_s"
-SAMPLES, TOKENS, SECONDS, STEPS = "samples/s", "tokens/s", "s/step", "steps/s"
 KNOWN = (
     "a log with samples/s, images/sec, tokens/s, s/it or it/s in its lines, a table with the "
     f"column {COLUMN}, or a trace of PyTorch's profiler"
@@ -35,43 +35,63 @@ KNOWN = (
 WARM_UP = 0.1  # of the rates, at the beginning, are left out
 FEW = 10  # rates; fewer are all used
 LONGEST_LINE = 4_000  # characters that are looked at
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
+_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:[eE][+-]?\d{{1,2}})?)"
-_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|Per)(?:s|sec|secs|second)\b"
+_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:e[+-]?\d{{1,2}})?)"
+_PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|per)(?:s|sec|secs|second)\b"
 _EACH = (
     r"(?P<each>(?:\s?/\s?|_per_|\s+per\s+)(?:gpu|device|worker|rank|chip|accelerator|process)\b)?"
 )
-_SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 GPU(s)
+_SETS = r"(?:\s+on\s+\d+\s+\w+(?:\(s\))?)?"  # Horovod: on 4 gpu(s)
 _SAMPLE = r"(?:samples?|images?|imgs?|examples?|sentences?|sequences?|seqs?|records?)"
 _TOKEN = r"(?:tokens?|toks?)"
 _STEP = r"(?:it|iters?|iterations?|steps?|batch(?:es)?)"
 _SCALE = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3}
 
 
-def _pattern(unit: str) -> re.Pattern[str]:
-    """A number before or behind a unit."""
-    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[kKM]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
+def _around(unit: str) -> str:
+    """A pattern of a number before or behind a unit."""
+    before = rf"{_NUMBER.format('before')}\s?(?P<prefix>[km]?)\s?{unit}(?!\s*[=:]\s*[\d.])"
     behind = unit.replace("?P<each>", "?P<each2>")
     after = rf"{behind}{_SETS}[\"']?\s*[=:]\s*[\"']?{_NUMBER.format('after')}"
-    return re.compile(f"(?:{after}|{before})", re.IGNORECASE)
+    return f"(?:{after}|{before})"
 
 
-_PATTERNS = (
-    (SAMPLES, _pattern(_SAMPLE + _PER_SECOND + _EACH)),
-    (TOKENS, _pattern(_TOKEN + _PER_SECOND + _EACH)),
-    (SECONDS, re.compile(
+class Unit(NamedTuple):
+    """A unit in which lines, in lower case, tell speed.
+
+    words, pattern: regular expressions. What ``words`` finds, and finds soon, is in every line that
+    has a match of ``pattern``. samples_per_s: of a value, of the whole job; None where the terms do
+    not tell.
+    """
+
+    name: str
+    words: str
+    pattern: str
+    samples_per_s: Callable[[float, Training], float | None]
+
+
+def _of_tokens(value: float, terms: Training) -> float | None:
+    return value / terms.tokens_per_sample if terms.tokens_per_sample else None
+
+
+# The surest first.
+UNITS = (
+    Unit("samples/s", _SAMPLE + _PER_SECOND, _around(_SAMPLE + _PER_SECOND + _EACH),
+         lambda value, _: value),
+    Unit("tokens/s", _TOKEN + _PER_SECOND, _around(_TOKEN + _PER_SECOND + _EACH), _of_tokens),
+    Unit("s/step", rf"/\s?{_STEP}\b|time",
         rf"{_NUMBER.format('before')}\s?(?P<scale>ms|s|sec)\s?/\s?{_STEP}\b"
         rf"|(?:time\s+per\s+{_STEP}|{_STEP}[\s_-]time|time[\s_/]+{_STEP})"
         rf"\s*(?:\(?(?P<unit>ms|s|sec|seconds)\)?)?[\"']?\s*[=:]\s*[\"']?"
-        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b", re.IGNORECASE)),
-    (STEPS, _pattern(_STEP + _PER_SECOND)),
+        rf"{_NUMBER.format('after')}\s?(?P<behind>ms|s|sec|seconds)?\b",
+        lambda value, terms: terms.global_batch / value),
+    Unit("steps/s", _STEP + _PER_SECOND, _around(_STEP + _PER_SECOND),
+         lambda value, terms: terms.global_batch * value),
 )  # fmt: skip
-_NOT_TRAINING = re.compile(
-    r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])", re.IGNORECASE
-)
-_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b",
-                    re.IGNORECASE)  # fmt: skip
+_TRAINING = re.compile(r"(?<![a-z])train")
+_NOT_TRAINING = re.compile(r"(?<![a-z])(?:(?:eval|valid|test|infer|predict)[a-z]*|val)(?![a-z])")
+_BATCH = re.compile(r"global[\s_-]?batch(?:[\s_-]?size)?[\"']?\s*[=:]\s*[\"']?(\d{1,9})\b")
 
 
 @dataclass(frozen=True)
@@ -90,14 +110,14 @@ class Training:
 class MeasuredTraining:
     """Samples per second of the whole job, in the order in which they were written.
 
-    kind: the unit they were read by. lines: of the file, from 1. left_out: lines of evaluation.
+    unit: what they were read by. lines: of the file, from 1. left_out: lines of evaluation.
     batches: global batches that the log tells. steps: of a trace, with what communicates. ranks:
     of a trace.
     """
 
     rates: tuple[float, ...]
     lines: tuple[int, ...]
-    kind: str
+    unit: str
     left_out: int = 0
     batches: tuple[int, ...] = ()
     steps: tuple[kineto.TracedStep, ...] = ()
@@ -179,54 +199,51 @@ def _of_table(text: str, path: str) -> MeasuredTraining:
 
 
 def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraining:
-    """By the kind that is surest of those that the log has."""
-    found: dict[str, list[tuple[int, float]]] = {kind: [] for kind, _ in _PATTERNS}
+    """By the unit that is surest of those that the log has."""
+    found: dict[Unit, list[tuple[int, float]]] = {unit: [] for unit in UNITS}
     left_out, batches = 0, dict[int, None]()
     for number, line in lines:
-        text = line[:LONGEST_LINE]
+        text = line[:LONGEST_LINE].lower()
         batches |= {int(size): None for size in _BATCH.findall(text)}
         read = _rate(text)
         if read is None:
             continue
-        kind, value, each = read
-        if _NOT_TRAINING.search(text) and not re.search(r"(?<![a-z])train", text, re.IGNORECASE):
+        unit, value, each = read
+        if _NOT_TRAINING.search(text) and not _TRAINING.search(text):
             left_out += 1
             continue
-        found[kind].append((number, value * (terms.gpus if each else 1)))
-    kind = next((kind for kind, rows in found.items() if rows), "")
-    if not kind:
+        found[unit].append((number, value * (terms.gpus if each else 1)))
+    surest = next((unit for unit, rows in found.items() if rows), None)
+    if surest is None:
         many = "1 line is" if left_out == 1 else f"{left_out} lines are"
         why = f": {many} of evaluation" if left_out else ""
         raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
-    if kind == TOKENS and terms.tokens_per_sample is None:
-        problem = "tells tokens/s, and how many tokens a sample of this workload has is not known"
-        raise StudyError(path, found[kind][0][0], 1, problem, "print samples/s")
-    rates = tuple(_samples_per_s(kind, value, terms) for _, value in found[kind])
-    return MeasuredTraining(
-        rates, tuple(number for number, _ in found[kind]), kind, left_out, tuple(batches)
-    )
+    rates = []
+    for number, value in found[surest]:
+        rate = surest.samples_per_s(value, terms)
+        if rate is None:
+            problem = f"tells {surest.name}, and how many tokens a sample has is not known"
+            raise StudyError(path, number, 1, problem, "print samples/s")
+        rates.append(rate)
+    numbers = tuple(number for number, _ in found[surest])
+    return MeasuredTraining(tuple(rates), numbers, surest.name, left_out, tuple(batches))
 
 
-def _rate(text: str) -> tuple[str, float, bool] | None:
-    """(kind, value, whether of one accelerator) of a line; its last where it has several."""
-    for kind, pattern in _PATTERNS:
+def _rate(text: str) -> tuple[Unit, float, bool] | None:
+    """(unit, value, whether of one accelerator) of a line in lower case; its last where it has
+    several."""
+    for unit in UNITS:
+        if not re.search(unit.words, text):
+            continue
         values = []
-        for match in pattern.finditer(text):
+        for match in re.finditer(unit.pattern, text):
             groups = match.groupdict()
-            value = float((groups["after"] or groups["before"]).replace(",", "") or 0)
+            value = float((groups["after"] or groups["before"]).replace(",", ""))
             scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
-            value *= _SCALE[scale.lower()] if kind == SECONDS else 1.0
+            value *= _SCALE[scale]
             value *= _PREFIXES.get(groups.get("prefix") or "", 1.0)
             if SMALLEST <= value <= LARGEST:
                 values.append((value, bool(groups.get("each") or groups.get("each2"))))
         if values:
-            return kind, *values[-1]
+            return unit, *values[-1]
     return None
-
-
-def _samples_per_s(kind: str, value: float, terms: Training) -> float:
-    if kind == TOKENS:
-        return value / (terms.tokens_per_sample or 1.0)
-    if kind == SECONDS:
-        return terms.global_batch / value
-    return value * terms.global_batch if kind == STEPS else value

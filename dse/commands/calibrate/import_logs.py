@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dse.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from dse.calibration import Profile
-    from dse.calibration.experiment import Experiment
 
 
 def import_logs(
@@ -63,8 +59,9 @@ def import_logs(
     PyTorch's profiler (also .json.gz) and Horovod.
     """
     from dse.calibration import arguments, write_profile
-    from dse.calibration.experiment import write_experiment
-    from dse.calibration.files import PROFILE, check_replaces
+    from dse.calibration.experiment import experiment_text
+    from dse.calibration.files import PROFILE, check_replaces, write_text
+    from dse.calibration.fitting.profile import fit_experiments
     from dse.calibration.importers import logs
     from dse.calibration.profile_files import CALIBRATIONS
     from dse.commands.calibrate.fit import print_fit
@@ -85,11 +82,12 @@ def import_logs(
         library=library, algorithm=algorithm, link_bandwidth=link_bandwidth,
         name=name or out.name.partition(".")[0] or "imported",
     )  # fmt: skip
-    fitted = None
+    text, fitted = experiment_text(found), None
     if profile is not None:  # before anything is written: it may be refused
-        fitted = _fitted(found, profile.stem, ", ".join(map(str, files)))
+        digest = sha256(text.encode()).hexdigest()
+        fitted = fit_experiments([found], profile.stem, digest, ", ".join(map(str, files)))
         write_profile(fitted, profile)
-    write_experiment(found, out)
+    write_text(out, text)
     for note in found.notes:
         print(note)
     if link:
@@ -102,17 +100,6 @@ def import_logs(
     if profile is not None and fitted is not None:
         print_fit(fitted, profile)
         print(f"a study uses it by calibration: [{name}]")
-
-
-def _fitted(found: Experiment, name: str, logs: str) -> Profile:
-    """A profile of measurements as if it were fitted on their file."""
-    from dse.calibration.experiment import sha256_of, write_experiment
-    from dse.calibration.fitting.profile import fit_experiments
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "measurements.json"
-        write_experiment(found, path)
-        return fit_experiments([found], name, sha256_of(path), logs)
 
 
 def _say_unknown_fabric(link: str) -> None:

@@ -17,7 +17,7 @@ from dse.pricing.messages import messages_of
 from dse.pricing.problem import Problem
 from dse.report.certainty.facts import Knowledge
 from dse.report.certainty.titles import how, title
-from dse.report.words import percent
+from dse.report.words import many, percent
 from dse.search.certainty.sensitivity import ALONE_DRAWS, DEAD, Effect
 from dse.search.certainty.sources import COMMUNICATION
 from dse.search.certainty.usefulness import (
@@ -127,11 +127,10 @@ def measured(problem: Problem, transport: str) -> str:
 
 
 def _runs(found: Advice, profile: str, study: str) -> str:
-    nodes = found.capacity.nodes
+    kept = "" if Path(study).is_file() else ", once the study is saved there"
     if shipped_studies().resolve() in Path(study).resolve().parents:
         study = Path(study).stem  # which it is known by
-    kept = "" if Path(study).is_file() or "." not in study else ", once the study is saved there"
     return (
-        f"{time_text(found.cost_s)} of runs on {nodes} node{'s' * (nodes != 1)} "
+        f"{time_text(found.cost_s)} of runs on {many(found.capacity.nodes, 'node')} "
         f"('dse calibrate suggest {profile} --study {study}'{kept})"
     )

@@ -23,6 +23,7 @@ from dse.report.repricing.dependence import (
     needed,
 )
 from dse.report.repricing.facts import Part, Repricing
+from dse.spelling import enumerated
 from dse.study.constraints import parse_constraint
 from dse.study.expressions import Binary, Name, Node, Number
 from dse.study.quantities import QUANTITIES
@@ -150,11 +151,9 @@ def note(document: RunDocument, found: Repricing) -> str:
         "counts as an offer, which is certain."
     ]
     if idle:
-        *first, last = idle
-        said = f"{', '.join(first)} and {last}" if first else last
         parts.append(
-            f"The {compared}, which the study compares, does not depend on {said}: what "
-            f"{'they change' if first else 'it changes'} is other costs."
+            f"The {compared}, which the study compares, does not depend on {enumerated(idle)}: "
+            f"what {'they change' if idle[1:] else 'it changes'} is other costs."
         )
     return " ".join(parts)
 

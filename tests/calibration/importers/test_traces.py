@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.calibration.importers import read_log
-from dse.calibration.importers.chrome_trace import Event, lower_quartile, overlap_s, united
+from dse.calibration.importers.chrome_trace import Event, lower_quartile, overlap_s, united, within
 from dse.calibration.importers.logs import import_logs
 from dse.errors import StudyError
 from tests.calibration.importers import traces
@@ -30,6 +30,14 @@ def test_times_in_common_as_counted_second_by_second(
     seconds = [{at for start, long in own for at in range(start, start + long)} for own in (a, b)]
     assert overlap_s(spans(a), spans(b)) == len(seconds[0] & seconds[1])
     assert sum(end - start for start, end in spans(a)) == len(seconds[0])
+
+
+@given(SPANS, st.integers(-5, 70), st.integers(0, 40))
+def test_times_between_two_moments(found: list[tuple[int, int]], start: int, long: int) -> None:
+    whole = [(float(start), float(start + long))]
+    inside = within(spans(found), *whole[0])
+    assert sum(end - begin for begin, end in inside) == overlap_s(spans(found), whole)
+    assert all(start <= begin <= end <= start + long for begin, end in inside)
 
 
 def test_the_lower_quartile_of_a_few_times() -> None:
@@ -51,7 +59,7 @@ def test_kernels_of_nccl(tmp_path: Path) -> None:
         (262144, "float16", 1), (1048576, "float32", 2),
     ]  # fmt: skip
     assert table.rows[1].seconds == pytest.approx(200e-6)
-    assert "hold some of its wait for the others" in log.notes[-1]
+    assert "include some of its wait for the others" in log.notes[-1]
 
 
 def test_a_real_trace_of_gloo_becomes_measurements() -> None:

@@ -33,6 +33,7 @@ def rates(folder: Path, text: str, name: str = "train.log") -> list[float]:
         ("throughput: 12,345.6 samples/sec", 12345.6),
         ("350 samples per second per GPU", 2800.0),
         ("Throughput 1.28k tokens/s", 10.0),
+        ("THROUGHPUT: 1.5M SAMPLES/S", 1.5e6),
         ("tokens/sec/gpu: 3,200", 200.0),
         ("12%|#  | 3/25 [00:03<00:20,  4.00it/s, loss=2.1]", 2048.0),
         ("12%|#  | 3/25 [00:03<00:20,  1.25s/it]", 409.6),
@@ -52,7 +53,7 @@ def test_samples_are_preferred_to_steps_and_evaluation_is_left_out(tmp_path: Pat
         "eval_samples_per_second = 900\nvalidation 800 samples/s\ntrain: 110 samples/s\n"
     )
     found = read_training(path, TERMS)
-    assert (found.rates, found.lines, found.kind) == ((100.0, 110.0), (2, 5), "samples/s")
+    assert (found.rates, found.lines, found.unit) == ((100.0, 110.0), (2, 5), "samples/s")
     assert (found.left_out, found.batches) == (2, (256,))
 
 

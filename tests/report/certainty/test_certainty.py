@@ -14,7 +14,7 @@ from dse.report import assembly, json_form, offers
 from dse.report import words as report_words
 from dse.report.answer import answer
 from dse.report.certainty import words
-from dse.report.certainty.advice import means_for
+from dse.report.certainty.advice import means_for, measured
 from dse.report.certainty.build import certainty, drawn_answer
 from dse.report.certainty.facts import Certainty, Choice, PriceFlip, SourceEffect, Turn
 from dse.report.certainty.figure import certainty_figure
@@ -355,6 +355,15 @@ def test_what_moves_the_baseline_alone_is_measured_there() -> None:
         problem, one_node, ring, "nccl"
     )
     assert means_for(problem, one_node, frozenset({"computing: family cnn"}), "nccl") == ""
+
+
+def test_advice_names_a_study_that_can_be_read_or_says_that_it_must_be_saved() -> None:
+    problem = load(shipped_studies() / "gpu-generations.yaml")
+    assert measured(problem, "nccl").endswith("--study gpu-generations')")
+    for name in ("mine.yaml", "study"):  # neither is a file: of dse ask, and of a mapping
+        unsaved = replace(problem, study=replace(problem.study, path=name))
+        said = f"--study {name}', once the study is saved there)"
+        assert measured(unsaved, "nccl").endswith(said)
 
 
 def test_what_differs_in_a_purchase_is_told_after_a_comma(small: RunDocument) -> None:
