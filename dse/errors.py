@@ -25,8 +25,14 @@ MOST_TOLD = 10  # mistakes of one file
 
 
 def printable(text: str) -> str:
-    """``text`` without characters that could steer a terminal."""
-    return "".join(char if char.isprintable() or char.isspace() else "?" for char in text)
+    """``text`` without characters that could steer a terminal; unusual blanks become usual ones."""
+    return "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    if char.isprintable() or char in "\t\n\r":
+        return char
+    return " " if char.isspace() else "?"
 
 
 def one_line(text: str) -> str:

@@ -23,6 +23,7 @@ from dse.errors import (
     OutputError,
     OutsideCalibration,
     StudyError,
+    printable,
 )
 
 SPEAK_OF_OPTIONS = (ClusterError, MeasurementError, OutputError, OutsideCalibration)
@@ -87,6 +88,11 @@ def test_errors_speak_of_options_on_the_command_line_only(
     error = kind(line)
     assert error.on_command_line() == line
     assert str(error) == python
+
+
+def test_what_is_shown_steers_no_terminal() -> None:
+    said = printable("a\x1b[31mb\x1fc\x85d\xa0e\u2003f\u202eg\th\ni\x00")
+    assert said == "a?[31mb c d e f?g\th\ni?"
 
 
 def test_other_errors_are_worded_alike() -> None:

@@ -37,9 +37,9 @@ def _share(value: object) -> float:
 def read_what_if(at: Cursor, axes: Mapping[str, Callable[[], Axis]]) -> str:
     """An axis of the space that has several values. axes: by name, any of which may be mistaken."""
     several = [name for name, axis in axes.items() if _several(axis)]
-    remedy = f"name one with several values: {alternatives(several)}"
-    if not several:
-        remedy = "drop it: no axis of space has several values"
+    remedy = "drop it: no axis of space has several values"
+    if several:
+        remedy = f"name one with several values: {alternatives(several)}"
     if not isinstance(at.value, str) or at.value not in axes:
         raise at.wrong(f"what_if: {at.shown} is not an axis of space", remedy)
     if at.value not in several:

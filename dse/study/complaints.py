@@ -63,7 +63,7 @@ def _complaint(
     kind, key = error["type"], str(loc[-1])
     if kind == "extra_forbidden":
         known = _known(model, loc[:-1], Cursor(source, loc[:-1]).value)
-        remedy = suggest(key, known, f"use {alternatives(known)}")
+        remedy = suggest(key, known, f"use {alternatives(known)}" if known else "remove it")
         return source.error(loc, f"unknown key '{clipped(key)}'", remedy, key=True)
     if kind == "missing":
         remedy = f"add {examples.get(key, key + ': ..')}"

@@ -24,6 +24,8 @@ from .conftest import NAMES, VALID, Reader
 BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
     "unknown key": ("objectives:", "objetives:", 16, 1,
         ("unknown key 'objetives'", "did you mean objectives?")),
+    "unknown key beside all that are known": ("minimize: capital}", "minimize: capital, x: 1}", 16,
+        52, ("unknown key 'x'", "remove it")),
     "unknown key in a section": ("budget:", "budgte:", 18, 24,
         ("unknown key 'budgte'", "did you mean budget?")),
     "unknown axis": ("  gpus_per_node:", "  gpus_pre_node:", 6, 3,
@@ -494,6 +496,15 @@ def test_what_if_of_an_axis_with_one_value(read: Reader) -> None:
     text = VALID.replace("[p100-sxm2-16gb, v100-sxm2-16gb]", "[p100-sxm2-16gb]")
     with pytest.raises(StudyError, match="axis 'accelerator' is of one value alone; name one"):
         read(text=text + "what_if: accelerator\n")
+
+
+def test_what_if_where_no_axis_has_several_values(read: Reader) -> None:
+    text = VALID.replace("{from: 1, to: 64, scale: doubling}", "8")
+    text = re.sub(r"(?<=: )\[([^],]+), [^]]*\]", r"[\1]", text.partition("when:")[0])
+    text = text.replace("ps-grpc", "ring-mpi") + VALID[VALID.index("baseline:") :]
+    text = text.replace("[10 Gbps]", "25 Gbps")
+    with pytest.raises(StudyError, match="drop it: no axis of space has several values"):
+        read(text=text + "what_if: gpus\n")
 
 
 def test_what_if_of_a_continuous_axis(read: Reader) -> None:
