@@ -65,7 +65,8 @@ def _pattern(key: str) -> re.Pattern[str]:
 
 def _keys() -> Iterator[tuple[str, str]]:
     """(what a job may be called, workload): names, names without a size, networks; each is of one
-    workload, or of one network with samples of several lengths, of which the first is meant."""
+    workload, or of one network with samples of several lengths, of which that is meant which the
+    word means in a study, else the first."""
     names = catalog.names("workloads")
     shorter: dict[str, list[str]] = {}
     for name in names:
@@ -75,8 +76,17 @@ def _keys() -> Iterator[tuple[str, str]]:
     for key, own in shorter.items():
         params = [catalog.workload(name).params for name in own]
         if max(params) <= min(params) * (1 + _SAME):
-            yield key, own[0]
+            yield key, _as_in_a_study(key, own)
     yield from ((name, name) for name in names)
+
+
+def _as_in_a_study(key: str, own: list[str]) -> str:
+    """What a word means there, where that is one of these; else the first of them."""
+    try:
+        meant = catalog.resolve("workloads", key)
+    except catalog.UnknownName:
+        return own[0]
+    return meant if meant in own else own[0]
 
 
 @cache

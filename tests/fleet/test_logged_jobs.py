@@ -39,7 +39,7 @@ def document(folder: Path, text: str, name: str = "log.txt", more: str = "") -> 
     [
         ("resnet50", "resnet50"),
         ("ResNet_50-imagenet.v2", "resnet50"),
-        ("train/BERT large", "bert-large-s128"),
+        ("train/BERT large", "bert-large-s512"),
         ("bert-large-s512-run3", "bert-large-s512"),
         ("llama-2-7b-hf", "llama2-7b"),
         ("gpt2-medium", "gpt2-medium-355m"),
@@ -55,6 +55,12 @@ def document(folder: Path, text: str, name: str = "log.txt", more: str = "") -> 
 )
 def test_a_name_means(label: str, workload: str | None) -> None:
     assert Matcher({}).workload((label,)) == workload
+
+
+@pytest.mark.parametrize("word", sorted(catalog.aliases()["workloads"]))
+def test_a_word_means_what_it_means_in_a_study(word: str) -> None:
+    """Where it means anything: a family (``gpt3``) names no job's workload."""
+    assert Matcher({}).workload((word,)) in (None, catalog.resolve("workloads", word))
 
 
 def test_names_of_the_study_come_first_and_the_first_label_that_means_any() -> None:
@@ -81,7 +87,7 @@ def test_jobs_of_sacct_by_size_with_their_own_work(tmp_path: Path) -> None:
     assert set(groups) == {"1w1g", "allreduce-local", "allreduce-cluster"}
     own = groups["allreduce-cluster"]
     assert own.gpu_hours.tolist() == [3200]
-    step = step_of_gpu("bert-large-s128", 32.0)
+    step = step_of_gpu("bert-large-s512", 32.0)
     assert np.asarray(own.jobs.flops).tolist() == [step.flops]
     assert np.asarray(own.jobs.weight_bytes).tolist() == [step.weight_bytes]
     assert own.assumed is not None
@@ -94,7 +100,7 @@ def test_what_was_matched_assumed_and_left_out_is_told(tmp_path: Path) -> None:
     found = document(tmp_path, logs.SACCT)
     log = found.log
     assert log is not None
-    assert [(row.name, row.jobs) for row in log.matched] == [("bert-large-s128", 1),
+    assert [(row.name, row.jobs) for row in log.matched] == [("bert-large-s512", 1),
                                                              ("resnet50", 1)]  # fmt: skip
     assert (log.unmatched, log.unmatched_share) == (1, pytest.approx(2 / (2 + 192 + 3200)))
     assert sum(log.left_out.values()) == 2
