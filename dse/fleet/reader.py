@@ -43,6 +43,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 GPU_MEMORY = "gpu_memory"
 _LOWEST, _HIGHEST = 1.0, 1e18  # FLOP/s and bytes/s of one accelerator
 _LOWEST_SHARE = 1e-6
+# Of what a table of jobs runs on, in an error: the hardware of docs/fleet.md.
+_HARDWARE = {"gpu": "11 TFLOP/s", "memory": "1 TB/s", "pcie": "10 GB/s", "ethernet": "25 Gbps",
+             "nvlink": "50 GB/s", "efficiency": "0.7", "gpus_per_server": "8"}  # fmt: skip
 
 
 def read_fleet(path: str | os.PathLike[str]) -> FleetStudy:
@@ -141,13 +144,16 @@ def _check_whole(top: Cursor, drawn: bool) -> None:
     """Raise where nothing says what the jobs of a table run on."""
     if drawn:
         return
-    at = top.at("hardware") if top.has("hardware") else top
-    given = at.value if top.has("hardware") else {}
-    missing = [key for key in HARDWARE if key not in given]
+    if not top.has("hardware"):
+        written = ", ".join(f"{key}: {example}" for key, example in _HARDWARE.items())
+        problem = "missing key 'hardware': a table of jobs does not tell what they run on"
+        raise top.wrong(problem, f"add for example hardware: {{{written}}}")
+    at = top.at("hardware")
+    missing = [key for key in HARDWARE if key not in at.value]
     mistakes = Mistakes()
     for key in missing:
-        if not misspelt(key, [name for name in given if name not in HARDWARE], HARDWARE):
-            remedy = "a table of jobs does not tell what they run on"
+        if not misspelt(key, [name for name in at.value if name not in HARDWARE], HARDWARE):
+            remedy = f"add for example {key}: {_HARDWARE[key]}"
             mistakes.note(at.wrong(f"hardware: missing key '{key}'", remedy))
     mistakes.told()
 

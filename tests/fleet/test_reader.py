@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dse.errors import StudyError
+from dse.fleet import recipe
 from dse.fleet.reader import read_fleet
 from dse.study import Names, read_study
 from tests.fleet.small import HARDWARE, STUDY, written
@@ -134,8 +135,12 @@ def test_a_mistake_gets_one_line(
 
 def test_hardware_is_asked_for_only_with_a_table(tmp_path: Path) -> None:
     path = written(tmp_path, STUDY.replace(HARDWARE, ""))
-    with pytest.raises(StudyError, match="missing key 'gpu'"):
+    with pytest.raises(StudyError, match="missing key 'hardware': a table of jobs") as caught:
         read_fleet(path)
+    assert len(caught.value.mistakes) == 1
+    _, _, advice = str(caught.value).partition("add for example ")
+    followed = read_fleet(written(tmp_path, STUDY.replace(HARDWARE, f"{advice}\n")))
+    assert set(followed.labels) == {*recipe.HARDWARE}
 
 
 def test_jobs_that_are_drawn_hold_no_state_that_a_memory_could_be_too_small_for(
