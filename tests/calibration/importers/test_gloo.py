@@ -55,3 +55,12 @@ def test_what_is_missing(tmp_path: Path) -> None:
         read(tmp_path, s.GLOO_2018.replace("processes=4, ", ""))
     with pytest.raises(MeasurementError, match=r"no usable result \(read as gloo benchmark"):
         read(tmp_path, s.GLOO_HEAD)
+
+
+@pytest.mark.parametrize("text", [s.GLOO_2017, s.GLOO_2018, s.GLOO_NOW])
+def test_a_heading_with_a_number_without_end_is_read(tmp_path: Path, text: str) -> None:
+    """Which took a minute for each heading, in the square of its digits."""
+    heading = "max (us)"
+    assert heading in text
+    found = read(tmp_path, text.replace(heading, f"{heading} {'1' * 200_000}"), nodes=3)
+    assert [x.bytes for x in found.samples] == [400, 1_000_000]
