@@ -117,6 +117,8 @@ _LETTER_BIT = re.compile(r"(^|[A-Za-z])b$")  # of a size, a slip far more often 
 # Beyond these no quantity is meant, and products of some would no longer be numbers.
 SMALLEST, LARGEST = 1e-30, 1e30
 LONGEST = 100  # characters of a quantity; nothing sensible is longer
+_NOT_KNOWN = "has a unit that is not known here"
+_CURRENCY = re.compile(r"[kKMGT]?[A-Z]{3}")  # how one begins, well spelt or not
 _UNIT = re.compile(r"^[A-Za-zµμ]+(?:\s*[/*]\s*[A-Za-zµμ]+){0,3}$")
 # A comma only parts thousands: "2,5 ms" must not be read as 25 ms.
 _QUANTITY = re.compile(
@@ -168,7 +170,10 @@ def parse(text: str | float | int, dimension: str, example: str = "") -> float:
     try:
         factor = _factor(unit, target)
     except UnitError as cause:
-        raise UnitError(f"'{text}' {cause.problem}", cause.remedy or remedy) from cause
+        problem = cause.problem
+        if problem == _NOT_KNOWN and "USD" in target and _CURRENCY.match(unit):
+            problem = "is in a currency that is not known here"
+        raise UnitError(f"'{text}' {problem}", cause.remedy or remedy) from cause
     if number.is_integer() and factor.is_integer():  # as many digits as a PiB has
         return _finite(number * factor, text)
     # 15 digits: 5 us is 5e-06, not the 4.9999999999999996e-06 of the product.
@@ -209,7 +214,7 @@ def _spelt(word: str) -> str:
         return words[word]
     near = {spelt: name for spelt, name in words.items() if spelt.lower() == word.lower()}
     if not near:
-        raise UnitError("has a unit that is not known here")
+        raise UnitError(_NOT_KNOWN)
     milli_or_mega = word[0] in "mM" and not any(spelt.startswith(word[0]) for spelt in near)
     if len(set(near.values())) > 1 or milli_or_mega:
         raise UnitError(f"is ambiguous: '{word}'", f"write {' or '.join(near)}")
@@ -243,7 +248,7 @@ _COMMON: dict[str, tuple[float, Dimensions]] = {
 def _by_pint(unit: str) -> tuple[float, Dimensions]:
     """One ``unit`` in pint's hands: its size in base units, and its dimension."""
     if not _UNIT.match(unit):  # nothing but known names, / and * reaches pint's parser
-        raise UnitError("has a unit that is not known here")
+        raise UnitError(_NOT_KNOWN)
     spelt = re.sub(r"[^\W\d_]+", lambda m: _spelt(m[0]), unit)
     quantity: Any = registry().Quantity(1.0, spelt).to_base_units()
     powers = ((_BASES[name], round(power)) for name, power in quantity.dimensionality.items())

@@ -45,7 +45,7 @@ GENERAL = {
 }
 _SECTIONS = ("accelerators", "fabrics", "nodes", "currencies", "extras")
 # (least, largest) of what is not priced, and the largest price of any one item that is believed
-_RANGES = {
+RANGES = {
     # A site draws at least what its machines draw.
     "pue": (1.0, 10.0, "PUE is the power of the site over that of its machines; write 1.3"),
     "amortisation_years": (0.1, 100.0, "write years, such as 4"),
@@ -300,9 +300,9 @@ def _rates(entry: Entry) -> dict[str, float]:
 
 def _general(entry: Entry, key: str, dimension: str) -> Fact:
     """A number that is no price of one item, within its range."""
-    fact = entry.number(key, dimension)
-    least, most, remedy = _RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
-    if fact.value is not None and not least <= fact.value <= most:
+    least, most, remedy = RANGES.get(key, (0.0, _MOST_USD, "write for example 9 kUSD"))
+    fact = entry.number(key, dimension, least, remedy)
+    if fact.value is not None and fact.value > most:
         raise entry.wrong(f"{key} {fact.text} is absurd", remedy, key)
     return fact
 

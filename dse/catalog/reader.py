@@ -15,6 +15,7 @@ from dse.catalog.store import Source, models_dir, read_file, sources
 from dse.errors import StudyError
 from dse.mistakes import Mistakes
 
+NOT_NEGATIVE = (0.0, "")  # the least that a number may be, and what to write in place of less
 _NAME = "name"  # the value is the name of another entry
 ANY = "any"  # the unit of the value tells its dimension
 _PLAIN = "plain"  # source of a name written without one
@@ -108,12 +109,16 @@ class Entry:
             self.facts.append(fact)
         return fact.text if fact.known else None
 
-    def number(self, key: str, dimension: str) -> Fact:
-        """One number of ``dimension`` (a key of :data:`dse.units.DIMENSIONS`)."""
-        return self._number(key, dimension, _OR_UNKNOWN.format(key))
+    def number(self, key: str, dimension: str, least: float = 0.0, remedy: str = "") -> Fact:
+        """One number of ``dimension`` (a key of :data:`dse.units.DIMENSIONS`), not below ``least``
+        in its SI unit. remedy: what to write in place of a smaller one.
+        """
+        return self._number(key, dimension, _OR_UNKNOWN.format(key), (least, remedy))
 
-    def _number(self, key: str, dimension: str, remedy: str) -> Fact:
-        fact = self._fact(self._take(key, remedy=remedy), dimension, key, (key,))
+    def _number(
+        self, key: str, dimension: str, absent: str, least: tuple[float, str] = NOT_NEGATIVE
+    ) -> Fact:
+        fact = self._fact(self._take(key, remedy=absent), dimension, key, (key,), least)
         self.facts.append(fact)
         return fact
 
@@ -198,7 +203,12 @@ class Entry:
         return default
 
     def _fact(
-        self, written: Any, dimension: str | Reading, key: str, steps: tuple[str | int, ...]
+        self,
+        written: Any,
+        dimension: str | Reading,
+        key: str,
+        steps: tuple[str | int, ...],
+        least: tuple[float, str] = NOT_NEGATIVE,
     ) -> Fact:
         name = ".".join(str(step) for step in (*self.trail[self.root :], key))
         place = (*self.trail, *steps)
@@ -227,11 +237,14 @@ class Entry:
             number, unit, offer = self._priced(written, dimension, steps)
         else:
             number, unit = self._value(value, dimension, steps)
+        text = f"{self._file.written(place)}{self._in_currency(written) if money else ''}"
+        if number is not None and number < least[0]:
+            raise self.wrong(*_too_small(key, text, unit, *least), *steps)
         return Fact(
             name=name,
             value=number,
             unit=unit,
-            text=f"{self._file.written(place)}{self._in_currency(written) if money else ''}",
+            text=text,
             source=source.key,
             accessed=source.accessed,
             detail="; ".join(about),
@@ -342,8 +355,6 @@ class Entry:
                 number, unit = units.parse(value, dimension), UNITS[dimension]
         except units.UnitError as cause:
             raise self.wrong(cause.problem, cause.remedy, *steps) from cause
-        if number < 0:
-            raise self.wrong(f"{value} is negative", "write a value of at least 0", *steps)
         return number, unit
 
     def _source(self, written: dict[str, Any], name: str, steps: tuple[str | int, ...]) -> Source:
@@ -357,6 +368,15 @@ class Entry:
         near = difflib.get_close_matches(key, sources(), n=1)
         remedy = f"did you mean {near[0]}?" if near else "describe it in sources.yaml"
         raise self.wrong(f"{name} cites unknown source '{key}'", remedy, *steps)
+
+
+def _too_small(key: str, text: str, unit: str, least: float, remedy: str) -> tuple[str, str]:
+    """What is wrong with a number below the least that it may be, and what to write."""
+    if least == 0:
+        what = ["write a value of at least 0", remedy]
+        return f"{text} is negative", "; ".join(filter(None, what))
+    bound = f"{least:g} {unit}".rstrip()
+    return f"{key} {text} is too small: it must be at least {bound}", remedy
 
 
 def _any_dimension(value: str | int | float) -> tuple[float, str]:

@@ -152,9 +152,16 @@ class Cursor:
         return name
 
     def quantity(
-        self, dimension: str, high: float, *, zero: bool = False, example: str = ""
+        self,
+        dimension: str,
+        high: float,
+        *,
+        low: float = 0.0,
+        zero: bool = False,
+        example: str = "",
     ) -> float:
-        """A finite quantity of ``dimension`` in (0, high], or [0, high] with ``zero``.
+        """A finite quantity of ``dimension`` in (0, high], or [0, high] with ``zero``, or
+        [low, high] where ``low`` is above 0.
 
         example: a usual value; of the dimension's where it is empty.
         """
@@ -165,7 +172,10 @@ class Cursor:
             number = units.parse(self.value, dimension, example)
         except units.UnitError as cause:
             raise self.wrong(f"{self.label}: {clipped(cause.problem, 120)}", cause.remedy) from None
-        self._within(number, 0.0 if zero else math.nextafter(0.0, 1.0), high, example)
+        least = low or (0.0 if zero else math.nextafter(0.0, 1.0))
+        unit = units.DIMENSIONS[dimension][0]
+        bound = f"of at least {f'{low:g} {unit}'.rstrip()}" if zero or low else "above 0"
+        self._within(number, least, high, f"a value {bound}, such as {example}", example)
         return number
 
     def whole(self, low: int, high: int) -> int:
@@ -178,16 +188,14 @@ class Cursor:
             raise self.wrong(
                 f"{self.label}: {self.shown} is not a {wrong} number", f"write {example}"
             )
-        self._within(value, low, high, example)
+        self._within(value, low, high, example, example)
         return int(value)
 
-    def _within(self, number: float, low: float, high: float, example: str) -> None:
-        if number < 0 <= low:
-            raise self.wrong(f"{self.label}: {self.shown} is negative", f"write {example}")
-        if number == 0 < low:
-            raise self.wrong(f"{self.label}: {self.shown} is zero", f"write {example}")
+    def _within(self, number: float, low: float, high: float, bound: str, example: str) -> None:
+        """Raise where a number is not in [low, high]. bound: what to write in place of less."""
         if number < low:
-            raise self.wrong(f"{self.label}: {self.shown} is too small", f"write {example}")
+            wrong = "negative" if number < 0 else "zero" if number == 0 else "too small"
+            raise self.wrong(f"{self.label}: {self.shown} is {wrong}", f"write {bound}")
         if number > high:
             problem = f"{self.label}: {self.shown} is beyond anything that exists"
             raise self.wrong(problem, f"check the unit; write {example}")

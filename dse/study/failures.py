@@ -10,7 +10,7 @@ from dse.study.cursor import Cursor
 
 IDEAL = "ideal"
 # key -> (dimension, largest sensible value, may it be 0, a usual value)
-_TERMS = {
+TERMS = {
     "per_accelerator_month": ("count", 1e4, True, "0.0137"),
     "per_job_day": ("count", 1e6, True, "2.2"),
     "recover": ("seconds", 1e8, True, "10 min"),
@@ -25,7 +25,7 @@ FAILURES_SCHEMA = {
         {
             "type": "object",
             "additionalProperties": False,
-            "properties": {key: {"type": ["string", "number"]} for key in _TERMS},
+            "properties": {key: {"type": ["string", "number"]} for key in TERMS},
         },
     ]
 }
@@ -48,8 +48,8 @@ def read_failures(at: Cursor) -> StudyFailures:
         remedy = "write ideal, or {per_accelerator_month: 0.0137, recover: 10 min, checkpoint: .."
         raise at.wrong(f"failures: {at.shown} is neither ideal nor a mapping", f"{remedy}}}")
     mistakes = Mistakes()
-    at = at.keys(_TERMS, (), mistakes)
-    terms = mistakes.by_key(lambda key: _term(at.at(key), *_TERMS[key]), at.given())
+    at = at.keys(TERMS, (), mistakes)
+    terms = mistakes.by_key(lambda key: _term(at.at(key), *TERMS[key]), at.given())
     mistakes.told()
     return StudyFailures(given={key: term() for key, term in terms.items()})
 

@@ -37,11 +37,7 @@ def read_number(cursor: Cursor, kind: NumberKind) -> int | float:
     """One number within the limits of its kind."""
     if kind.whole:
         return cursor.whole(int(kind.low), int(kind.high))
-    number = cursor.quantity(kind.dimension, kind.high, example=kind.example)
-    if number < kind.low:
-        remedy = f"write {kind.low:g} or more" if kind.dimension == "count" else "check the unit"
-        raise cursor.wrong(f"{cursor.label}: {cursor.shown} is too small", remedy)
-    return number
+    return cursor.quantity(kind.dimension, kind.high, low=kind.low, example=kind.example)
 
 
 def _written(cursor: Cursor, kind: NumberKind) -> str:

@@ -34,8 +34,7 @@ def read_ownership(at: Cursor) -> StudyOwnership:
 
 
 def _share(place: Cursor, key: str) -> float:
-    example = "a share from 0 to 1, such as 0.3"
-    share = place.quantity("count", 1e18, zero=key == "residual_value", example=example)
+    share = place.quantity("count", 1e18, zero=key == "residual_value", example="0.3")
     if share > 1:
-        raise place.wrong(f"{key}: {place.shown} is more than 1", f"write {example}")
+        raise place.wrong(f"{key}: {place.shown} is more than 1", "write a share, such as 0.3")
     return share

@@ -146,6 +146,8 @@ def _amount(name: str, text: Any, dimensions: tuple[str, ...]) -> str:
         return dimension
     assert wrong is not None
     problem = wrong.problem
+    if name == BUDGET and "currency" in problem:
+        example = f"budgets are in USD, whatever currency prices are in: {example}"
     if name == BUDGET and wrong.problem.endswith("has no unit"):
         example = (
             f"write an amount of money, such as {option} \"2 MUSD\"; how many points a guided "

@@ -13,7 +13,7 @@ ON_DEMAND, SPOT = "on-demand", "spot"
 TERMS = (ON_DEMAND, "1-year", "3-year", SPOT)
 _TERM = "term"
 # key -> (dimension, largest sensible value, may it be 0, a usual value)
-_NUMBERS = {
+NUMBERS = {
     "discount": ("count", 1.0, True, "0.375, a share of the price on demand"),
     "minimum": ("seconds", 1e9, True, "1 h"),
     "billing_unit": ("seconds", 1e9, True, "1 h"),
@@ -31,7 +31,7 @@ RENTAL_SCHEMA: dict[str, Any] = {
             "additionalProperties": False,
             "properties": {
                 _TERM: {"enum": list(TERMS)},
-                **{key: {"type": ["string", "number"]} for key in _NUMBERS},
+                **{key: {"type": ["string", "number"]} for key in NUMBERS},
             },
         },
     ]
@@ -51,7 +51,7 @@ def read_rental(at: Cursor) -> StudyRental:
     if not isinstance(at.value, dict):
         return StudyRental(_term(at))
     mistakes = Mistakes()
-    at = at.keys((_TERM, *_NUMBERS), (), mistakes)
+    at = at.keys((_TERM, *NUMBERS), (), mistakes)
     term = mistakes.part(lambda: at.optional(_TERM, _term, ON_DEMAND))
     others = [key for key in at.given() if key != _TERM]
     mistakes.parts(lambda key: _check_spot(at.at(key), key, term()), others)
@@ -71,7 +71,7 @@ def _check_spot(place: Cursor, key: str, term: str) -> None:
 
 
 def _number(place: Cursor, key: str) -> float:
-    dimension, high, zero, example = _NUMBERS[key]
+    dimension, high, zero, example = NUMBERS[key]
     number = place.quantity(dimension, high, zero=zero, example=example)
     if key == "rented_in" and number % 1:
         raise place.wrong(f"rented_in: {place.shown} is not a whole number", "write 8")

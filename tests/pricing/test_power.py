@@ -143,8 +143,11 @@ def test_own_prices_go_before_the_region(tmp_path: Path) -> None:
     ("more", "said"),
     [
         ("region: iowwa\n", "13:9: .*iowwa.*did you mean iowa"),
-        ("prices: {pue: 0.9}\n", r"pue 0.9 is absurd; PUE is the power of the site over"),
-        ("prices: {pue: -1}\n", "13:15: -1 is negative"),
+        (
+            "prices: {pue: 0.9}\n",
+            r"pue 0.9 is too small: it must be at least 1; PUE is the power of the site over",
+        ),
+        ("prices: {pue: -1}\n", "13:15: pue -1 is too small: it must be at least 1"),
         ("prices: {rack_power: 0 W}\n", "rack_power"),
         ("prices: {idle_power_share: 1.5}\n", "idle_power_share"),
         ("prices: {carbon: 3 kg}\n", "13:18: '3 kg' has the wrong unit; write for example"),
@@ -160,8 +163,8 @@ def test_bad_input_is_one_clear_line(more: str, said: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("pue: 0.99\n", "offer.yaml:1:6: pue 0.99 is absurd"),
-        ("rack_units: 0\n", "offer.yaml:1:13: rack_units 0 is absurd"),
+        ("pue: 0.99\n", "offer.yaml:1:6: pue 0.99 is too small: it must be at least 1"),
+        ("rack_units: 0\n", "offer.yaml:1:13: rack_units 0 is too small: it must be at least 0.01"),
         ("carbon: 0.1 USD/kWh\n", "wrong unit"),
         ("host_power_per_accelerator: 300 W\n", "did you mean host_power"),
     ],

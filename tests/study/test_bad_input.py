@@ -209,7 +209,7 @@ BAD: dict[str, tuple[str, str, int, int, tuple[str, ...]]] = {
         ("a list is not a share",)),
     "oversubscription below 1": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
         "  oversubscription: [1, 0.5]", 9, 25,
-        ("oversubscription: 0.5 is too small", "write 1 or more")),
+        ("oversubscription: 0.5 is too small", "at least 1")),
     "oversubscription of words": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"
         "  oversubscription: 2 to 1", 9, 21, ("oversubscription: '2 to 1'",)),
     "oversubscription of all links": ("  batch_per_gpu: [32, 64]", "  batch_per_gpu: 32\n"

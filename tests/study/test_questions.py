@@ -70,6 +70,8 @@ WRONG: list[tuple[dict[str, object], tuple[str, ...]]] = [
     ({"budget": "2000"}, ("--budget: 2000 has no unit", '"2 MUSD"', "--points")),
     ({"budget": 2000}, ("--budget: 2000 has no unit", "--points")),
     ({"budget": "much"}, ("--budget: 'much' is not a quantity",)),
+    ({"budget": "2 MEURX"}, ("'2 MEURX' is in a currency that is not known here", "in USD")),
+    ({"budget": "50 EUR/hour"}, ("in a currency that is not known here", "in USD", '"2 MUSD"')),
     ({"budget": "2 d"}, ("--budget: '2 d' has the wrong unit",)),
     ({"power": "-3 kW"}, ("--power: must be positive", '--power "200 kW"')),
     ({"confidence": 90}, ("--confidence: must be a probability between 0 and 1", "0.9 or 90%")),
