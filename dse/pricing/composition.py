@@ -13,7 +13,7 @@ import numpy as np
 
 from dse.model.arrays import ArrayLike
 from dse.model.owned import anything
-from dse.pricing.hardware import host_price, number
+from dse.pricing.hardware import Machine, host_price, number
 from dse.pricing.point_arrays import Points
 from dse.pricing.unit_price import UnitPrice
 
@@ -25,7 +25,8 @@ class Composition:
     bought: the sum of quantity times unit price is the price of the hardware, racks included,
     without what stands there already. adds: whether there is any. rented: the same is the rent of
     an hour on demand, without that of ``servers``, which are hosts of one's own. hosts: nodes and
-    servers that are bought. housed_w: watts without cooling. NaN where not known.
+    servers that are bought. housed_w: watts without cooling. NaN where not known. retired: the
+    price of its machines where these are bought and no longer sold new; else None.
     """
 
     bought: tuple[tuple[UnitPrice, float], ...]
@@ -34,6 +35,7 @@ class Composition:
     hosts: float
     housed_w: float
     adds: bool = True
+    retired: UnitPrice | None = None
 
 
 def composition(points: Points) -> Composition:
@@ -60,7 +62,14 @@ def composition(points: Points) -> Composition:
         hosts=_number(buy.nodes + buy.servers),
         housed_w=_number(cost.draw.housed_w),
         adds=bool(_number(anything(buy))),
+        retired=_retired(machine) if _number(buy.accelerators) > 0 else None,
     )  # fmt: skip
+
+
+def _retired(machine: Machine) -> UnitPrice | None:
+    if machine.sold_until is None:
+        return None
+    return machine.host_usd if machine.node else machine.accelerator_usd
 
 
 def _at(points: Points, axis: str) -> int:

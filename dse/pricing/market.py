@@ -24,10 +24,18 @@ def rents(study: Study) -> bool:
 def buys_new(study: Study, prices: catalog.PriceList) -> bool:
     """Whether what is no longer sold new is left out: not where the study rents, admits used
     hardware, or has nothing else."""
-    if study.market == USED or rents(study):
-        return False
     sold = [machine.sold_until is None for machine in _machines(study, prices)]
-    return any(sold) and not all(sold)
+    return wants_new(study) and any(sold) and not all(sold)
+
+
+def wants_new(study: Study) -> bool:
+    """Whether it matters to the study what is sold new."""
+    return study.market != USED and not rents(study)
+
+
+def sells_new(study: Study, prices: catalog.PriceList) -> bool:
+    """Whether any of the machines that a search may choose is sold new."""
+    return any(machine.sold_until is None for machine in _machines(study, prices))
 
 
 def notes(study: Study, prices: catalog.PriceList) -> list[str]:

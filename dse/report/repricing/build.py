@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dse.catalog.extras import ONCE, PER_NODE, SHARE
 from dse.model.arrays import Array
-from dse.pricing import extras, power
+from dse.pricing import extras, market, power
 from dse.pricing.composition import Composition, composition
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
@@ -86,6 +86,7 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
                 adds=part.adds,
                 housed_w=_finite(part.housed_w),
                 numbers={name: _of(evaluation, name) for name in needed(names)},
+                retired=_retired(study, priced, part),
             )
             for values, evaluation, purchase, part in zip(
                 looked.points, evaluations, looked.purchases, parts, strict=True
@@ -101,6 +102,7 @@ def repricing(found: StudyDraws, position: int, named: Sequence[int]) -> Reprici
             for at in looked.near
         ),
         drawn=_drawn(found, looked, evaluations, [price for price, _ in priced]),
+        sells_new=market.sells_new(study, problem.prices),
     )
 
 
@@ -135,6 +137,15 @@ def _quantities(
         where = at[_key(price, rented)]
         summed[where] = summed.get(where, 0.0) + count
     return tuple((where, _finite(count)) for where, count in sorted(summed.items()))
+
+
+def _retired(
+    study: Study, priced: Sequence[tuple[UnitPrice, bool]], part: Composition
+) -> int | None:
+    """The position of the price of machines that are no longer sold new, where that matters."""
+    if part.retired is None or not market.wants_new(study):
+        return None
+    return next(at for at, one in enumerate(priced) if _key(*one) == _key(part.retired, False))
 
 
 def _terms(found: StudyDraws) -> Terms:

@@ -49,7 +49,10 @@ class Terms:
 class RepricedPoint:
     """A point that may be recommended. purchase: which; points of one differ in software alone.
     bought, rented, servers, hosts, adds, housed_w: see
-    :class:`dse.pricing.composition.Composition`. numbers: quantities that no price changes."""
+    :class:`dse.pricing.composition.Composition`. numbers: quantities that no price changes.
+    retired: the part, of those that it buys, that is no longer sold new and that the study leaves
+    out where anything is; None where there is none. A price of the reader's own admits it.
+    """
 
     config: Mapping[str, str]
     immaterial: tuple[str, ...] = ()
@@ -63,6 +66,7 @@ class RepricedPoint:
     adds: bool = True
     housed_w: float | None
     numbers: Mapping[str, float | None]
+    retired: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +104,8 @@ class Repricing:
     recommended: position of the recommended point. compared: the rule by which draws compare
     points, where the recommended one has the least regret. confidence: that the study asks for.
     limits: those that prices may change; uncertain: those that hold by chance only. near: how many
-    points, the first ones, are near the front at the study's prices; chances: theirs.
+    points, the first ones, are near the front at the study's prices; chances: theirs. sells_new:
+    whether any machine of the study is sold new at its prices.
     """
 
     recommended: int
@@ -114,3 +119,4 @@ class Repricing:
     points: tuple[RepricedPoint, ...]
     chances: tuple[Chances, ...]
     drawn: Drawn
+    sells_new: bool = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import floor, log10
+from math import ceil, floor, log10, sqrt
 from typing import Any
 
 from dse.report import words
@@ -148,14 +148,29 @@ def note(document: RunDocument, found: Repricing) -> str:
         f"Priced anew are {words.count(len(found.points))} points on and near the front and on the "
         f"front of each machine, of which the rule {document.recommended.rule} takes the best; far "
         "from the report's prices a point that is not among them may be better. A price you type "
-        "counts as an offer, which is certain."
+        "counts as an offer, which is certain, as one in a study does. Once a number is moved, "
+        f"shares of draws rest on {found.drawn.count} draws of these points, and a new run may "
+        f"differ from them by {_by_chance(found.drawn.count)} points of a percentage."
     ]
+    gone = {one.retired for one in found.points if one.retired is not None}
+    if found.sells_new and gone:
+        named = enumerated([label(found, found.parts[at]) for at in sorted(gone)])
+        parts.append(
+            "No longer sold new, so counted only at a price that you type, as in a run with a "
+            f"price of your own: {named}."
+        )
     if idle:
         parts.append(
             f"The {compared}, which the study compares, does not depend on {enumerated(idle)}: "
             f"what {'they change' if idle[1:] else 'it changes'} is other costs."
         )
     return " ".join(parts)
+
+
+def _by_chance(count: int) -> int:
+    """Percentage points within which a share of so many draws is right in 90 % of cases, at most:
+    the normal approximation at a share of a half."""
+    return ceil(100 * 1.645 * sqrt(0.25 / count))
 
 
 def _data(document: RunDocument, found: Repricing) -> dict[str, Any]:

@@ -71,6 +71,13 @@
   };
   const meets = (found) => data.limits.every((limit) => holds(limit, found));
 
+  // Which points can be bought: see dse/pricing/market.py. A price that is typed is an offer.
+  const onSale = (state) => {
+    const offered = points.map(({ retired }) => (retired ?? null) === null || state.moved[retired]);
+    const sold = data.sells_new || points.some(({ retired }, at) => (retired ?? null) !== null && offered[at]);
+    return sold ? offered : points.map(() => true);
+  };
+
   // What points gain for their cost beyond what can be had for nothing, and costs for a logarithmic
   // scale: see dse/search/certainty/usefulness.py.
   const gainPerCost = (gains, costs) => {
@@ -158,6 +165,7 @@
   const chances = (state) => {
     const count = points.length;
     const found = { met: new Float64Array(count), regret: new Float64Array(count), best: new Map() };
+    const sold = onSale(state);
     for (let draw = 0; draw < drawn.count; draw += 1) {
       const prices = state.prices.map((usd, at) =>
         (state.moved[at] ? usd : usd * factors[draw * parts.length + at]));
@@ -174,7 +182,7 @@
       });
       const met = priced.map((one, at) => {
         const bit = draw * count + at;
-        return (!bits || ((bits[bit >> 3] >> (7 - (bit & 7))) & 1) === 1) && meets(one);
+        return sold[at] && (!bits || ((bits[bit >> 3] >> (7 - (bit & 7))) & 1) === 1) && meets(one);
       });
       const worth = worths(priced, met);
       const top = Math.max(...worth);
@@ -234,7 +242,8 @@
   const answer = (state) => {
     const numbers = points.map((point) =>
       costs(point, point.numbers, state.prices, state.rates, terms.rent_share));
-    const ok = numbers.map((one) => compared.every((name) => finite(one[name])) && meets(one));
+    const sold = onSale(state);
+    const ok = numbers.map((one, at) => sold[at] && compared.every((name) => finite(one[name])) && meets(one));
     before ??= chances(initially);
     const now = chances(state);
     const clip = (value) => Math.min(1, Math.max(0, value));
@@ -272,7 +281,7 @@
       if (!reached) chosen = least(order, met.map((share) => -share));
       else chosen = data.rule === "least-regret" ? least(sure, regret) : rule(sure);
     }
-    return { numbers, ok, met, regret, best, front, chosen, reached };
+    return { numbers, sold, ok, met, regret, best, front, chosen, reached };
   };
 
   // Numbers as people read them.
@@ -317,7 +326,8 @@
       const same = points[at].purchase === points[own].purchase;
       text = `The recommendation changes: ${full(at)}, for ${offered(found, at)}, in place of `
         + `${same ? "the same hardware with other software" : points[own].name}, for ${offered(found, own)}`
-        + `${found.ok[own] ? "" : ", which misses a limit at these prices"}.`;
+        + `${found.sold[own] ? "" : ", which is no longer sold new"}`
+        + `${found.ok[own] || !found.sold[own] ? "" : ", which misses a limit at these prices"}.`;
     }
     if (state.confidence !== null) {
       text += found.reached
@@ -366,7 +376,7 @@
       found.numbers[one][data.costs[0]] - found.numbers[other][data.costs[0]] || one - other);
     table.tBodies[0].replaceChildren(...order.map((at) => {
       const said = at === found.chosen ? "recommended" : front.has(at) ? "on the front"
-        : found.ok[at] ? "" : "misses a limit";
+        : !found.sold[at] ? "no longer sold new" : found.ok[at] ? "" : "misses a limit";
       const made = row(full(at), [...heads.map(({ name, unit }) => number(found.numbers[at][name], unit)), element("td", said)]);
       made.dataset.point = String(at);
       return made;

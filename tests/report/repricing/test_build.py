@@ -150,3 +150,12 @@ def test_page_and_text_have_the_prices(tmp_path: Path) -> None:
     assert "does not depend on the electricity, the PUE and the amortisation" in render_markdown(
         searched(tmp_path, study("capital")).document
     )
+
+
+def test_the_page_says_what_counts_at_a_price_of_ones_own_alone(tmp_path: Path) -> None:
+    mixed = study("capital").replace("[p100-sxm2-16gb, v", "[a100-sxm4-40gb, v")
+    told = render_markdown(searched(tmp_path, mixed).document)
+    assert "price of your own: NVIDIA Tesla V100 SXM2 16 GB." in told
+    assert "No longer sold new, so counted" not in render_markdown(
+        searched(tmp_path, study("capital")).document
+    )

@@ -219,3 +219,48 @@ def test_what_stands_there_costs_nothing_in_the_page_too(tmp_path: Path, rule: s
     for at in sorted(moved, key=int)[::7]:
         assert untouched[at] == pytest.approx(costs_at(before, before.document, int(at)), rel=1e-9)
         assert moved[at] == pytest.approx(costs_at(anew, before.document, int(at)), rel=1e-9)
+
+
+MIXED = study("capital", "recommend: speed-per-dollar\n").replace(
+    "accelerator: [p100-sxm2-16gb, v100-sxm2-16gb]",
+    "accelerator: [v100-sxm2-16gb, a100-sxm4-40gb, h100-sxm]",
+)  # the first of them is no longer sold new
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"a100-sxm4-40gb": "8000"},
+        {"a100-sxm4-40gb": "25000", "h100-sxm": "90000"},
+        {"v100-sxm2-16gb": "9000"},
+    ],
+)
+def test_what_is_no_longer_sold_counts_where_its_price_is_typed_as_in_a_run(
+    tmp_path: Path, typed: Mapping[str, str]
+) -> None:
+    own = ", ".join(f"{name}: {{purchase: {usd} USD}}" for name, usd in typed.items())
+    before = searched(tmp_path, MIXED).document
+    anew = searched(tmp_path, f"{MIXED}prices: {{accelerators: {{{own}}}}}\n").document
+    assert anew.certainty is not None
+    with browser.opened(render_page(before), tmp_path) as seen:
+        enter(seen, ids(before, typed))
+        assert config(before, seen) == anew.recommended.config
+        shares = seen.page.locator("#repricing-table tr", has_text="Best purchase").inner_text()
+        rows = seen.page.locator("#repricing-points tbody tr").all_inner_texts()
+    assert seen.console == []
+    shown = float(shares.split("\t")[-1].replace("\u00a0%", "").strip()) / 100
+    assert shown == pytest.approx(anew.certainty.choices[0].best, abs=0.04)
+    retired = any("no longer sold new" in row for row in rows)
+    assert retired == ("v100-sxm2-16gb" not in typed)
+
+
+def test_a_price_of_ones_own_leaves_out_what_nobody_sells_any_more(tmp_path: Path) -> None:
+    text = study("capital", "recommend: fastest\n")
+    own = f"{text}prices: {{accelerators: {{p100-sxm2-16gb: {{purchase: 9000 USD}}}}}}\n"
+    before, anew = searched(tmp_path, text).document, searched(tmp_path, own).document
+    assert before.recommended.config["accelerator"] == "v100-sxm2-16gb"
+    with browser.opened(render_page(before), tmp_path) as seen:
+        enter(seen, ids(before, {"p100-sxm2-16gb": "9000"}))
+        assert config(before, seen) == anew.recommended.config
+        assert ", which is no longer sold new" in answer(seen)
+    assert anew.recommended.config["accelerator"] == "p100-sxm2-16gb"
