@@ -26,13 +26,13 @@ def serve(
         raise ArgumentError("--port", f"{port} is no port", "write one from 0 to 65535")
     from dse.commands import serving
     from dse.pricing.load import load
-    from dse.report.live_page import check
+    from dse.report.live import Question, changed
 
     problem = load(study)
-    check(problem)
+    points = changed(problem, Question()).points or 0
     opened = serving.listening(port)
     token = secrets.token_urlsafe(16)
-    print(f"{problem.study.name}: {problem.points or 0:,} points. Ctrl-C ends it.", flush=True)
+    print(f"{problem.study.name}: {points:,} points. Ctrl-C ends it.", flush=True)
     print(f"http://{serving.HOST}:{opened.getsockname()[1]}/{token}/", flush=True)
     serving.serve(problem, token, opened)
     print("ended")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,8 @@ class Newest:
 
 
 def application(problem: Problem, token: str, newest: Newest) -> Starlette:
-    """``GET /TOKEN/`` is the page, ``POST /TOKEN/answer`` answers a question; 403 without the
-    token."""
+    """``GET /TOKEN/`` is the page; ``POST /TOKEN/answer`` answers a question by the best estimates,
+    and ``POST /TOKEN/chances`` draws what it is about; 403 without the token."""
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
     from starlette.middleware import Middleware
@@ -48,10 +49,16 @@ def application(problem: Problem, token: str, newest: Newest) -> Starlette:
     from starlette.routing import Route
 
     page = render_live(problem, first_rule(problem))
+    last: live.Found | None = None  # drawing what was just searched does not search again
     alone = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
     def refused(said: str, status: int) -> JSONResponse:
         return JSONResponse({"error": said}, status, alone)
+
+    answers: dict[str, Callable[[live.Found, Callable[[], bool]], live.Answer | live.Chances]] = {
+        "answer": lambda found, _: found.answer,
+        "chances": live.chances,
+    }
 
     async def asked(request: Request) -> Response:
         given, _, rest = request.path_params["path"].partition("/")
@@ -59,7 +66,7 @@ def application(problem: Problem, token: str, newest: Newest) -> Starlette:
             return refused("wrong token: open the address that dse serve printed", 403)
         if (request.method, rest) == ("GET", ""):
             return HTMLResponse(page, headers=alone)
-        if (request.method, rest) != ("POST", "answer"):
+        if request.method != "POST" or rest not in answers:
             return refused("no such page", 404)
         if int(request.headers.get("content-length", MOST_BODY + 1)) > MOST_BODY:
             return refused("the question is too long", 413)
@@ -67,13 +74,20 @@ def application(problem: Problem, token: str, newest: Newest) -> Starlette:
             found: Any = await request.json()
         except ValueError:
             return refused("the question is no JSON", 400)
-        return await run_in_threadpool(answered, found)
+        return await run_in_threadpool(answered, found, answers[rest])
 
-    def answered(found: Any) -> Response:
+    def answered(found: Any, told: Callable[..., live.Answer | live.Chances]) -> Response:
+        nonlocal last
         mine = newest.next()
+
+        def wanted() -> bool:
+            return newest.number == mine
+
         try:
             question = live.question(found)
-            answer = live.answer(problem, question, lambda: newest.number == mine)
+            if last is None or last.asked != question:
+                last = live.search(problem, question, wanted)
+            answer = told(last, wanted)
         except live.Superseded:
             return refused("a newer question has come", _SUPERSEDED)
         except DseError as cause:

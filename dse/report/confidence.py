@@ -82,7 +82,7 @@ def _priced(found: StudyDraws) -> list[FrontPoint]:
 
 
 def _because(found: Confidence) -> str:
-    asked = _share(found.asked)
+    asked = share(found.asked)
     if found.reached:
         return f"only points count that meet every limit with at least {asked} probability"
     return f"no point meets every limit with {asked} probability, so that the surest is taken"
@@ -103,13 +103,13 @@ def said(document: RunDocument) -> list[str]:
     if found is None:
         return []
     limits = " and ".join(found.limits) or "every limit"
-    with_ = f"with {_share(found.recommended)} probability"
+    with_ = f"with {share(found.recommended)} probability"
     if not found.reached:
         return [
-            f"No point meets {limits} with {_share(found.asked)} probability; the recommended one "
+            f"No point meets {limits} with {share(found.asked)} probability; the recommended one "
             f"comes closest, {with_}. Loosen a limit, or measure more to be surer."
         ]
-    sentence = f"It meets {limits} {with_}; {_share(found.asked)} was asked for."
+    sentence = f"It meets {limits} {with_}; {share(found.asked)} was asked for."
     likely = document.front[found.best_estimate - 1]
     chance = found.front[found.best_estimate - 1]
     if likely.config == document.recommended.config or chance is None:
@@ -117,10 +117,10 @@ def said(document: RunDocument) -> list[str]:
     return [
         f"{sentence} By the best estimate alone it would be {describe(likely)} for "
         f"{show_cost(document, likely)}, which meets {'them' if ' and ' in limits else 'it'} with "
-        f"only {_share(chance)} probability."
+        f"only {share(chance)} probability."
     ]
 
 
-def _share(probability: float) -> str:
+def share(probability: float) -> str:
     """A probability that does not round to certainty."""
     return "more than 99.5 %" if 0.995 <= probability < 1 else percent(probability)

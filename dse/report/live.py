@@ -1,6 +1,7 @@
 """The exact front of a study as somebody changes it: fewer values, other limits, prices, rule.
 
-What is asked is checked here and told in one line; every answer searches the whole space again.
+What is asked is checked here and told in one line; every answer searches the whole space again. Of
+a continuous axis the values that are listed are tried, and none between them.
 """
 
 from __future__ import annotations
@@ -19,18 +20,25 @@ from dse.catalog.prices import PriceList
 from dse.errors import DseError
 from dse.pricing.constraints import counted_once, unmet
 from dse.pricing.problem import Problem
-from dse.report import words
+from dse.report import confidence, words
 from dse.report.recommendation import LEAST_REGRET, RULES, recommended
 from dse.search import exhaustive
+from dse.search.certainty.near_front import near_front
+from dse.search.certainty.study_draws import StudyDraws, draws_near
 from dse.search.certainty.usefulness import SPEED_PER_DOLLAR
-from dse.search.run import FrontPoint, labels_of
+from dse.search.run import FrontPoint, Outcome, labels_of
 from dse.search.tally import Tally
-from dse.study import Constraint, Study, Value, Wire
+from dse.study import Axis, Constraint, Study, Value, Wire
+from dse.study.axes import AXES, BANDWIDTH, NumberKind
 from dse.study.constraints import ExpressionError, parse_constraint
+from dse.study.numbers import shown
 from dse.study.quantities import QUANTITIES
 from dse.study.space import Box
+from dse.units import UnitError, parse
 
 MOST_ROWS = 300  # of the front in an answer
+GRID = 5  # values of a continuous axis that are tried where nobody lists others
+MOST_VALUES = 100  # of such an axis
 FITS = "fits_memory"
 LIVE_RULES = tuple(rule for rule in RULES if rule != LEAST_REGRET)  # that one needs draws
 _GENERAL = {
@@ -70,31 +78,41 @@ class Price:
 @dataclass(frozen=True)
 class Question:
     """What is changed of a study. values: of an axis, the labels that are left; an axis that is not
-    among them keeps all. limits: in place of the study's, None for these. prices: by key."""
+    among them keeps all. ranges: of a continuous axis, the values that are tried, as they are
+    written; see :func:`ranges`. limits: in place of the study's, None for these. prices: by key.
+    confidence: with which limits must hold; None for the best estimate."""
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ranges: Mapping[str, Sequence[str]] = field(default_factory=dict)
     limits: Sequence[str] | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
     rule: str = SPEED_PER_DOLLAR
+    confidence: float | None = None
 
 
 def question(found: object) -> Question:
     """The question that a page sends. Raises :class:`Refused` for what is none."""
     if not isinstance(found, dict) or set(found) - set(vars(Question())):
         raise Refused("the question must have values, limits, prices and rule")
-    values, limits = found.get("values", {}), found.get("limits")
+    values, ranges, limits = found.get("values", {}), found.get("ranges", {}), found.get("limits")
     prices, rule = found.get("prices", {}), found.get("rule", SPEED_PER_DOLLAR)
-    listed = isinstance(values, dict) and all(_texts(labels) for labels in values.values())
-    numbers = isinstance(prices, dict) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in prices.values()
-    )
+    listed = all(isinstance(each, dict) and all(map(_texts, each.values()))
+                 for each in (values, ranges))  # fmt: skip
+    numbers = isinstance(prices, dict) and all(map(_number, prices.values()))
     if not (listed and numbers and (limits is None or _texts(limits))):
         raise Refused("values and limits must be texts, and prices numbers")
-    return Question(values, limits, prices, str(rule))
+    sure = found.get("confidence")
+    if sure is not None and not (_number(sure) and 0 < sure < 1):
+        raise Refused("the confidence must be a number between 0 and 100 %")
+    return Question(values, ranges, limits, prices, str(rule), sure)
 
 
 def _texts(found: object) -> bool:
     return isinstance(found, list) and all(isinstance(one, str) for one in found)
+
+
+def _number(found: object) -> bool:
+    return isinstance(found, int | float) and not isinstance(found, bool)
 
 
 # -- the study, changed ----------------------------------------------------------------------------
@@ -104,7 +122,8 @@ def changed(problem: Problem, asked: Question) -> Problem:
     """The problem with what is asked. Raises :class:`Refused`."""
     if asked.rule not in LIVE_RULES:
         raise Refused(f"there is no rule '{asked.rule}'; use {', '.join(LIVE_RULES)}")
-    study = _narrowed(problem.study, asked.values)
+    study = _narrowed(_gridded(problem.study, asked.ranges), asked.values)
+    study = replace(study, confidence=asked.confidence)
     if asked.limits is not None:
         own = {constraint.text: constraint for constraint in study.constraints}
         limits = tuple(own.get(text) or _limit(text) for text in asked.limits)
@@ -122,9 +141,76 @@ def _limit(text: str) -> Constraint:
         raise Refused("; ".join(filter(None, said))) from None
 
 
+@dataclass(frozen=True)
+class Range:
+    """A continuous axis. written: its ends; values: those that are tried, as they are written."""
+
+    name: str
+    written: str
+    values: tuple[str, ...]
+
+
+def ranges(study: Study) -> list[Range]:
+    """The continuous axes, with GRID values of each at even ratios, and the baseline's."""
+    found = []
+    for axis in study.axes:
+        if axis.low is None or axis.high is None:
+            continue
+        numbers = {*np.geomspace(axis.low, axis.high, GRID)[1:-1], axis.low, axis.high}
+        base = study.baseline.values.get(axis.name)
+        if base is not None and axis.has(base):
+            numbers.add(base.bytes_per_s if isinstance(base, Wire) else float(base))
+        texts = [shown(_rounded(number), _kind(axis)) for number in sorted(numbers)]
+        found.append(Range(axis.name, axis.written, tuple(dict.fromkeys(texts))))
+    return found
+
+
+def _rounded(number: float) -> float:
+    """To six digits."""
+    return float(f"{number:.6g}")
+
+
+def _kind(axis: Axis) -> NumberKind:
+    kind = BANDWIDTH if axis.wire is not None else AXES[axis.name].number
+    assert kind is not None, axis.name
+    return kind
+
+
+def _gridded(study: Study, asked: Mapping[str, Sequence[str]]) -> Study:
+    """The study with a list of values in place of every continuous axis."""
+    usual = {one.name: one.values for one in ranges(study)}
+    for name in asked:
+        if name not in usual:
+            raise Refused(f"'{name}' is not a continuous axis of the study")
+    return replace(study, axes=tuple(
+        _listed(axis, asked.get(axis.name, usual[axis.name])) if axis.continuous else axis
+        for axis in study.axes
+    ))  # fmt: skip
+
+
+def _listed(axis: Axis, texts: Sequence[str]) -> Axis:
+    """A continuous axis as the list of its values, rising."""
+    assert axis.low is not None, axis.name
+    assert axis.high is not None, axis.name
+    if not 0 < len(texts) <= MOST_VALUES:
+        raise Refused(f"{axis.name}: list 1 to {MOST_VALUES} values, separated by commas")
+    kind, numbers = _kind(axis), set[float]()
+    for text in texts:
+        try:
+            number = parse(text, kind.dimension, shown(axis.low, kind))
+        except UnitError as cause:
+            raise Refused(f"{axis.name}: {cause}") from None
+        if not axis.low * (1 - 1e-9) <= number <= axis.high * (1 + 1e-9):
+            raise Refused(f"{axis.name}: {text} is not in the study's range, {axis.written}")
+        numbers.add(min(max(number, axis.low), axis.high))
+    values = tuple(axis.continuous_value(number) for number in sorted(numbers))
+    labels = tuple(shown(number, kind) for number in sorted(numbers))
+    return Axis(axis.name, values, labels, ordered=True)
+
+
 def axes(study: Study) -> dict[str, tuple[str, ...]]:
     """The axes that leave a choice, with their labels; conditional ones included."""
-    found = {axis.name: axis.labels for axis in study.axes}
+    found = {axis.name: axis.labels for axis in study.axes if not axis.continuous}
     for condition in study.conditions:
         labels = (*found.get(condition.axis, ()), *condition.labels)
         found[condition.axis] = tuple(dict.fromkeys(labels))
@@ -151,13 +237,12 @@ def _narrowed(study: Study, kept: Mapping[str, Sequence[str]]) -> Study:
         }
 
     shorter = tuple(
-        axis if axis.continuous else replace(axis, **left(axis.name, axis.values, axis.labels))
-        for axis in study.axes
+        replace(axis, **left(axis.name, axis.values, axis.labels)) for axis in study.axes
     )
     conditions = tuple(
         replace(one, **left(one.axis, one.values, one.labels)) for one in study.conditions
     )
-    left_of = [(axis.name, axis.values or axis.ends) for axis in shorter]
+    left_of = [(axis.name, axis.values) for axis in shorter]
     for name, values in [*left_of, *((one.axis, one.values) for one in conditions)]:
         if not values:
             raise Refused(f"{name}: leave a value for every case that the study has")
@@ -244,8 +329,8 @@ def _repriced(problem: Problem, asked: Mapping[str, float]) -> PriceList:
 
 @dataclass(frozen=True)
 class Row:
-    """A point of the front. numbers: the objectives; shown: the same in words. equals: how many
-    other points are exactly as good."""
+    """A point. numbers: the objectives; shown: the same in words. equals: how many other points are
+    exactly as good."""
 
     name: str
     config: Mapping[str, str]
@@ -280,8 +365,21 @@ class _Described:
     nodes: float
 
 
-def answer(problem: Problem, asked: Question, wanted: Callable[[], bool] = lambda: True) -> Answer:
-    """The exact front under what is asked.
+@dataclass(frozen=True)
+class Found:
+    """What was asked, what was found, and the answer. points: of the front, by rising cost;
+    rows: positions on it of the answer's rows."""
+
+    asked: Question
+    problem: Problem
+    tally: Tally
+    points: Sequence[FrontPoint]
+    rows: Sequence[int]
+    answer: Answer
+
+
+def search(problem: Problem, asked: Question, wanted: Callable[[], bool] = lambda: True) -> Found:
+    """The exact front under what is asked, recommended by the best estimates.
 
     wanted: whether somebody still waits for it, asked before each part of the space. Raises
     :class:`Refused`, and :class:`Superseded` where nobody waits.
@@ -294,19 +392,18 @@ def answer(problem: Problem, asked: Question, wanted: Callable[[], bool] = lambd
     objectives = [objective.name for objective in found.study.objectives]
     phrases = [words_of(name) for name in objectives]
     front = tally.front
-    columns = zip(front.gain, front.cost, front.other, strict=True)
+    columns = zip(front.best, front.gain, front.cost, front.other, front.ties, strict=True)
     points = [
-        FrontPoint({}, {}, float(gain), float(cost), float(other), 0, ())
-        for gain, cost, other in columns
-    ]
+        FrontPoint(found.space.point(int(best)), {}, float(gain), float(cost), float(other),
+                   int(ties), ())
+        for best, gain, cost, other, ties in columns
+    ]  # fmt: skip
     at = recommended(points, asked.rule) if points else None
     kept = [*range(min(len(points), MOST_ROWS))]
     if at is not None and at not in kept:
         kept[-1] = at
-    rows = [
-        _row(found, front.best[one], points[one], phrases, int(front.ties[one])) for one in kept
-    ]
-    return Answer(
+    rows = [_row(found, points[one], phrases) for one in kept]
+    answer = Answer(
         said=_said(rows[kept.index(at)], asked.rule) if at is not None else _nothing(tally),
         points=tally.points,
         feasible=tally.feasible,
@@ -315,6 +412,100 @@ def answer(problem: Problem, asked: Question, wanted: Callable[[], bool] = lambd
         heads=tuple(title for title, _ in phrases),
         rows=tuple(rows),
         recommended=None if at is None else kept.index(at),
+    )
+    return Found(asked, found, tally, points, kept, answer)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """What the draws say of an answer. said: in sentences. row: the point that is recommended for
+    the confidence that is asked, else the answer's own; at: its position among the answer's rows,
+    None where it is only near the front. met, best: the probability of every row to meet all
+    limits, and of its purchase to be the best by the rule; None where it was not drawn. draws:
+    how many; considered: of how many points; seconds: that they took."""
+
+    said: str
+    row: Row
+    at: int | None
+    met: tuple[float | None, ...]
+    best: tuple[float | None, ...]
+    draws: int
+    considered: int
+    seconds: float
+
+
+def chances(found: Found, wanted: Callable[[], bool] = lambda: True) -> Chances:
+    """The points near the front of an answer in every draw, as a run with the same confidence draws
+    them.
+
+    Raises as :func:`search` does, and :class:`Refused` where there is no front.
+    """
+    if found.answer.recommended is None:
+        raise Refused("no point meets every limit, so there is nothing to draw")
+    began = time.perf_counter()
+    rule, likely = found.asked.rule, found.rows[found.answer.recommended]
+    outcome = Outcome(
+        found.problem, "exhaustive", "", "", found.tally, tuple(found.points),
+        found.answer.seconds, 0, 0, 0,
+    )  # fmt: skip
+    near = near_front(outcome, rule, [likely])
+    if not wanted():
+        raise Superseded
+    drawn = draws_near(found.problem, near, rule)
+    chosen = confidence.chosen(drawn, outcome, rule, near.front.index(likely)).position
+    met = drawn.drawn.meets_all.mean(axis=0)
+    best = drawn.best[drawn.purchases]
+    of_front = {front: at for at, front in enumerate(near.front)}
+    drawn_rows = [of_front.get(front) for front in found.rows]
+    place = {front: at for at, front in enumerate(found.rows)}
+    position = near.row(chosen)
+    row = _near_row(drawn, chosen)
+    return Chances(
+        said=_sure(drawn, chosen, row, float(met[chosen]), float(best[chosen]), found.asked),
+        row=row,
+        at=None if position is None else place.get(position),
+        met=tuple(None if at is None else float(met[at]) for at in drawn_rows),
+        best=tuple(None if at is None else float(best[at]) for at in drawn_rows),
+        draws=len(drawn.worths),
+        considered=len(near.points),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _near_row(drawn: StudyDraws, at: int) -> Row:
+    """A point near the front by its best estimate."""
+    problem, values = drawn.problem, drawn.near.points[at]
+    names = [objective.name for objective in problem.study.objectives]
+    priced = problem.point(values)
+    gain, cost, other = [float(np.ravel(priced[name])[0]) for name in names] + [0.0] * (
+        3 - len(names)
+    )
+    point = FrontPoint(values, {}, gain, cost, other, 0, ())
+    return _row(problem, point, [words_of(name) for name in names])
+
+
+def _sure(drawn: StudyDraws, at: int, row: Row, met: float, best: float, asked: Question) -> str:
+    """The recommended point, its intervals, and how likely it is what is asked."""
+    shares = []
+    for objective in drawn.problem.study.objectives:
+        low, high = np.percentile(drawn.drawn[objective.name][:, at], (5, 95))
+        shares.append(words.interval((low, high), words_of(objective.name)[1]))
+    many = words.count(len(drawn.worths))
+    text = f"{_said(row, asked.rule)} 90 % confidence: {' and '.join(shares)}. "
+    text += f"In {confidence.share(best)} of {many} draws it is the best purchase by the rule"
+    limits = [*confidence.uncertain(drawn.problem.study)]
+    if asked.confidence is None:
+        return f"{text}, and in {confidence.share(met)} it meets every limit." if limits else (
+            f"{text}."
+        )  # fmt: skip
+    if met >= asked.confidence:
+        return (
+            f"{text}, and in {confidence.share(met)} it meets every limit; "
+            f"{confidence.share(asked.confidence)} was asked for."
+        )
+    return (
+        f"No point meets every limit with {confidence.share(asked.confidence)} probability; this "
+        f"one comes closest, with {confidence.share(met)}: {text}."
     )
 
 
@@ -332,12 +523,9 @@ def words_of(name: str) -> tuple[str, str]:
     return phrase.title, phrase.unit
 
 
-def _row(
-    problem: Problem, index: int, point: FrontPoint, phrases: Sequence[tuple[str, str]], ties: int
-) -> Row:
-    values = problem.space.point(int(index))
-    placed = problem.points_at(values)
-    config = labels_of(problem, values)
+def _row(problem: Problem, point: FrontPoint, phrases: Sequence[tuple[str, str]]) -> Row:
+    placed = problem.points_at(point.values)
+    config = labels_of(problem, point.values)
     gpus, per_node = (float(np.ravel(one)[0]) for one in (placed.gpus, placed.gpus_per_node))
     described = _Described(config, placed.immaterial(), gpus, math.ceil(gpus / per_node))
     numbers = (point.gain, point.cost, point.other)[: len(phrases)]
@@ -347,7 +535,7 @@ def _row(
         numbers,
         tuple(words.shown(number, unit, 4)
               for number, (_, unit) in zip(numbers, phrases, strict=True)),
-        ties,
+        point.ties,
     )  # fmt: skip
 
 

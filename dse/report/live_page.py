@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from dse.errors import ArgumentError
 from dse.pricing.problem import Problem
 from dse.report import live, page, tables
 from dse.report.live import LIVE_RULES, Question
@@ -25,7 +24,7 @@ def render_live(problem: Problem, rule: str) -> str:
     )
     return page.environment().get_template("live.html.j2").render(
         study=problem.study,
-        points=problem.points,
+        points=live.changed(problem, Question()).points,
         version=__version__,
         policy=POLICY,
         css=page.own_file("report.css"),
@@ -33,6 +32,9 @@ def render_live(problem: Problem, rule: str) -> str:
         plotly=page.plotly_script(),
         axes=[(axis, tables.capital(tables.heading(axis)), labels)
               for axis, labels in live.axes(problem.study).items()],
+        ranges=[(one, tables.capital(tables.heading(one.name)))
+                for one in live.ranges(problem.study)],
+        confidence=problem.study.confidence,
         rules=LIVE_RULES,
         rule=rule,
         limits=[constraint.text for constraint in problem.study.constraints],
@@ -47,12 +49,3 @@ def first_rule(problem: Problem) -> str:
     """The study's rule where it has one that needs no draws, else the usual one."""
     asked = problem.study.recommend
     return asked if asked in LIVE_RULES else Question().rule
-
-
-def check(problem: Problem) -> None:
-    """Raise :class:`ArgumentError` for a study whose space cannot be searched whole."""
-    if problem.points is None:
-        raise ArgumentError(
-            "study", "a continuous axis has no end of values, and dse serve tries all",
-            "list the values, or use dse run",
-        )  # fmt: skip

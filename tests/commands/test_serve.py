@@ -18,7 +18,10 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from dse.pricing.load import load
-from dse.report.live import Question, Superseded, answer
+from dse.report import live
+from dse.report.assembly import build
+from dse.report.live import Question, Superseded, search
+from dse.report.words import percent
 from dse.search.run import run
 from tests.commands.command import dse, start
 from tests.pricing import studies
@@ -127,6 +130,8 @@ def test_what_is_changed_is_that_of_a_study_with_it(served: Served, tmp_path: Pa
         ({"prices": {"general/gold": 1}}, "there is no price 'general/gold' to change"),
         ({"rule": "dearest"}, "there is no rule 'dearest'; use knee, cheapest-within-5%"),
         ({"rul": "knee"}, "the question must have values, limits, prices and rule"),
+        ({"confidence": 1}, "the confidence must be a number between 0 and 100 %"),
+        ({"confidence": "x"}, "the confidence must be a number between 0 and 100 %"),
         (["knee"], "the question must have values, limits, prices and rule"),
     ],
 )
@@ -158,7 +163,7 @@ def test_no_point_says_why(served: Served) -> None:
 
 def test_a_newer_question_ends_the_search_of_the_one_before(study: Path) -> None:
     with pytest.raises(Superseded):
-        answer(load(study), Question(), lambda: False)
+        search(load(study), Question(), lambda: False)
 
 
 def test_a_port_in_use_is_one_line(study: Path) -> None:
@@ -177,12 +182,73 @@ def test_a_port_in_use_is_one_line(study: Path) -> None:
     assert "--port: 99999 is no port" in found.stderr
 
 
-def test_a_continuous_axis_is_refused(tmp_path: Path) -> None:
-    path = studies.written(tmp_path, studies.CONTINUOUS)
-    found = dse("serve", path, cwd=tmp_path)
-    assert found.returncode == 2
-    assert "a continuous axis has no end of values" in found.stderr
-    assert found.stderr.count("\n") == 1
+@pytest.fixture(scope="module")
+def continuous(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return studies.written(tmp_path_factory.mktemp("continuous"), studies.CONTINUOUS)
+
+
+def test_of_a_continuous_axis_the_listed_values_are_tried(continuous: Path, tmp_path: Path) -> None:
+    problem = load(continuous)
+    (offered,) = live.ranges(problem.study)
+    assert (offered.name, offered.written) == ("inter_node", "1 Gbps to 100 Gbps")
+    assert offered.values == ("1 Gbps", "3.16228 Gbps", "10 Gbps", "31.6228 Gbps", "100 Gbps")
+    asked = live.question({"ranges": {"inter_node": ["40 Gbps", "12.5 GB/s", "40 Gbps"]}})
+    found = live.search(problem, asked)
+    listed = studies.CONTINUOUS.replace(
+        "{from: 1 Gbps, to: 100 Gbps, continuous: true}", "[40 Gbps, 100 Gbps]"
+    )
+    outcome = run(load(studies.written(tmp_path, listed)), "exhaustive", None, None,
+                  lambda *_: None, 1000, 0)  # fmt: skip
+    assert [row.numbers for row in found.answer.rows] == [
+        pytest.approx((point.gain, point.cost), rel=1e-12) for point in outcome.front
+    ]
+    assert found.answer.points == outcome.tally.points
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["200 Gbps"], "inter_node: 200 Gbps is not in the study's range, 1 Gbps to 100 Gbps"),
+        (["10 kg"], "inter_node: '10 kg' has the wrong unit; write for example 1 Gbps"),
+        (["10"], "inter_node: 10 has no unit; write for example "),
+        ([], "inter_node: list 1 to 100 values, separated by commas"),
+    ],
+)
+def test_values_that_a_range_does_not_have_get_one_line(
+    continuous: Path, texts: list[str], said: str
+) -> None:
+    with pytest.raises(live.Refused) as caught:
+        live.changed(load(continuous), live.Question(ranges={"inter_node": texts}))
+    assert str(caught.value).startswith(said)
+    with pytest.raises(live.Refused, match="'gpus' is not a continuous axis of the study"):
+        live.changed(load(continuous), live.Question(ranges={"gpus": ["2"]}))
+
+
+@pytest.mark.parametrize("rule", ["fastest", "speed-per-dollar"])
+@pytest.mark.parametrize("sure", [None, 0.95])
+def test_chances_are_those_of_a_run(
+    served: Served, tmp_path: Path, rule: str, sure: float | None
+) -> None:
+    text = f"{studies.SMALL}recommend: {rule}\n" + (f"confidence: {sure}\n" if sure else "")
+    problem = load(studies.written(tmp_path, text))
+    outcome = run(problem, "exhaustive", None, None, lambda *_: None, 1000, 0)
+    document = build(outcome, "dse run small", 0, 1.0, {})
+    status, found = served.got("chances", {"rule": rule, "confidence": sure})
+    assert status == 200
+    assert found["row"]["config"] == document.recommended.config
+    assert document.certainty is not None
+    own = document.certainty.choices[0]
+    assert f"In {percent(own.best)} of 1,000 draws it is the best purchase" in found["said"]
+    assert ("95 % was asked for" in found["said"]) == (sure is not None)
+    if document.confidence is not None:
+        assert [share for share in found["met"] if share is not None] == [
+            share for share in document.confidence.front if share is not None
+        ]
+
+
+def test_a_newer_question_ends_the_drawing_of_the_one_before(study: Path) -> None:
+    with pytest.raises(Superseded):
+        live.chances(live.search(load(study), Question()), lambda: False)
 
 
 @browser.needs_chromium
@@ -197,6 +263,7 @@ def test_the_page_in_a_browser(served: Served, width: int) -> None:
         page.goto(served.address)
         page.locator("#front tbody tr").first.wait_for()
         page.locator("#chart .main-svg").first.wait_for()
+        page.get_by_text("points near the front, each drawn 1,000 times").wait_for()
         first = page.locator("#answer").inner_text()
         rows = page.locator("#front tbody tr").count()
         assert rows == len(served.got("answer", {})[1]["rows"])
@@ -207,6 +274,14 @@ def test_the_page_in_a_browser(served: Served, width: int) -> None:
         page.locator("#front tbody tr").nth(rows - 1).wait_for(state="detached")
         page.locator("#limits").fill("capital <= 30")
         page.get_by_text("'capital <= 30': ").wait_for()
+        page.get_by_label("Confidence in the limits").fill("200")
+        page.locator("#limits").fill("fits_memory\ncapital <= 100 kUSD")
+        page.get_by_text("the confidence must be a number between 0 and 100 %").wait_for()
+        page.get_by_label("Confidence in the limits").fill("70")
+        page.get_by_text("70 % was asked for").wait_for()
+        assert page.locator("#front thead").inner_text().strip().split("\t")[-2:] == [
+            "Meets every limit", "Best purchase"
+        ]  # fmt: skip
         page.get_by_role("button", name="Reset").click()
         page.get_by_text(first, exact=True).wait_for()
         assert page.locator("#front tbody tr").count() == rows
@@ -218,3 +293,26 @@ def test_the_page_in_a_browser(served: Served, width: int) -> None:
         assert page.locator("#front tbody tr").count() > 0
         chromium.close()
     assert [line for line in lines if "400" not in line] == []
+
+
+@browser.needs_chromium
+def test_a_continuous_axis_in_a_browser(continuous: Path) -> None:
+    with start("serve", continuous, cwd=continuous.parent) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            found = ADDRESS.search(process.stdout.readline())
+            assert found is not None
+            with sync_playwright() as playwright:
+                chromium = playwright.chromium.launch(executable_path=browser.chromium())
+                page = chromium.new_page()
+                page.goto(found[0])
+                page.get_by_text("and nothing between them is tried").wait_for()
+                page.locator("#front tbody tr").first.wait_for()
+                page.get_by_label("Values to try, separated by commas").fill("20 Gbps")
+                page.locator("#front tbody th", has_text="20 Gbps").first.wait_for()
+                page.get_by_label("Values to try, separated by commas").fill("20 Gbps, 500 Gbps")
+                page.get_by_text("500 Gbps is not in the study's range").wait_for()
+                chromium.close()
+        finally:
+            process.kill()

@@ -272,7 +272,7 @@ def test_a_live_answer_owns_the_same(tmp_path: Path) -> None:
     problem = load(studies.written(tmp_path, text))
     key = next(price.key for price in live.prices_of(problem) if price.label == "Host")
     asked = live.Question(prices={key: 1234.0}, rule="fastest")
-    here = live.answer(problem, asked)
+    here = live.search(problem, asked).answer
     anew = load(studies.written(tmp_path, f"{text}prices: {{host: 1234 USD}}\n", "anew.yaml"))
     front = exhaustive.search(anew, anew.space.boxes(10_000)).front
     assert here.front == len(front)

@@ -26,7 +26,12 @@
     const wrong = moved.find((input) => !Number.isFinite(input.valueAsNumber));
     if (wrong) throw new Error(`${wrong.labels[0].textContent.trim()}: write a number.`);
     const prices = Object.fromEntries(moved.map((input) => [input.id, input.valueAsNumber]));
-    return { values, prices, limits: lines, rule: byId("rule").value };
+    const ranges = Object.fromEntries([...form.querySelectorAll("[data-range]")].map((input) =>
+      [input.dataset.range, input.value.split(",").map((text) => text.trim()).filter(Boolean)]));
+    const sure = byId("confidence");
+    if (sure.validity.badInput) throw new Error("Confidence in the limits: write a number.");
+    const confidence = sure.value === "" ? null : sure.valueAsNumber / 100;
+    return { values, ranges, prices, limits: lines, rule: byId("rule").value, confidence };
   };
 
   const element = (name, text, attributes = {}) => {
@@ -75,22 +80,61 @@
         element("td", text, { class: "n", "data-value": String(row.numbers[of]) })));
       return line;
     }));
+    byId("drawn").textContent = found.recommended === null ? "" : "Drawing prices and speeds ...";
     draw();
   };
+  // What draws say, beside the front that is shown already.
+  const percent = (share) => {
+    if (share === null) return "";
+    if (share > 0 && share < 0.005) return "< 1\u00a0%";
+    if (share > 0.995 && share < 1) return "> 99\u00a0%";
+    return `${Math.round(100 * share)}\u00a0%`;
+  };
+  const showChances = (found) => {
+    shown.recommended = found.at;
+    status.textContent = found.said;
+    byId("drawn").textContent = `${found.considered} points near the front, each drawn `
+      + `${found.draws.toLocaleString("en-US")} times in ${found.seconds.toFixed(1)} s.`;
+    byId("front").tHead.rows[0].append(
+      element("th", "Meets every limit", { scope: "col", class: "n" }),
+      element("th", "Best purchase", { scope: "col", class: "n" }));
+    [...byId("front").tBodies[0].rows].forEach((line, at) => {
+      line.querySelector(".mark")?.remove();
+      if (at === found.at) line.cells[0].append(" ", element("small", "recommended", { class: "mark" }));
+      line.append(element("td", percent(found.met[at]), { class: "n" }),
+        element("td", percent(found.best[at]), { class: "n" }));
+    });
+    draw();
+  };
+  let waitedFor = null;
   const ask = async () => {
     const mine = newest += 1;
+    waitedFor?.abort(); // nobody waits for the answer to an older question
+    waitedFor = new AbortController();
+    const { signal } = waitedFor;
+    const posted = (where, body) => fetch(where, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body, signal,
+    });
     const said = (text) => { if (mine === newest) status.textContent = text; };
     try {
       const body = JSON.stringify(question());
       form.setAttribute("aria-busy", "true");
-      const response = await fetch("answer", {
-        method: "POST", headers: { "Content-Type": "application/json" }, body,
-      });
+      const response = await posted("answer", body);
       const found = await response.json();
       if (mine !== newest) return;
-      if (response.ok) show(found);
-      else said(found.error);
+      if (!response.ok) {
+        said(found.error);
+        return;
+      }
+      show(found);
+      if (found.recommended === null) return;
+      const drawn = await posted("chances", body);
+      const chances = await drawn.json();
+      if (mine !== newest) return;
+      if (drawn.ok) showChances(chances);
+      else said(chances.error);
     } catch (error) {
+      if (error.name === "AbortError") return;
       said(error instanceof TypeError ? "dse serve has ended: start it again." : error.message);
     } finally {
       if (mine === newest) {

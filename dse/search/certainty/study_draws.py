@@ -94,9 +94,13 @@ def study_draws(outcome: Outcome, rule: str, named: Sequence[int] = ()) -> Study
 
     rule: one of :mod:`.usefulness`. named: positions of front points that must be among them.
     """
-    problem, study = outcome.problem, outcome.problem.study
-    near = near_front(outcome, rule, named)
-    names = {*(one.name for one in study.objectives), *problem.sure_of, "throughput"}
+    return draws_near(outcome.problem, near_front(outcome, rule, named), rule)
+
+
+def draws_near(problem: Problem, near: NearFront, rule: str) -> StudyDraws:
+    """Price points near a front once per draw."""
+    objectives = (one.name for one in problem.study.objectives)
+    names = {*objectives, *problem.sure_of, "throughput"}
     record = Record()
     drawn = drawn_quantities(problem, near.points, sorted(names), Variation(record=record))
     return StudyDraws(problem, near, rule, drawn, purchases(problem, near.points), record)
