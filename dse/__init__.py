@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     from typing import Any
 
     from dse import catalog, fleet
-    from dse.api import Explanation, Result, Study, load_study
+    from dse.api import Explanation, Result, Study, draft_study, load_study
     from dse.errors import (
         ArgumentError,
         ClusterError,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # importing dse costs nothing: a name is imported when it is 
     from dse.torch_workload import workload_from
 
 _HOMES = {
-    "dse.api": ("Explanation", "Result", "Study", "load_study"),
+    "dse.api": ("Explanation", "Result", "Study", "draft_study", "load_study"),
     "dse.prices": ("Prices",),
     "dse.runs": ("calibrate", "rebuild_report", "run", "run_studies"),
     "dse.torch_workload": ("workload_from",),
@@ -59,6 +59,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "catalog",
+    "draft_study",
     "fleet",
     "load_study",
     "rebuild_report",

@@ -308,3 +308,50 @@ def load_study(study: File | Mapping[str, Any]) -> Study:
 
     source = parse_yaml(yaml_text(study, "study"), "study")
     return Study(resolve(study_of(source, known_names())))
+
+
+def draft_study(
+    workload: str,
+    *,
+    on: str | Sequence[str] | None = None,
+    gpus: str | int | Sequence[int] | None = None,
+    network: str | Sequence[str] | None = None,
+    minimize: str | None = None,
+    deadline: str | None = None,
+    budget: str | None = None,
+    power: str | None = None,
+    confidence: float | str | None = None,
+    samples: float | str | None = None,
+    tokens: float | str | None = None,
+    epochs: float | str | None = None,
+    epoch_samples: float | str | None = None,
+    quality: str | None = None,
+    out: File | None = None,
+) -> Study:
+    """The study that a question stands for: the arguments are the options of ``dse ask``.
+
+    Several values are a list, or text as on the command line. What is None is as usual there.
+    out: where to write the study's file, in place of what is there. Raises StudyError with all
+    that cannot be.
+
+    >>> import dse
+    >>> dse.draft_study("resnet50", on="h100", gpus="8..64", network=["100", "ndr"]).points
+    432
+    """
+    from dse.calibration.files import write_text
+    from dse.commands.answers import given_answers
+    from dse.commands.draft import Draft
+
+    answers = given_answers({
+        "workload_given": workload, "on": on, "gpus": gpus, "network": network,
+        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
+        "epoch_samples": epoch_samples, "quality": quality,
+    })  # fmt: skip
+    answers.check()
+    path = Path(f"{answers.name}.yaml" if out is None else out)
+    draft = Draft(answers, folder=str(path.parent) if out is not None else "")
+    problem = draft.problem(path.name)
+    if out is not None:
+        write_text(path, draft.text)
+    return Study(problem)

@@ -9,13 +9,14 @@ from typing import ClassVar
 # The options of dse (a test compares). Those of other programs, such as srun's, keep their names.
 OPTIONS = frozenset((
     "address", "against", "algorithm", "all", "budget", "bytes", "collective", "confidence",
-    "deadline", "device", "engine", "executor", "expect", "facts", "fleet", "follow", "force",
-    "format", "from", "front", "gpus", "hostfile", "install-completion", "interface", "json",
-    "library", "link", "link-bandwidth", "max-nodes", "max-ranks", "max-ranks-per-node",
-    "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf", "plot", "points",
-    "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row", "runner", "sampler",
-    "samples", "save", "seed", "select", "sequence", "servers", "set", "show-completion", "study",
-    "system", "tokens", "version", "warm-start", "within", "workload", "yaml", "yes",
+    "deadline", "device", "engine", "epoch-samples", "epochs", "executor", "expect", "facts",
+    "fleet", "follow", "force", "format", "from", "front", "gpus", "hostfile", "install-completion",
+    "interface", "json", "library", "link", "link-bandwidth", "max-nodes", "max-ranks",
+    "max-ranks-per-node", "minimize", "mpi", "name", "network", "nodes", "on", "open", "out", "pdf",
+    "plot", "points", "port", "power", "quality", "ranks", "ranks-per-node", "resume", "row",
+    "runner", "sampler", "samples", "save", "seed", "select", "sequence", "servers", "set",
+    "show-completion", "study", "system", "tokens", "version", "warm-start", "within", "workload",
+    "yaml", "yes",
 ))  # fmt: skip
 _OPTION = re.compile(r"(?<![\w'-])--([a-z]+(?:-[a-z]+)*)(?![\w=-])")
 
@@ -83,8 +84,9 @@ def together(mistakes: Sequence[StudyError]) -> StudyError:
     found = StudyError(first.file, first.line, first.column, first.problem, first.remedy)
     found.mistakes = tuple(mistakes)
     more = len(mistakes) - MOST_TOLD
-    rest = f"{more} more mistake{'s' if more > 1 else ''}"
-    last = [str(StudyError(first.file, 0, 0, rest, "correct these first"))] if more > 0 else []
+    rest, remedy = f"{more} more mistake{'s' if more > 1 else ''}", "correct these first"
+    where = str(StudyError(first.file, 0, 0, rest, remedy)) if first.line else f"{rest}; {remedy}"
+    last = [where] if more > 0 else []
     told = mistakes[:MOST_TOLD]
     found.args = ("\n".join([*map(str, told), *last]),)
     found._on_command_line = "\n".join([*(one.on_command_line() for one in told), *last])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from dse.errors import ArgumentError
+from dse.errors import ArgumentError, StudyError, together
+from dse.mistakes import Mistakes, each
 from dse.spelling import told
 
 if TYPE_CHECKING:
@@ -22,6 +24,14 @@ COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, 
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
 _SPEED = re.compile(r"(\d+) *(?:gb?ps|gb?/s|gbit|gbit/s|gbe|g)?", re.IGNORECASE)
 _EXAMPLE = "write for example 8..256, or 8,16,64"
+_LENGTHS = {"samples": "--samples", "tokens": "--tokens", "epochs": "--epochs",
+            "epoch_samples": "--epoch-samples", "quality": "--quality"}  # fmt: skip
+# The option that answers what a key of the study says.
+_ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
+             "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
+             "minimize": "--minimize", "prices": "--prices", **_LENGTHS}  # fmt: skip
+_KEY = re.compile(r"(\w+):")
+_LENGTH = re.compile(rf"\b({'|'.join(_LENGTHS)}): ")
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,8 @@ class Answers:
     workload, on, gpus, network: what is trained, on which accelerators or machines, how many of
     them, and joined by what; lists are separated by commas. minimize: what counts beside speed.
     deadline, budget, power, confidence: limits, as ``dse run`` takes them. samples, tokens,
-    quality: how long a run is. Properties raise :class:`ArgumentError` for what cannot be.
+    epochs of epoch_samples, quality: how long a run is. Properties raise :class:`ArgumentError` for
+    what cannot be.
     """
 
     workload_given: str = "resnet50"
@@ -45,12 +56,18 @@ class Answers:
     confidence_given: str | None = None
     samples: str | None = None
     tokens: str | None = None
+    epochs: str | None = None
+    epoch_samples: str | None = None
     quality: str | None = None
 
     def check(self) -> None:
-        """Raise for the first answer that cannot be, in the order in which they are asked."""
-        _ = (self.workload, self.machines, self.counts, self.networks, self.minimized, self.limits,
-             self.confidence, self.target)  # fmt: skip
+        """Raise for all answers that cannot be, in the order in which they are asked."""
+        mistakes = Mistakes()
+        mistakes.parts(lambda name: getattr(self, name), (
+            "workload", "machines", "counts", "networks", "target", "minimized", "limits",
+            "confidence",
+        ))  # fmt: skip
+        mistakes.told()
 
     @cached_property
     def workload(self) -> str:
@@ -58,6 +75,9 @@ class Answers:
         from dse.text_source import is_path
 
         given = self.workload_given.strip()
+        if not given:
+            remedy = "write for example --workload bert-large; see dse catalog workloads"
+            raise ArgumentError("--workload", "is missing", remedy)
         if is_path(given):
             if not os.path.isfile(given):
                 remedy = "give a file, or a name of dse catalog workloads"
@@ -76,14 +96,11 @@ class Answers:
     def machines(self) -> tuple[str, ...]:
         """Names of accelerators, or of node types, in the order given."""
         words = _list("--on", self.on, "a100,h100")
+        each(lambda word: _or_none("nodes", word) or _named("--on", word, "accelerators"), words)
         for kind in ("accelerators", "nodes"):
             found = [_or_none(kind, word) for word in words]
             if all(found):
                 return tuple(dict.fromkeys(map(str, found)))
-        unknown = [word for word in words
-                   if not (_or_none("accelerators", word) or _or_none("nodes", word))]  # fmt: skip
-        if unknown:
-            _named("--on", unknown[0], "accelerators")
         problem = f"{', '.join(words)} are partly accelerators and partly whole machines"
         raise ArgumentError("--on", problem, "name either, see dse catalog nodes")
 
@@ -134,7 +151,8 @@ class Answers:
         """Names of fabrics between nodes; none where node types bring their own."""
         if self.network is None:
             return () if self.by_node else ("100gbe", "200gbe", "400gbe")
-        return tuple(dict.fromkeys(_fabric(w) for w in _list("--network", self.network, "100,400")))
+        words = _list("--network", self.network, "100,400")
+        return tuple(dict.fromkeys(each(_fabric, words)))
 
     @cached_property
     def minimized(self) -> str:
@@ -187,23 +205,22 @@ class Answers:
     @cached_property
     def target(self) -> str | None:
         """How long a run is, as a study file says it; None where nobody said."""
-        from dse.catalog import quality_target
+        from dse.study.cursor import Cursor
+        from dse.study.objectives import read_target
+        from dse.yaml_source import parse_yaml, yaml_text
 
-        given = {"samples": self.samples, "tokens": self.tokens, "quality": self.quality}
-        said = {name: text for name, text in given.items() if text is not None}
-        if len(said) > 1:
-            first, second = (f"--{name}" for name in list(said)[:2])
-            raise ArgumentError(first, f"and {second} both say how long a run is", "give one")
-        for name, text in said.items():
-            if name != "quality":
-                return f"{{{name}: {_amount(f'--{name}', text)}}}"
-            word = _named("--quality", text.strip(), "convergence")
-            about = quality_target(word).workload
-            if about != self.workload:
-                problem = f"{word} is about {about}, not {self.workload}"
-                raise ArgumentError("--quality", problem, "use --samples")
-            return f"{{quality: {word}}}"
-        return None
+        said = {name: getattr(self, name) for name in _LENGTHS}
+        given = {name: text.strip() for name, text in said.items() if text is not None}
+        if not given:
+            return None
+        if "quality" in given:
+            given["quality"] = _named("--quality", given["quality"], "convergence")
+        written = yaml_text({"target": given}, "target")
+        try:
+            read_target(Cursor(parse_yaml(written, "")))
+        except StudyError as cause:
+            raise by_option(cause, written) from None
+        return f"{{{', '.join(f'{name}: {text}' for name, text in given.items())}}}"
 
     def _length_missing(self, option: str, why: str) -> ArgumentError:
         """That nobody said how long a run is, with a quality of this workload if there is one."""
@@ -228,6 +245,16 @@ class Answers:
         kind = "nodes" if self.by_node else "accelerators"
         words = [("workloads", self.workload_given), *((kind, word) for word in _words(self.on))]
         return tuple(line for kind, word in words if (line := _told(kind, word)))
+
+
+def given_answers(given: Mapping[str, object]) -> Answers:
+    """Options, or arguments of Python, by the field of :class:`Answers`; None is as usual."""
+    return Answers(**{name: _text(said) for name, said in given.items() if said is not None})
+
+
+def _text(said: object) -> str:
+    several = isinstance(said, Iterable) and not isinstance(said, str)
+    return ",".join(map(str, cast("Iterable[object]", said))) if several else str(said)
 
 
 def _named(option: str, word: str, kind: str) -> str:
@@ -302,13 +329,26 @@ def _count(word: str, whole: str) -> int:
     return int(word)
 
 
-def _amount(option: str, text: str) -> str:
-    """A positive number, as a study file would have it."""
-    from dse.units import UnitError, parse
+def by_option(cause: StudyError, text: str) -> StudyError:
+    """Mistakes of a study that answers made, each as that of the option that it came from.
 
-    try:
-        if parse(text, "samples" if option == "--samples" else "count", "115e6") > 0:
-            return text.strip()
-    except UnitError:
-        pass
-    raise ArgumentError(option, f"'{text}' is not a positive number", "write for example 115e6")
+    text: of the study. What no option says is left as it is.
+    """
+    lines = text.splitlines()
+    return together([_by_option(one, lines) for one in cause.mistakes])
+
+
+def _by_option(mistake: StudyError, lines: list[str]) -> StudyError:
+    if not mistake.line:
+        return mistake
+    keys = [(found[1], found.start()) for found in _KEY.finditer(lines[mistake.line - 1])]
+    before = [key for key, start in keys if start < mistake.column]
+    key = before[-1] if before else ""
+    if key == "target":  # as a whole: the first that says it
+        key = next((key for key, _ in keys if key in _LENGTHS), key)
+    option = _ASKED_BY.get(key)
+    if option is None:
+        return mistake
+    problem = mistake.problem.removeprefix(f"{key}: ").removeprefix("target: ")
+    remedy = _LENGTH.sub(lambda key: f"{_LENGTHS[key[1]]} ", mistake.remedy)
+    return ArgumentError(option, problem, remedy)

@@ -102,14 +102,25 @@ def run_command() -> int | None:
     except (Interrupted, typer.Abort) as cause:
         raise KeyboardInterrupt(*cause.args) from None
     except DseError as error:
-        said = error.on_command_line()
-        status = _fail(said if getattr(error, "line", 0) else f"dse: {said}", error)
+        status = _fail(_told(error), error)
     except _UsageError as error:
         status = _misused(error)
     except OSError as error:
         status = _fail(f"dse: output cannot be written: {error.strerror}")
         _silence_stdout()
     return status
+
+
+def _told(error: DseError) -> str:
+    """A line for each mistake; dse is named in those that name no place of a file."""
+    said = error.on_command_line()
+    if not isinstance(error, StudyError):
+        return f"dse: {said}"
+    lines, placed = said.splitlines(), [one.line > 0 for one in error.mistakes]
+    return "\n".join(
+        line if is_placed else f"dse: {line}"
+        for line, is_placed in zip(lines, placed, strict=False)
+    )
 
 
 def _fail(line: str, error: DseError | None = None) -> int:

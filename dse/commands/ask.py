@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.answers import Answers
+from dse.commands.answers import Answers, given_answers
 from dse.commands.browser import Open, open_page
-from dse.commands.options import Json, Options, folder
+from dse.commands.options import Engine, Json, Options, folder
 from dse.commands.terminal import command_line
+from dse.errors import ArgumentError
+from dse.mistakes import Mistakes
 
 Workload = Annotated[
     str | None, typer.Option(help="What is trained: a name of the catalogue, or a file.")
@@ -46,6 +48,12 @@ Confidence = Annotated[
 ]
 Samples = Annotated[str | None, typer.Option(help="How long a run is, in samples: 115e6.")]
 Tokens = Annotated[str | None, typer.Option(help="How long a run is, in tokens: 300e9.")]
+Epochs = Annotated[
+    str | None, typer.Option(help="How long a run is, in passes over a data set: 90.")
+]
+EpochSamples = Annotated[
+    str | None, typer.Option(help="Samples of the data set, of --epochs: 1.28e6.")
+]
 Quality = Annotated[
     str | None, typer.Option(help="Until what a run trains: a name of dse catalog convergence.")
 ]
@@ -63,6 +71,8 @@ def ask(
     confidence: Confidence = None,
     samples: Samples = None,
     tokens: Tokens = None,
+    epochs: Epochs = None,
+    epoch_samples: EpochSamples = None,
     quality: Quality = None,
     save: Annotated[Path | None, typer.Option(help="Also write the study to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite that file.")] = False,
@@ -72,6 +82,7 @@ def ask(
             parser=folder, metavar="PATH", help="Folder of the report [default: reports/STUDY]."
         ),
     ] = None,
+    engine: Engine = None,
     json: Json = False,
     open: Open = False,
 ) -> None:
@@ -79,44 +90,28 @@ def ask(
 
     Prints the study that the question stands for, and its answer.
     """
-    from dse.errors import ArgumentError
-
-    if workload is None:
-        remedy = "write for example --workload bert-large; see dse catalog workloads"
-        raise ArgumentError("--workload", "is missing", remedy)
-    if force and save is None:
-        raise ArgumentError("--force", "overwrites the file of --save", "add --save, or drop it")
-    answers = given_answers(workload, on, gpus, network, minimize, deadline, budget, power,
-                            confidence, samples, tokens, quality)  # fmt: skip
-    page = ask_question(answers, save, force, Options(out=out), command_line(), json)
+    mistakes = Mistakes()
+    answers = given_answers({
+        "workload_given": workload or "", "on": on, "gpus": gpus, "network": network,
+        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
+        "epoch_samples": epoch_samples, "quality": quality,
+    })  # fmt: skip
+    mistakes.part(answers.check)
+    options = mistakes.part(lambda: Options(out=out, engine=engine))
+    if save is not None:
+        mistakes.part(lambda: check_free(save, force))
+    elif force:
+        remedy = "add --save, or drop it"
+        mistakes.note(ArgumentError("--force", "overwrites the file of --save", remedy))
+    mistakes.told()
+    page = ask_question(answers, save, options(), command_line(), json)
     if open:
         open_page(page)
 
 
-def given_answers(
-    workload: str | None,
-    on: str | None,
-    gpus: str | None,
-    network: str | None,
-    minimize: str | None,
-    deadline: str | None,
-    budget: str | None,
-    power: str | None,
-    confidence: str | None,
-    samples: str | None,
-    tokens: str | None,
-    quality: str | None,
-) -> Answers:
-    """Options as answers; what is not given is as usual."""
-    given = {"workload_given": workload, "on": on, "gpus": gpus, "network": network,
-             "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
-             "confidence_given": confidence, "samples": samples, "tokens": tokens,
-             "quality": quality}  # fmt: skip
-    return Answers(**{name: text for name, text in given.items() if text is not None})
-
-
 def ask_question(
-    answers: Answers, save: Path | None, force: bool, options: Options, command: str, as_json: bool
+    answers: Answers, save: Path | None, options: Options, command: str, as_json: bool
 ) -> Path:
     """Print the study of these answers, search it, print its answer; returns the page's path."""
     from dse.calibration.files import write_text
@@ -125,9 +120,6 @@ def ask_question(
     from dse.commands.run import run_plan
 
     started = time.perf_counter()
-    answers.check()
-    if save is not None:
-        check_free(save, force)
     draft = Draft(answers, command, "" if save is None else folder_of(save))
     problem = draft.problem(f"{answers.name}.yaml" if save is None else save.name)
     if save is not None:

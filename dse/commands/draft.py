@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dse.commands.answers import ROOM, Answers
+from dse.commands.answers import ROOM, Answers, by_option
 from dse.errors import ArgumentError, StudyError
 
 if TYPE_CHECKING:
@@ -26,10 +26,6 @@ PRECISIONS = ("bf16", "fp16", "fp32")  # the first that all accelerators have
 CARDS = (1, 4, 8)  # network cards of one
 SUMS = ("auto-nccl", "ring-nccl", "tree-nccl")  # what NCCL can be told
 COLUMN = 58  # where comments begin
-# The option that answers what a line of the study says, by its key.
-_ASKED_BY = {"workload": "--workload", "accelerator": "--on", "node": "--on", "baseline": "--on",
-             "gpus": "--gpus", "inter_node": "--network", "objectives": "--minimize",
-             "target": "--samples"}  # fmt: skip
 MOMENTUM = "momentum"  # where nobody knows what a network is trained with
 
 
@@ -63,11 +59,7 @@ class Draft:
             path = os.path.join(self.folder, name)
             return resolve(study_of(parse_yaml(text, path), known_names()))
         except StudyError as cause:
-            key = text.splitlines()[cause.line - 1].strip().partition(":")[0]
-            option = _ASKED_BY.get(key)
-            if option is None:
-                raise
-            raise ArgumentError(option, cause.problem, cause.remedy) from None
+            raise by_option(cause, text) from None
 
     @cached_property
     def baseline(self) -> Mapping[str, str]:

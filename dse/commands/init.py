@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
-from dse.commands.answers import Answers
+from dse.commands.answers import Answers, given_answers
 from dse.commands.ask import (
     Budget,
     Confidence,
     Deadline,
+    Epochs,
+    EpochSamples,
     Gpus,
     Minimize,
     Network,
@@ -26,7 +28,6 @@ from dse.commands.ask import (
     Workload,
     check_free,
     folder_of,
-    given_answers,
 )
 from dse.commands.study_names import all_beginning
 from dse.commands.terminal import command_line
@@ -89,24 +90,29 @@ def init(
     confidence: Confidence = None,
     samples: Samples = None,
     tokens: Tokens = None,
+    epochs: Epochs = None,
+    epoch_samples: EpochSamples = None,
     quality: Quality = None,
 ) -> None:
     """Write a study to begin with, with comments: five questions, or a copy.
 
     What an option answers is not asked.
     """
-    options = (workload, on, gpus, network, minimize, deadline, budget, power, confidence, samples,
-               tokens, quality)  # fmt: skip
+    options = {
+        "workload_given": workload, "on": on, "gpus": gpus, "network": network,
+        "minimize": minimize, "deadline": deadline, "budget": budget, "power": power,
+        "confidence_given": confidence, "samples": samples, "tokens": tokens, "epochs": epochs,
+        "epoch_samples": epoch_samples, "quality": quality,
+    }  # fmt: skip
     if from_ is not None:
-        if yes or any(option is not None for option in options):
+        if yes or any(option is not None for option in options.values()):
             problem = "copies a study as it is, so that nothing is asked or answered"
             raise ArgumentError("--from", problem, "leave the other options out")
         copy_study(from_, file if file != Path(STUDY) else Path(f"{from_}.yaml"), force)
         return
     check_free(file, force)
-    answers = given_answers(*options)
-    each = zip(QUESTIONS, options[: len(QUESTIONS)], strict=True)
-    left = [] if yes else [question for question, option in each if option is None]
+    answers = given_answers(options)
+    left = [] if yes else [one for one in QUESTIONS if options[one.field] is None]
     if (budget, power) != (None, None):  # an answer to the last question
         left = [question for question in left if question.field != "minimize"]
     write_study(asked(answers, left), file)

@@ -14,6 +14,7 @@ import typer
 
 from dse.commands.study_names import studies_beginning
 from dse.errors import ArgumentError
+from dse.mistakes import Mistakes
 from dse.spelling import meant
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ StudyPath = Annotated[
         autocompletion=studies_beginning,
     ),
 ]
+Engine = Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -57,13 +59,17 @@ class Options:
     confidence: str | float | None = None
 
     def __post_init__(self) -> None:
-        _one_of(self.engine, ENGINES, "--engine")
-        _one_of(self.executor, EXECUTORS, "--executor")
-        _one_of(self.sampler, SAMPLERS, "--sampler")
-        _ = self.questions  # refuses what is none
-        for name in WHOLE:
-            if (given := getattr(self, name)) is not None:
-                object.__setattr__(self, name, whole(name, given))
+        mistakes = Mistakes()
+        mistakes.part(lambda: _one_of(self.engine, ENGINES, "--engine"))
+        mistakes.part(lambda: _one_of(self.executor, EXECUTORS, "--executor"))
+        mistakes.part(lambda: _one_of(self.sampler, SAMPLERS, "--sampler"))
+        mistakes.part(lambda: self.questions)  # refuses what is none
+        mistakes.parts(self._check_whole, WHOLE)
+        mistakes.told()
+
+    def _check_whole(self, name: str) -> None:
+        if (given := getattr(self, name)) is not None:
+            object.__setattr__(self, name, whole(name, given))
 
     @property
     def questions(self) -> Questions:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dse.commands.browser import Open, open_page
-from dse.commands.options import Json, Options, folder, share, whole
+from dse.commands.options import Engine, Json, Options, folder, share, whole
 from dse.commands.plan import Done, Plan, finished, planned, searched
 from dse.commands.progress import shown_progress
 from dse.commands.several_studies import run_studies, study_files
@@ -49,7 +49,7 @@ def run(
             "that holds theirs.",
         ),
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, exhaustive or guided.")] = None,
+    engine: Engine = None,
     executor: Annotated[str | None, typer.Option(help="auto, local or ray.")] = None,
     address: Annotated[str | None, typer.Option(help="Ray cluster to join.")] = None,
     points: Annotated[

@@ -15,6 +15,7 @@ from dse.study.quantities import BUILTINS, EQUAL_BATCH, QUANTITIES
 
 TARGETS = ("samples", "epochs", "tokens", "quality")  # ways to say how long a run is
 EPOCH = "epoch_samples"
+_USUAL = {"samples": "115e6", "epochs": "90", "tokens": "300e9", EPOCH: "1.28e6"}
 _MOST: Mapping[Goal, int] = {"maximize": 1, "minimize": 2}
 
 
@@ -71,23 +72,26 @@ def read_target(top: Cursor) -> Target | None:
         return None
     at = top.at("target")
     mistakes = Mistakes()
-    keys = [key for key in ("samples", "epochs", "tokens", EPOCH) if at.has(key)]
+    keys = [key for key in _USUAL if at.has(key)]
     numbers = mistakes.by_key(
-        lambda key: at.at(key).quantity("samples" if "samples" in key else "count", 1e18), keys
+        lambda key: at.at(key).quantity(
+            "samples" if "samples" in key else "count", 1e18, example=_USUAL[key]
+        ),
+        keys,
     )
     quality = mistakes.part(lambda: at.optional("quality", read_quality, None))
     mistakes.told()
     if at.value and len(at.given()) < len(at.value):
         raise Unread  # a key is misspelt
     kinds = [key for key in TARGETS if at.has(key)]
+    if at.has(EPOCH) and "epochs" not in kinds:
+        raise at.at(EPOCH).wrong(f"{EPOCH} without epochs", "drop it, or give epochs", key=True)
     if len(kinds) != 1:
         problem = f"target gives {' and '.join(kinds) or 'nothing'}"
         raise at.wrong(problem, f"give one of {enumerated(TARGETS)}")
     if kinds == ["epochs"] and not at.has(EPOCH):
         problem = "target: how many samples an epoch has is missing"
-        raise at.at("epochs").wrong(problem, f"add {EPOCH}: 1.28e6", key=True)
-    if kinds != ["epochs"] and at.has(EPOCH):
-        raise at.at(EPOCH).wrong(f"{EPOCH} without epochs", "drop it, or give epochs", key=True)
+        raise at.at("epochs").wrong(problem, f"add {EPOCH}: {_USUAL[EPOCH]}", key=True)
     return Target(quality=quality(), **{key: number() for key, number in numbers.items()})
 
 

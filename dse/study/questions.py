@@ -10,9 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dse.errors import ArgumentError
+from dse.mistakes import Mistakes
 from dse.study.constraints import parse_constraint
 from dse.study.definition import Constraint, Study
 from dse.study.quantities import QUANTITIES
@@ -21,6 +23,7 @@ from dse.units import UnitError, parse
 DEADLINE, BUDGET, POWER, CONFIDENCE = "deadline", "budget", "power", "confidence"
 # Dimensions that a budget may have, and what it limits unless the study minimizes another such.
 _MONEY = {"usd": "capital", "usd_per_hour": "hourly"}
+_DIMENSIONS = {DEADLINE: ("seconds",), BUDGET: tuple(_MONEY), POWER: ("watt",)}
 _EXAMPLES = {DEADLINE: "7 d", BUDGET: "2 MUSD", POWER: "200 kW"}
 _BELOW = ("<=", "<")
 
@@ -42,13 +45,17 @@ class Questions:
     confidence: str | float | None = None
 
     def __post_init__(self) -> None:
-        for name, dimensions in ((DEADLINE, ("seconds",)), (POWER, ("watt",))):
-            if (text := getattr(self, name)) is not None:
-                _amount(name, text, dimensions)
-        if self.budget is not None:
-            _amount(BUDGET, self.budget, tuple(_MONEY))
+        mistakes = Mistakes()
+        mistakes.parts(self._check, _DIMENSIONS)
         if self.confidence is not None:
-            object.__setattr__(self, CONFIDENCE, probability(self.confidence))
+            sure = mistakes.part(partial(probability, self.confidence))
+        mistakes.told()
+        if self.confidence is not None:
+            object.__setattr__(self, CONFIDENCE, sure())
+
+    def _check(self, name: str) -> None:
+        if (text := getattr(self, name)) is not None:
+            _amount(name, text, _DIMENSIONS[name])
 
     def __bool__(self) -> bool:
         return bool(self.written)
@@ -94,7 +101,9 @@ class Questions:
     def money(self, minimized: Iterable[str] = ()) -> str:
         """The quantity that a budget limits: the money that is minimized, if it is such; else what
         is bought or, for a budget by the hour, rented."""
-        dimension = "usd" if self.budget is None else _amount(BUDGET, self.budget, tuple(_MONEY))
+        dimension = (
+            "usd" if self.budget is None else _amount(BUDGET, self.budget, _DIMENSIONS[BUDGET])
+        )
         own = (name for name in minimized if QUANTITIES[name].dimension == dimension)
         return next(own, _MONEY[dimension])
 

@@ -22,7 +22,7 @@ def test_the_public_names() -> None:
     assert set(dse.__all__) == {
         "ArgumentError", "ClusterError", "DseError", "Explanation", "MeasurementError",
         "NoFeasiblePoint", "OutputError", "OutsideCalibration", "Prices", "Result", "Study",
-        "StudyError", "__version__", "calibrate", "catalog", "fleet", "load_study",
+        "StudyError", "__version__", "calibrate", "catalog", "draft_study", "fleet", "load_study",
         "rebuild_report", "run", "run_studies", "workload_from",
     }  # fmt: skip
     assert dse.__all__ == sorted(dse.__all__)

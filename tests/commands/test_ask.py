@@ -82,9 +82,25 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
         ("--workload resnet50 --budget 5", "--budget: 5 has no unit"),
         ("--workload resnet50 --power -1kW", "--power: must be positive"),
         ("--workload resnet50 --confidence 0.9", "--confidence: there is no limit to be sure of"),
-        ("--workload resnet50 --samples x", "--samples: 'x' is not a positive number"),
-        ("--workload resnet50 --samples 1e6 --tokens 1e9", "--samples: and --tokens both say"),
-        ("--workload resnet50 --quality mlperf-bert", "is about bert-large-s512, not resnet50"),
+        ("--workload resnet50 --samples x", "--samples: 'x' is not a quantity; write for example"),
+        (
+            "--workload resnet50 --tokens 1e6 --quality mlperf-resnet50",
+            "--tokens: target gives tokens and quality; give one of",
+        ),
+        (
+            "--workload resnet50 --quality mlperf-bert",
+            "--quality: mlperf-bert is a quality of bert-large-s512, not of resnet50",
+        ),
+        (
+            "--workload resnet50 --epochs 90",
+            "--epochs: how many samples an epoch has is missing; add --epoch-samples 1.28e6",
+        ),
+        (
+            "--workload resnet50 --epoch-samples 1e6",
+            "--epoch-samples: epoch_samples without",
+        ),
+        ("--workload resnet50 --tokens 1e9", "--tokens: how many tokens a sample of resnet50 has"),
+        ("--workload resnet50 --engine quick", "--engine: 'quick' is not known; use auto, exha"),
         ("--workload llama3-70b --on v100", "--on: llama3-70b does not fit in v100-sxm2-16gb"),
         ("--workload resnet50 --force", "--force: overwrites the file of --save"),
     ],
@@ -92,6 +108,43 @@ def test_without_a_file_only_the_report_is_written(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_gets_a_line(given: str, said: str, tmp_path: Path) -> None:
     assert said in refused(dse("ask", *given.split(), cwd=tmp_path))
     assert files(tmp_path) == {}
+
+
+def test_all_mistakes_of_a_question_are_told(tmp_path: Path) -> None:
+    """In the order in which they are asked, none that follows from another, and ten at most."""
+    asked = "--engine quick --force --budget 2 --on a100,h1000,foo --gpus 8..x --deadline 7d"
+    done = dse("ask", *asked.split(), cwd=tmp_path)
+    assert (done.returncode, files(tmp_path)) == (2, {})
+    assert [line.split(": ")[:2] for line in done.stderr.splitlines()] == [
+        ["dse", option] for option in
+        ("--workload", "--on", "--on", "--gpus", "--budget", "--engine", "--force")
+    ]  # fmt: skip
+    more = "--workload x --network a,b,c,50 --samples y --confidence 2 --power z"
+    many = dse("ask", *asked.split(), *more.split(), cwd=tmp_path)
+    *told, last = many.stderr.splitlines()
+    assert (len(told), last) == (10, "dse: 4 more mistakes; correct these first")
+    yes = dse("init", "--yes", "--on", "h1oo", "--gpus", "0", cwd=tmp_path)
+    assert [line.split(": ")[1] for line in yes.stderr.splitlines()] == ["--on", "--gpus"]
+
+
+def test_what_the_study_of_a_question_cannot_be_is_told_of_its_options(tmp_path: Path) -> None:
+    done = dse("ask", "--workload", "resnet50", "--on", "tpu-v4,h100", "--quality", "mlperf-bert",
+               cwd=tmp_path)  # fmt: skip
+    first, second = done.stderr.splitlines()
+    assert first.startswith("dse: --on: tpu-v4 has no known link to its host")
+    assert second.startswith("dse: --quality: mlperf-bert is a quality of bert-large-s512")
+
+
+def test_a_run_may_be_counted_in_epochs(tmp_path: Path) -> None:
+    done = dse("ask", "--workload", "resnet50", "--on", "h100", "--gpus", "8,16", "--minimize",
+               "run", "--epochs", "90", "--epoch-samples", "1.28e6", "--engine", "guided",
+               "--save", "study.yaml", "--out", "out", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    study = yaml.safe_load((tmp_path / "study.yaml").read_text())
+    assert study["target"] == {"epochs": 90, "epoch_samples": "1.28e6"}
+    document = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert document["engine"] == "guided"
+    assert document["recommended"]["run"]["samples"] == 90 * 1.28e6
 
 
 def test_limits_stand_in_the_study() -> None:
@@ -275,3 +328,32 @@ def test_answers_are_read_alike_from_python() -> None:
         _ = Answers(gpus="8...").counts
     assert Answers(gpus="8 to 32").counts == (8, 32)
     assert Answers(network="100 Gbps,100g,100GbE").networks == ("100gbe",)
+
+
+def test_a_question_in_python_is_that_of_the_command_line(tmp_path: Path) -> None:
+    import dse as api
+
+    dse("init", "--workload", "bert-large", "--on", "a100,h100", "--gpus", "8,16", "--budget",
+        "1 MUSD", "study.yaml", "--yes", cwd=tmp_path)  # fmt: skip
+    kept = tmp_path / "python.yaml"
+    study = api.draft_study(
+        "bert-large", on=["a100", "h100"], gpus=[8, 16], budget="1 MUSD", out=kept
+    )
+    assert study.problem.study.content_hash == load(tmp_path / "study.yaml").study.content_hash
+    assert load(kept).study.content_hash == study.problem.study.content_hash
+    assert study.search().recommended.speedup > 1
+    single = api.draft_study(
+        "resnet50", on="h100", gpus=64, samples=1e9, confidence=0.9, power="1 MW"
+    )
+    assert (single.axes["gpus"], single.problem.study.confidence) == (("64",), 0.9)
+
+
+def test_mistakes_of_a_question_in_python_name_its_arguments() -> None:
+    import dse as api
+
+    with pytest.raises(ArgumentError) as caught:
+        api.draft_study("resnet50", on="h100", epochs=90)
+    assert str(caught.value).startswith("epochs: how many samples an epoch has is missing")
+    with pytest.raises(api.StudyError) as several:
+        api.draft_study("resnet5", gpus=0, confidence=2)
+    assert [one.file for one in several.value.mistakes] == ["workload", "gpus", "confidence"]
