@@ -34,6 +34,12 @@ def watch(
     row: Annotated[
         int | None, typer.Option(help="Row of its front [default: the recommended point].")
     ] = None,
+    sequence: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Tokens of a sample, for a log in tokens/s [default: the workload's]."
+        ),
+    ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Look again while the log grows, until Ctrl-C.")
     ] = False,
@@ -45,14 +51,16 @@ def watch(
     """
     from dse.report import expectation, json_form
 
-    check = checker(expect, row, log)
+    check = checker(expect, row, log, sequence)
     found = followed(check, log) if follow else check()
     print(json_form.text(found) if json else "\n".join(expectation.lines(found)))
     if not found.within:
         raise typer.Exit(OUTSIDE)
 
 
-def checker(run: Path, row: int | None, log: Path) -> Callable[[], Checked]:
+def checker(
+    run: Path, row: int | None, log: Path, sequence: int | None = None
+) -> Callable[[], Checked]:
     """What reads the log and compares it with a point of a run, each time that it is called."""
     from dse.calibration.importers.training_log import read_training
     from dse.report import expectation
@@ -60,7 +68,7 @@ def checker(run: Path, row: int | None, log: Path) -> Callable[[], Checked]:
 
     document = read_document(run)
     named = expectation.point_of(document, row)
-    terms = expectation.terms(document, named[1])
+    terms = expectation.terms(document, named[1], sequence)
     return lambda: expectation.checked(document, named, str(log), read_training(log, terms))
 
 

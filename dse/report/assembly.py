@@ -96,6 +96,7 @@ def build(
             path=study.path,
             workload=problem.workload.name,
             workload_title=problem.workload.title,
+            tokens_per_sample=problem.workload.tokens_per_sample,
             rental="" if study.rental.term == ON_DEMAND else study.rental.term,
         ),
         command=command,

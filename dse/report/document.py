@@ -34,13 +34,15 @@ Sense: TypeAlias = Literal["maximize", "minimize", "minimize_also"]
 
 @dataclass(frozen=True, kw_only=True)
 class StudyInfo:
-    """Which study was asked; path: of its file. rental: the term, empty on demand."""
+    """Which study was asked; path: of its file. rental: the term, empty on demand.
+    tokens_per_sample: of a workload of texts of one length."""
 
     name: str
     description: str
     path: str
     workload: str
     workload_title: str = ""
+    tokens_per_sample: float | None = field(default=None, metadata=IF_ANY)
     rental: str = field(default="", metadata=IF_ANY)
 
 

@@ -72,12 +72,15 @@ def point_of(document: RunDocument, row: int | None) -> tuple[str, Point]:
     return name, point
 
 
-def terms(document: RunDocument, point: Point) -> Training:
-    """In what terms a log of the point is read."""
-    tokens = None
-    if document.study.workload in catalog.names("workloads"):
-        tokens = catalog.workload(document.study.workload).tokens_per_sample
-    return Training(float(point.global_batch), point.gpus, tokens)
+def terms(document: RunDocument, point: Point, sequence: int | None = None) -> Training:
+    """In what terms a log of the point is read. sequence: tokens of a sample, where the workload
+    does not say; raises :class:`ArgumentError` where it says otherwise."""
+    tokens = document.study.tokens_per_sample
+    if sequence is not None and tokens not in (None, sequence):
+        workload = document.study.workload
+        problem = f"{workload} has samples of {tokens:g} tokens, so {sequence} were not predicted"
+        raise ArgumentError("--sequence", problem, f"leave it out, or run a study of {sequence}")
+    return Training(float(point.global_batch), point.gpus, sequence or tokens)
 
 
 def checked(

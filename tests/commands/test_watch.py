@@ -68,7 +68,7 @@ def test_the_recommended_point_and_a_table_as_json(ran: Ran, tmp_path: Path) -> 
     done = dse("watch", "rates.csv", "--expect", ran[0], "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert (done.returncode, found["within"], found["ratio"]) == (0, True, pytest.approx(1.0))
-    assert found["interval"] == own["interval"]["throughput_samples_per_s"]
+    assert found["interval"] == pytest.approx(own["interval"]["throughput_samples_per_s"])
     assert found["point"].startswith("the recommended point: ")
 
 
@@ -143,3 +143,43 @@ def test_a_log_that_never_told_anything(ran: Ran, tmp_path: Path) -> None:
     log = tmp_path / "train.log"
     with pytest.raises(StudyError, match="cannot be read"):
         followed(checker(ran[0], 3, log), log, wait)
+
+
+OWN = """study: own
+workload: config.json
+space:
+  accelerator: a100-sxm4-80gb
+  gpus: [8, 16]
+  gpus_per_node: 8
+  inter_node: 100gbe
+  batch_per_gpu: 8
+  precision: bf16
+  aggregation: auto-nccl
+baseline: {gpus: 8}
+objectives: {maximize: speedup, minimize: capital}
+"""
+CONFIG = {"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 1024,
+          "vocab_size": 50257}  # fmt: skip
+
+
+def test_tokens_are_those_of_a_sample_of_the_run_s_own_workload(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "study.yaml").write_text(OWN)
+    assert dse("run", "study.yaml", "--out", "run", cwd=tmp_path).returncode == 0
+    expected = document(tmp_path / "run")["recommended"]["throughput_samples_per_s"]
+    (tmp_path / "train.log").write_text(f"tokens/s: {expected * 1024:.1f}\n")
+    (tmp_path / "config.json").unlink()  # the run knows
+    watch = ("watch", "train.log", "--expect", "run")
+    done = dse(*watch, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["ratio"] == pytest.approx(1.0, rel=1e-4)
+    said = refused(dse(*watch, "--sequence", "2048", cwd=tmp_path))
+    assert "has samples of 1024 tokens, so 2048 were not predicted" in said
+
+
+def test_tokens_of_a_sample_may_be_said(ran: Ran, tmp_path: Path) -> None:
+    own = point(ran)["throughput_samples_per_s"]
+    (tmp_path / "train.log").write_text(f"{own * 100:.3f} tokens/s\n")
+    watch = ("watch", "train.log", "--expect", ran[0], "--row", "3")
+    assert refused(dse(*watch, cwd=tmp_path)).endswith("say it, such as --sequence 1024")
+    done = dse(*watch, "--sequence", "100", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["ratio"] == pytest.approx(1.0, rel=1e-4)

@@ -8,7 +8,8 @@ A line is read by the first of these that it has, with the number before or behi
 - seconds per step: ``1.2 s/it``, ``elapsed time per iteration (ms): 812.5``, ``step time: 0.8 s``
 - steps per second: ``3.4 it/s``, ``steps/sec``, ``train_steps_per_second``
 
-The last two are turned into samples by the global batch.
+The last two are turned into samples by the global batch. Numbers may have a decimal comma: ``1,5
+s/it``, ``1.234,5 samples/s``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dse.calibration.importers import kineto
 from dse.calibration.importers.chrome_trace import looks_so, read_trace, trace_text
 from dse.calibration.importers.text import Line, clean_lines
 from dse.calibration.importers.throughput import table_lines
+from dse.catalog import decimal_mark
 from dse.errors import StudyError
 from dse.spelling import meant
 from dse.units import LARGEST, SMALLEST
@@ -37,7 +39,7 @@ FEW = 10  # rates; fewer are all used
 LONGEST_LINE = 4_000  # characters that are looked at
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
-_NUMBER = r"(?P<{0}>\d[\d,]{{0,15}}(?:\.\d{{0,12}})?(?:e[+-]?\d{{1,2}})?)"
+_NUMBER = r"(?<![\d.,])(?P<{0}>\d(?:[\d.,]{{0,26}}\d)?\.?(?:e[+-]?\d{{1,2}})?)"
 _PER_SECOND = r"(?:\s?/\s?|_per_|\s+per\s+|per)(?:s|sec|secs|second)\b"
 _EACH = (
     r"(?P<each>(?:\s?/\s?|_per_|\s+per\s+)(?:gpu|device|worker|rank|chip|accelerator|process)\b)?"
@@ -134,6 +136,14 @@ class MeasuredTraining:
         return self.rates[self.warm_up :]
 
 
+class Said(NamedTuple):
+    """A rate as it is written. factor: of its prefix and unit, and of accelerators where it is that
+    of one."""
+
+    number: str
+    factor: float
+
+
 def read_training(path: str | Path, terms: Training) -> MeasuredTraining:
     """The rates of a log, a table or a trace.
 
@@ -200,50 +210,81 @@ def _of_table(text: str, path: str) -> MeasuredTraining:
 
 def _of_log(lines: Sequence[Line], path: str, terms: Training) -> MeasuredTraining:
     """By the unit that is surest of those that the log has."""
-    found: dict[Unit, list[tuple[int, float]]] = {unit: [] for unit in UNITS}
+    found: dict[Unit, list[tuple[int, list[Said]]]] = {unit: [] for unit in UNITS}
     left_out, batches = 0, dict[int, None]()
     for number, line in lines:
         text = line[:LONGEST_LINE].lower()
         batches |= {int(size): None for size in _BATCH.findall(text)}
-        read = _rate(text)
+        read = _rates(text, terms.gpus)
         if read is None:
             continue
-        unit, value, each = read
         if _NOT_TRAINING.search(text) and not _TRAINING.search(text):
             left_out += 1
             continue
-        found[unit].append((number, value * (terms.gpus if each else 1)))
-    surest = next((unit for unit, rows in found.items() if rows), None)
+        unit, said = read
+        found[unit].append((number, said))
+    values = {unit: _values(rows, path) for unit, rows in found.items()}
+    surest = next((unit for unit, rows in values.items() if rows), None)
     if surest is None:
         many = "1 line is" if left_out == 1 else f"{left_out} lines are"
         why = f": {many} of evaluation" if left_out else ""
         raise StudyError(path, 0, 0, f"no line tells how fast training was{why}", f"give {KNOWN}")
     rates = []
-    for number, value in found[surest]:
+    for number, value in values[surest]:
         rate = surest.samples_per_s(value, terms)
         if rate is None:
             problem = f"tells {surest.name}, and how many tokens a sample has is not known"
-            raise StudyError(path, number, 1, problem, "print samples/s")
+            raise StudyError(path, number, 1, problem, "say it, such as --sequence 1024")
         rates.append(rate)
-    numbers = tuple(number for number, _ in found[surest])
+    numbers = tuple(number for number, _ in values[surest])
     return MeasuredTraining(tuple(rates), numbers, surest.name, left_out, tuple(batches))
 
 
-def _rate(text: str) -> tuple[Unit, float, bool] | None:
-    """(unit, value, whether of one accelerator) of a line in lower case; its last where it has
-    several."""
+def _rates(text: str, gpus: int) -> tuple[Unit, list[Said]] | None:
+    """The unit of a line in lower case, and its rates."""
     for unit in UNITS:
         if not re.search(unit.words, text):
             continue
-        values = []
+        said = []
         for match in re.finditer(unit.pattern, text):
             groups = match.groupdict()
-            value = float((groups["after"] or groups["before"]).replace(",", ""))
             scale = groups.get("scale") or groups.get("behind") or groups.get("unit") or "s"
-            value *= _SCALE[scale]
-            value *= _PREFIXES.get(groups.get("prefix") or "", 1.0)
-            if SMALLEST <= value <= LARGEST:
-                values.append((value, bool(groups.get("each") or groups.get("each2"))))
-        if values:
-            return unit, *values[-1]
+            factor = _SCALE[scale] * _PREFIXES.get(groups.get("prefix") or "", 1.0)
+            each = groups.get("each") or groups.get("each2")
+            number = (groups["after"] or groups["before"]).rstrip(".")
+            said.append(Said(number, factor * (gpus if each else 1)))
+        if said:
+            return unit, said
     return None
+
+
+def _values(rows: Sequence[tuple[int, list[Said]]], path: str) -> list[tuple[int, float]]:
+    """(line, rate): the last of each line that can be one. All numbers have the same decimal mark.
+
+    Raises StudyError for a number that is none, and where some have a comma and some a point.
+    """
+    marks = [
+        (number, one.number, mark)
+        for number, said in rows
+        for one in said
+        if (mark := decimal_mark.mark_of(one.number))
+    ]
+    mark = marks[0][2] if marks else decimal_mark.POINT
+    for number, written, other in marks:
+        if other != mark:
+            problem = f"'{written}' has another decimal mark than '{marks[0][1]}' before it"
+            raise StudyError(path, number, 1, problem, "write all rates in the same way")
+    found = []
+    for number, said in rows:
+        values = [_value(one, mark, path, number) for one in said]
+        fit = [value for value in values if SMALLEST <= value <= LARGEST]
+        found += [(number, fit[-1])] if fit else []
+    return found
+
+
+def _value(said: Said, mark: str, path: str, line: int) -> float:
+    try:
+        return float(decimal_mark.with_point(said.number, mark)) * said.factor
+    except ValueError:
+        problem = f"'{said.number}' is not a number"
+        raise StudyError(path, line, 1, problem, "write for example 1250.5") from None

@@ -40,10 +40,28 @@ def rates(folder: Path, text: str, name: str = "train.log") -> list[float]:
         ("iteration 1/ 9 | elapsed time per iteration (ms): 512.0 | lr: 1e-4", 1000.0),
         ("step time: 0.8 s", 640.0),
         ("step 100 | 256 ms/step", 2000.0),
+        ("12%|#  | 3/25 [00:03<00:20,  1,25 s/it]", 409.6),
+        ("Durchsatz: 1.234,5 samples/s", 1234.5),
+        ("Zeit pro step: 1,250 s/it; samples/s = 409,6", 409.6),
+        ("12,345 samples/s", 12345.0),
     ],
 )
 def test_a_line_of(line: str, rate: float, tmp_path: Path) -> None:
     assert rates(tmp_path, f"loading\n{line}\nloss 3.2\n") == [pytest.approx(rate)]
+
+
+def test_all_numbers_of_a_log_have_the_same_decimal_mark(tmp_path: Path) -> None:
+    """What one number leaves open, another tells."""
+    assert rates(tmp_path, "1,250 s/it\n1,5 s/it\n") == [
+        pytest.approx(409.6),
+        pytest.approx(512 / 1.5),
+    ]
+    with pytest.raises(
+        StudyError, match=r"train.log:2:1: '1.5' has another decimal mark than '1,2'"
+    ):
+        rates(tmp_path, "1,2 s/it\n1.5 s/it\n")
+    with pytest.raises(StudyError, match=r"train.log:1:1: '3,12.5' is not a number"):
+        rates(tmp_path, "3,12.5 samples/s\n")
 
 
 def test_samples_are_preferred_to_steps_and_evaluation_is_left_out(tmp_path: Path) -> None:
@@ -130,7 +148,9 @@ def test_an_endless_line_is_looked_at_in_part(tmp_path: Path) -> None:
 def test_tokens_of_samples_without_a_length(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_text("9 tokens/s\n")
-    with pytest.raises(StudyError, match=r"a\.log:1:1: tells tokens/s.*; print samples/s"):
+    with pytest.raises(
+        StudyError, match=r"a\.log:1:1: tells tokens/s.*; say it, such as --sequence 1024"
+    ):
         read_training(path, Training(512.0, 8))
 
 
