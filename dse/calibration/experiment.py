@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import resource
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from dse.calibration.files import read_checked, write_text
+from dse.calibration.files import Doubt, read_checked, write_text
 
 ALLREDUCE = "allreduce"
 FORMAT: Literal["dse-measurements/1"] = "dse-measurements/1"
@@ -190,12 +190,13 @@ def experiment_text(experiment: Experiment) -> str:
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Read a measurement file. Raises StudyError with the place of the first error."""
-    remedy = "measure again: dse calibrate run"
-    found, source = read_checked(Experiment, path, FORMAT, remedy)
+    """Read a measurement file. Raises StudyError with the place of each mistake."""
+    return read_checked(Experiment, path, FORMAT, "measure again: dse calibrate run", _doubts)
+
+
+def _doubts(found: Experiment) -> Iterator[Doubt]:
     if not (found.samples or found.compute):
-        raise source.error(("samples",), "samples: empty, nothing was measured", remedy)
-    return found
+        yield Doubt(("samples",), "samples: empty, nothing was measured")
 
 
 def sha256_of(*paths: str | Path) -> str:

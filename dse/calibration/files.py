@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dse.errors import ArgumentError, OutputError, StudyError
+from dse.mistakes import Mistakes, Part
+from dse.spelling import alike, alternatives
 from dse.yaml_source import Loc, Source, read_yaml
 
 if TYPE_CHECKING:  # it takes a while to import
@@ -25,18 +28,34 @@ GIVE = {
 }
 T = TypeVar("T")
 
+
+class Doubt(NamedTuple):
+    """What is wrong with a value that is valid alone. remedy: the usual one where it is empty."""
+
+    loc: Loc
+    problem: str
+    remedy: str = ""
+
+
 _ADAPTERS: dict[type[Any], TypeAdapter[Any]] = {}  # making one takes longer than checking a file
 
 
-def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> tuple[T, Source]:
+def read_checked(
+    kind: type[T],
+    path: str | Path,
+    wanted: str,
+    remedy: str,
+    doubts: Callable[[T], Iterable[Doubt]] = lambda _: (),
+) -> T:
     """The YAML or JSON file at ``path`` (JSON is YAML) as the dataclass ``kind``.
 
-    Raises StudyError unless it is a mapping whose ``format`` is ``wanted`` and every value is
-    valid; ``remedy`` says how to make a valid file.
+    doubts: what is wrong with values that are valid, each alone. Raises StudyError with every
+    mistake unless it is a mapping whose ``format`` is ``wanted`` and all is valid; ``remedy`` says
+    how to make a valid file.
     """
-    family = wanted.split("/")[0]
+    family, mistakes = wanted.split("/")[0], Mistakes()
     try:
-        source = read_yaml(path, MAX_FILE_BYTES, MAX_FILE_VALUES)
+        source = read_yaml(path, MAX_FILE_BYTES, MAX_FILE_VALUES, mistakes=mistakes)
     except StudyError as cause:
         if not cause.line:  # no file, or none that can be read
             raise
@@ -49,7 +68,12 @@ def read_checked(kind: type[T], path: str | Path, wanted: str, remedy: str) -> t
         what = "another version" if found.startswith(f"{family}/") else "another kind of file"
         problem = f"format '{found}' is {what}; this version of dse reads '{wanted}'"
         raise source.error(("format",), problem, remedy)
-    return _validate(kind, source, remedy), source
+    read = _validated(kind, source, remedy, mistakes)
+    mistakes.told()
+    for doubt in doubts(read()):
+        mistakes.note(source.error(doubt.loc, doubt.problem, doubt.remedy or remedy))
+    mistakes.told()
+    return read()
 
 
 def check_replaces(path: str | Path, family: str) -> None:
@@ -64,27 +88,36 @@ def check_replaces(path: str | Path, family: str) -> None:
         raise ArgumentError("--out", problem, "choose another name, or remove it")
 
 
-def _validate(kind: type[T], source: Source, remedy: str) -> T:
+def _validated(kind: type[T], source: Source, remedy: str, mistakes: Mistakes) -> Part[T]:
+    """The file as ``kind``. A misspelt key is also a missing one: only the first is noted."""
     from pydantic import TypeAdapter, ValidationError
 
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
     adapter: TypeAdapter[T] = _ADAPTERS[kind]
     try:
-        return adapter.validate_python(source.data)
+        return Part(adapter.validate_python(source.data))
     except ValidationError as cause:
-        # A misspelt key is also a missing one: say the first, which the user can see.
-        found = cause.errors()
-        strange = (e for e in found if e["type"] == "unexpected_keyword_argument")
-        error = next(strange, found[0])
-    loc: Loc = tuple(error["loc"])
-    name = ".".join(str(part) for part in loc)
-    if error["type"] == "unexpected_keyword_argument":
-        raise source.error(loc, f"unknown key '{name}'", "remove it", key=True)
-    if error["type"] == "missing":
-        raise source.error(loc, f"the key '{name}' is missing", remedy)
-    problem = error["msg"][:1].lower() + error["msg"][1:]
-    raise source.error(loc, f"{name}: {problem}", remedy)
+        errors = [(tuple(error["loc"]), error["type"], error["msg"]) for error in cause.errors()]
+    missing = [loc for loc, what, _ in errors if what == "missing"]
+    lacking = [loc for loc in missing if isinstance(loc[-1], str)]  # short lists are told as such
+    spelt: set[Loc] = set()
+    for loc, what, message in errors:
+        name = ".".join(map(str, loc))
+        if what == "unexpected_keyword_argument":
+            beside = [str(other[-1]) for other in lacking if other[:-1] == loc[:-1]]
+            near = alike(str(loc[-1]), beside)
+            spelt |= {(*loc[:-1], one) for one in near}
+            meant = f"did you mean {alternatives(near)}?" if near else "remove it"
+            mistakes.note(source.error(loc, f"unknown key '{name}'", meant, key=True))
+        elif what != "missing":
+            problem = f"{name}: {message[:1].lower()}{message[1:]}"
+            mistakes.note(source.error(loc, problem, remedy))
+    for loc in lacking:
+        if loc not in spelt:
+            problem = f"the key '{'.'.join(map(str, loc))}' is missing"
+            mistakes.note(source.error(loc, problem, remedy))
+    return Part()
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,7 +16,7 @@ from pydantic import Field
 from dse.calibration import spread
 from dse.calibration.compute_part import ComputeFit
 from dse.calibration.experiment import STRICT, Count, NonNegative, Positive, Seconds
-from dse.calibration.files import read_checked, write_text
+from dse.calibration.files import Doubt, read_checked, write_text
 from dse.calibration.library_part import AUTO, LibraryFit
 from dse.calibration.network_part import NetworkFit
 from dse.calibration.node_cost import step_cost
@@ -214,34 +214,36 @@ class Profile:
 def read_profile(path: str | Path) -> Profile:
     """Read a profile; StudyError says where it is wrong and what would be right."""
     remedy = "fit it again: dse calibrate fit MEASUREMENTS --out PROFILE"
-    profile, source = read_checked(Profile, path, FORMAT, remedy)
+    return read_checked(Profile, path, FORMAT, remedy, _doubts)
+
+
+def _doubts(profile: Profile) -> Iterator[Doubt]:
+    """What does not fit together although each value is valid."""
     for name in ("ranks", "message_bytes", "step_bytes"):
         low, high = getattr(profile, name)
         if low > high:
             problem = f"{name}: the range {low:g} .. {high:g} is inverted"
-            raise source.error((name,), problem, "write the smaller first")
+            yield Doubt((name,), problem, "write the smaller first")
     if profile.auto is not None and not profile.auto.shape_is_right():
-        problem = "auto: edges, coefficients and anchors do not fit together"
-        raise source.error(("auto",), problem, remedy)
+        yield Doubt(("auto",), "auto: edges, coefficients and anchors do not fit together")
     for algorithm, network in profile.network.items():
         if not network.shape_is_right():
             problem = f"network.{algorithm}: edges, slopes, jumps and factors do not fit together"
-            raise source.error(("network", algorithm), problem, remedy)
+            yield Doubt(("network", algorithm), problem)
     for transport, servers in profile.ps.items():
         if wrong := servers.wrong():
-            raise source.error(("ps", transport), f"ps.{transport}: {wrong}", remedy)
+            yield Doubt(("ps", transport), f"ps.{transport}: {wrong}")
     for at, speed in enumerate(profile.compute):
         if not speed.ordered():
             problem = f"compute.{at}: {speed.flop_per_s:g} FLOP/s is outside of its low and high"
-            raise source.error(("compute", at), problem, remedy)
+            yield Doubt(("compute", at), problem)
     others = profile.auto or profile.network or profile.ps or profile.compute or profile.throughput
     if POOLED not in profile.fits and (profile.fits or not others):
-        raise source.error(("fits",), f"has no fit '{POOLED}'", remedy)
+        yield Doubt(("fits",), f"has no fit '{POOLED}'")
     for algorithm, fit in profile.fits.items():
         if not fit.shape_is_right():
             problem = f"fits.{algorithm}: edges, slopes, jumps and draws do not fit together"
-            raise source.error(("fits", algorithm), problem, remedy)
-    return profile
+            yield Doubt(("fits", algorithm), problem)
 
 
 def write_profile(profile: Profile, path: str | Path) -> None:

@@ -135,6 +135,42 @@ def test_a_bad_profile_gets_one_clear_line(profile_file: Path, tmp_path: Path, o
     assert "\n" not in str(caught.value)
 
 
+def test_all_mistakes_of_a_profile_are_told_in_order_of_place(
+    profile_file: Path, tmp_path: Path
+) -> None:
+    text = profile_file.read_text()
+    changes = {
+        "library: ": "libary: ", "cores: 4": "cores: four", "split: assumed\n": "",
+        "ranks: [2, 8]": "ranks: [8]", "max_nodes: 1\n": "max_nodes: 0\nspokes: 9\n",
+    }  # fmt: skip
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = tmp_path / "bad.yaml"
+    path.write_text(text)
+    with pytest.raises(StudyError) as caught:
+        read_profile(path)
+    told = caught.value.mistakes
+    assert [one.line for one in told] == sorted(one.line for one in told)
+    assert sorted(one.problem.partition(":")[0] for one in told) == [
+        "cores", "max_nodes", "ranks", "the key 'split' is missing", "unknown key 'libary'",
+        "unknown key 'spokes'",
+    ]  # fmt: skip
+    (misspelt,) = (one for one in told if "libary" in one.problem)
+    assert misspelt.remedy == "did you mean library?"
+
+
+def test_all_that_does_not_fit_together_is_told(profile_file: Path, tmp_path: Path) -> None:
+    text = profile_file.read_text().replace("ranks: [2, 8]", "ranks: [8, 2]", 1)
+    path = tmp_path / "bad.yaml"
+    path.write_text(text.replace("  any:\n", "  other:\n", 1))
+    with pytest.raises(StudyError) as caught:
+        read_profile(path)
+    assert [one.problem for one in caught.value.mistakes] == [
+        "ranks: the range 8 .. 2 is inverted", "has no fit 'any'"
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text", ["", "- 1\n", "hello\n", "a: [1\n", "\tx: 1\n", "format: other/1\n"]
 )

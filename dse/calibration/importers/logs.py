@@ -14,7 +14,7 @@ from dse.calibration.files import MEASUREMENTS, check_replaces
 from dse.calibration.importers import COLLECTIVES, Log, Table, read_log
 from dse.calibration.importers.place import Place, Told, placed, span
 from dse.calibration.importers.records import AUTO, UNKNOWN
-from dse.errors import ArgumentError, StudyError
+from dse.errors import ArgumentError, StudyError, printable
 from dse.model.aggregation.algorithms import ALGORITHMS
 from dse.version import __version__
 
@@ -82,7 +82,7 @@ def import_logs(
         source="; ".join(_source(Path(path).name, log) for path, log in logs),
         dropped=sum(log.dropped for _, log in logs),
         assumed=tuple(assumed),
-        notes=tuple(notes),
+        notes=tuple(map(printable, notes)),
     )
 
 
