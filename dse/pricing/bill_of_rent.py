@@ -48,7 +48,7 @@ def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
     """For how long a run is billed, and what for."""
     term = problem.study.rental.term
     training = _hours(evaluation["samples_to_target"] / evaluation["throughput"])
-    held = _hours(evaluation["time_to_target"] * evaluation.running.held)
+    held = _hours(evaluation.held_s)
     billed = _hours(evaluation.billed_s)
     if not np.isfinite(billed):
         return Rent(term=term, hours=None)

@@ -28,9 +28,9 @@ class Evaluation(Mapping[str, Array]):
 
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
-    baseline_batch: samples of a step of the baseline; baseline_goodput: computes what failures
-    leave of its time. graded: computes :attr:`grade`; run: :attr:`running`. sold: the accelerator
-    can be bought as the study wants to buy; None where that is no question.
+    baseline: the baseline's quantities by name. graded: computes :attr:`grade`; run:
+    :attr:`running`. sold: the accelerator can be bought as the study wants to buy; None where that
+    is no question.
     """
 
     step: StepTime
@@ -45,8 +45,7 @@ class Evaluation(Mapping[str, Array]):
     memory_slack_bytes: Array
     hosted: Mask
     convergence: Convergence | None
-    baseline_batch: float
-    baseline_goodput: Callable[[], Array]
+    baseline: Callable[[], Mapping[str, Array]]
     sold: Mask | None
     baseline_samples_per_s: ArrayLike
     carbon_kg_per_kwh: float
@@ -87,10 +86,11 @@ class Evaluation(Mapping[str, Array]):
         of times to the target."""
         if self.convergence is None:
             return np.asarray(1.0)
-        more = self.baseline_goodput() / self["goodput"]
+        base = self.baseline()
+        more = base["goodput"] / self["goodput"]
         if self.convergence.constant:
             return more
-        return more * self.samples_to_target / self.convergence.samples(self.baseline_batch)
+        return more * self.samples_to_target / base["samples_to_target"]
 
     @cached_property
     def running(self) -> Goodput:
@@ -98,9 +98,14 @@ class Evaluation(Mapping[str, Array]):
         return self.run()
 
     @property
+    def held_s(self) -> Array:
+        """Seconds of a run to the target for which machines are held, and draw power."""
+        return np.asarray(self["time_to_target"] * self.running.held)
+
+    @property
     def billed_s(self) -> Array:
         """Seconds of rent that a run to the target is billed."""
-        return billed_s(self["time_to_target"] * self.running.held, self.billing)
+        return billed_s(self.held_s, self.billing)
 
     @property
     def in_range(self) -> Mask:

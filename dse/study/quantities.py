@@ -45,6 +45,8 @@ class PricedPoints(Protocol):
     @property
     def running(self) -> Any: ...
     @property
+    def held_s(self) -> Any: ...
+    @property
     def billed_s(self) -> Any: ...
 
     def __getitem__(self, name: str) -> NDArray[np.float64]: ...
@@ -137,7 +139,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",
                  "electricity of training to the target, cooling included",
-                 lambda p: p["power"] * p["time_to_target"] * p.running.held,
+                 lambda p: p["power"] * p.held_s,
                  _MIN, Phrase("energy per run", "J", "uses", "per run", "most frugal"),
                  communication=True, facts=frozenset({POWER}), needs_target=True),
         Quantity("samples_to_target", "samples_to_target", "samples", "samples of the whole run",

@@ -240,7 +240,7 @@ def _of(evaluation: Evaluation, name: str) -> float | None:
     if name == HELD:
         if evaluation.convergence is None:
             return None
-        return _finite(_number(evaluation["time_to_target"] * evaluation.running.held))
+        return _finite(_number(evaluation.held_s))
     if QUANTITIES[name].needs_target and evaluation.convergence is None:
         return None
     return _finite(_number(evaluation[name]))
