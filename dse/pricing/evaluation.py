@@ -29,8 +29,8 @@ class Evaluation(Mapping[str, Array]):
     Arrays broadcast to the points' shape and are no larger than the axes they depend on. hosted:
     every colocated server has a worker of its own. convergence: None where the study has no target.
     baseline: the baseline's quantities by name. graded: computes :attr:`grade`; run:
-    :attr:`running`. sold: the accelerator can be bought as the study wants to buy; None where that
-    is no question.
+    :attr:`running`. start_up_s: until the machines of a run train; 0 of those that are bought.
+    sold: the accelerator can be bought as the study wants to buy; None where that is no question.
     """
 
     step: StepTime
@@ -52,6 +52,7 @@ class Evaluation(Mapping[str, Array]):
     graded: Callable[[], NDArray[np.int64]]
     run: Callable[[], Goodput]
     billing: Billing
+    start_up_s: ArrayLike
     _known: dict[str, Array] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Array:
@@ -97,10 +98,16 @@ class Evaluation(Mapping[str, Array]):
         """What failures and checkpoints leave of a run's time."""
         return self.run()
 
+    @cached_property
+    def running_s(self) -> Array:
+        """Seconds from the first step to the target, with what failures and checkpoints take."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.samples_to_target / self["throughput"] / self["goodput"])
+
     @property
     def held_s(self) -> Array:
-        """Seconds of a run to the target for which machines are held, and draw power."""
-        return np.asarray(self["time_to_target"] * self.running.held)
+        """Seconds from the first step to the target for which machines are held, and draw power."""
+        return np.asarray(self.running_s * self.running.held)
 
     @property
     def billed_s(self) -> Array:

@@ -433,6 +433,7 @@ class PointArrays(LayoutArrays, ABC):
             graded=self.grade,
             run=self.goodput,
             billing=self.problem.rental.billing,
+            start_up_s=self.drawn(self.problem.start_up_s),
         )
 
 

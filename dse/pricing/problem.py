@@ -264,6 +264,13 @@ class Problem:
         return Rental(self.study.rental, self.draw_count if self.draws else 0)
 
     @cached_property
+    def start_up_s(self) -> ArrayLike:
+        """For how long a run to the target waits until its machines have started: as rented ones
+        do, where the study's money is rent; 0 of those that are bought."""
+        waits = self.study.target is not None and market.rents(self.study)
+        return self.rental.billing.start_up_s if waits else 0.0
+
+    @cached_property
     def standing(self) -> tuple[Stock, ...]:
         """What the study owns already, counted; one for each of its entries. It is no matter of
         draws."""

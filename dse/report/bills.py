@@ -17,7 +17,7 @@ from dse.report.design_point import Point
 from dse.report.document import RunDocument
 from dse.report.words import UNKNOWN, percent
 from dse.spelling import enumerated
-from dse.study.quantities import PURCHASE, RENT, SECONDS_PER_HOUR, facts_of
+from dse.study.quantities import PURCHASE, RENT, facts_of
 
 _TOLD_IN_DAYS = 0.2  # years; the age of younger prices is told in days
 OLD_YEARS = 2.0  # older prices, or prices further apart, are not compared without a word
@@ -141,12 +141,6 @@ def priced_in(document: RunDocument, point: Point) -> list[str]:
     some = " and without a date" * any(not item.price_date for item in bought)
     of = "prices" if len(bought) > 1 else "price"
     return [*rented, f"{of} of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{some}"]
-
-
-def started_s(document: RunDocument, point: Point) -> float:
-    """For how long the machines of a named point start, which a rent pays; 0 where none does."""
-    rents_of = [item.rent for item in _of(document, point) if item.rent]
-    return SECONDS_PER_HOUR * max((rent.start_up_hours or 0.0 for rent in rents_of), default=0.0)
 
 
 def _of(document: RunDocument, point: Point) -> Sequence[Item]:

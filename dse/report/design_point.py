@@ -90,13 +90,15 @@ class LibraryChoice:
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """Training to the study's target. time_to_target, per_run, energy: seconds, USD of rent and
-    joules. fitted_batches: the global batches that ``samples`` were observed at, None where the
-    study gives them. extrapolated: the point's lies outside of these."""
+    joules. start_up_s: of the time, until rented machines have started; None where it is not of
+    such. fitted_batches: the global batches that ``samples`` were observed at, None where the study
+    gives them. extrapolated: the point's lies outside of these."""
 
     samples: float | None
     time_to_target: float | None
     per_run: float | None
     energy: float | None
+    start_up_s: float | None = field(default=None, metadata=IF_ANY)
     fitted_batches: Bounds | None = None
     extrapolated: bool = False
 
@@ -148,7 +150,7 @@ class Point:
     comm_s: float | None
     library_choice: LibraryChoice | None = None
     pai: PaiStep | None = None
-    run: Run | None = field(default=None, metadata=IF_ANY)
+    run: Flat[Run] | None = field(default=None, metadata=IF_ANY)
     immaterial: tuple[str, ...] = ()
     servers: int | None = None
     ties: int = 0

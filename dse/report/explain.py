@@ -124,6 +124,8 @@ def _run(point: Explained) -> list[str]:
         )
     for name, phrase in training_runs.BESIDE.items():
         said = training_runs.amount(name, point.quantity(name))
+        if name == training_runs.TIME.name and run.start_up_s:
+            said += f", {words.duration(run.start_up_s)} of it the start-up of the machines"
         bounds = training_runs.interval(name, training_runs.bounds_of(point, name))
         out.append(f"{phrase.title:<16} {said}" + f"  ({words.INTERVAL} {bounds})" * bool(bounds))
     return out

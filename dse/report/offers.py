@@ -133,7 +133,7 @@ def _of_run(document: RunDocument, point: Point) -> str:
         if name != time and point.quantity(name) is not None
     ]
     sure = _range(training_runs.interval(time, training_runs.bounds_of(point, time)))
-    waits = training_runs.start(document, point)
+    waits = training_runs.start(point)
     return "; ".join(filter(None, [sure, " and ".join(also), waits]))
 
 
@@ -220,8 +220,6 @@ def _apart(document: RunDocument, point: Point, best: Point, name: str) -> str:
         change = "less" if mine < theirs else "more"
         return f"{capital(how.verb)} {by} {change}{share} and is as fast as {name}"
     if gain < other:
-        return (
-            f"Saves {by}{share} and trains at {words.percent(gain / other)} of the speed of {name}"
-        )
+        return f"Saves {by}{share} and runs at {words.percent(gain / other)} of the speed of {name}"
     fast = words.shown(gain / other, "x")
-    return f"{capital(how.verb)} {by} more{share} and trains {fast} as fast as {name}"
+    return f"{capital(how.verb)} {by} more{share} and runs {fast} as fast as {name}"

@@ -13,7 +13,7 @@ from dse.study import Value
 from dse.study.quantities import RENT, SECONDS_PER_HOUR, facts_of
 from dse.study.rental import ON_DEMAND, SPOT
 
-LEAST_START = 0.1  # of the cost of a run; less is not worth a note
+LEAST_START = 0.1  # of the time or cost of a run; less is not worth a note
 
 
 def said(problem: Problem) -> str:
@@ -36,6 +36,11 @@ def assumed(problem: Problem) -> Iterator[str]:
     if not rented and study.rental.term == ON_DEMAND and not study.rental.given:
         return
     yield f"Rented: {said(problem)}."
+    if started := float(np.ravel(problem.start_up_s)[0]):
+        yield (
+            f"The time of a run, and so speedup, begins with the {duration(started)} in which its "
+            "machines start; its energy does not count them."
+        )
     if study.rental.term not in (ON_DEMAND, SPOT):
         yield (
             "A commitment is paid whether or not it is used: what a run costs assumes that its "
@@ -50,18 +55,26 @@ def assumed(problem: Problem) -> Iterator[str]:
 
 
 def start_note(problem: Problem, values: Mapping[str, Value | None]) -> Iterator[str]:
-    """How much of a run's rent pays for machines that only start, where that is much."""
-    if "per_run" not in {objective.name for objective in problem.study.objectives}:
-        return
+    """How much of a run's time and rent goes by while its machines start, where that is much."""
     point, start_s = problem.point(values), problem.rental.billing.start_up_s
-    usd = float(np.ravel(point["hourly"])[0]) * start_s / SECONDS_PER_HOUR
-    per_run = float(np.ravel(point["per_run"])[0])
-    share = usd / per_run if per_run > 0 else 0.0
-    if share >= LEAST_START:
+
+    def number(name: str) -> float:
+        return float(np.ravel(point[name])[0])
+
+    parts = []
+    if problem.start_up_s and start_s >= LEAST_START * number("time_to_target"):
+        parts.append(f"{percent(start_s / number('time_to_target'))} of the time")
+    if "per_run" in {objective.name for objective in problem.study.objectives}:
+        usd, per_run = number("hourly") * start_s / SECONDS_PER_HOUR, number("per_run")
+        if per_run > 0 and usd >= LEAST_START * per_run:
+            parts.append(f"{percent(usd / per_run)} of the cost ({shown(usd, 'USD')})")
+    if parts:
+        yours = "start_up" in problem.study.rental.given
+        judged = "" if yours else ", judged and not measured,"
+        remedy = "" if yours else "; give yours as rental: {start_up: 5 min}"
         yield (
-            f"{percent(share)} of the cost of a run, {shown(usd, 'USD')}, pay for the "
-            f"{duration(start_s)} in which its machines start; give yours as rental: "
-            "{start_up: 5 min}."
+            f"The {duration(start_s)} in which machines start{judged} are {' and '.join(parts)} of "
+            f"a run{remedy}."
         )
 
 

@@ -13,7 +13,7 @@ from dse.pricing import target
 from dse.pricing.evaluation import Evaluation
 from dse.pricing.problem import Problem
 from dse.report import words
-from dse.report.bills import buys, started_s
+from dse.report.bills import buys
 from dse.report.design_point import Bounds, Point, Run
 from dse.report.document import RunDocument
 from dse.report.rental import LEAST_START
@@ -38,6 +38,7 @@ def run_of(problem: Problem, evaluation: Evaluation) -> Run | None:
         time_to_target=_number(evaluation, "time_to_target"),
         per_run=_number(evaluation, "per_run"),
         energy=_number(evaluation, "energy"),
+        start_up_s=float(np.ravel(problem.start_up_s)[0]) or None,
         fitted_batches=ends,
         extrapolated=bool(np.ravel(curve.beyond(evaluation["global_batch"]))[0]),
     )
@@ -113,13 +114,13 @@ def costs(document: RunDocument, point: Point) -> str:
     return f"{words.shown(own, BESIDE[COST.name].unit)} to own{beside}"
 
 
-def start(document: RunDocument, point: Point) -> str:
-    """That a run waits for machines to start, where that is much beside the time it trains."""
-    before, lasts = started_s(document, point), point.quantity(TIME.name)
+def start(point: Point) -> str:
+    """How much of the time of a run its machines take to start, where that is much of it."""
+    before, lasts = point.run and point.run.start_up_s, point.quantity(TIME.name)
     if not before or lasts is None or before < LEAST_START * lasts:
         return ""
-    took = words.duration(before)
-    return f"machines take {took} to start before it: paid, but not part of its time or speedup"
+    share = words.percent(before / lasts)
+    return f"{words.duration(before)} of its time ({share}) is the start-up of the machines"
 
 
 def no_target(document: RunDocument) -> list[str]:
@@ -153,9 +154,9 @@ def answer_lines(document: RunDocument) -> list[str]:
     if best.config != base.config:
         line += f" (the baseline's: {enumerated(theirs)})"
     ends = interval(TIME.name, bounds_of(best, TIME.name)) if TIME.name in names else ""
-    waits = start(document, best)
-    line += f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends)
-    return [line + f"; {waits}" * bool(waits) + "."]
+    waits = start(best)
+    line += f"; {waits}" * bool(waits)
+    return [line + f"; {words.CONFIDENCE} of its time: {ends}" * bool(ends) + "."]
 
 
 def beyond(best: Point, base: Point) -> Iterator[str]:

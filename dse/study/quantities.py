@@ -37,13 +37,18 @@ class PricedPoints(Protocol):
     memory_slack_bytes: Any
     baseline_samples_per_s: float
     carbon_kg_per_kwh: float
+    start_up_s: Any
 
     @property
     def samples_to_target(self) -> Any: ...
     @property
     def relative_work(self) -> Any: ...
     @property
+    def baseline(self) -> Callable[[], Mapping[str, NDArray[np.float64]]]: ...
+    @property
     def running(self) -> Any: ...
+    @property
+    def running_s(self) -> Any: ...
     @property
     def held_s(self) -> Any: ...
     @property
@@ -91,6 +96,8 @@ _MIN: Literal["minimize"] = "minimize"
 
 
 def _speedup(p: PricedPoints) -> NDArray[np.float64]:
+    if np.any(p.start_up_s):  # which no rate holds
+        return np.asarray(p.baseline()["time_to_target"] / p["time_to_target"])
     if np.ndim(p.baseline_samples_per_s):  # of every draw, over which the baseline itself is 1
         return np.asarray(p["throughput"] / (p.baseline_samples_per_s * p.relative_work))
     # One pass over the points: the small numerator first.
@@ -133,8 +140,9 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType({
                  lambda p: p["hourly"] * p.billed_s / SECONDS_PER_HOUR,
                  _MIN, Phrase("cost per run", "USD", "costs", "per run", "cheapest"),
                  communication=True, facts=frozenset({RENT}), needs_target=True),
-        Quantity("time_to_target", "time_to_target_s", "seconds", "time to train to the target",
-                 lambda p: p["samples_to_target"] / p["throughput"] / p["goodput"],
+        Quantity("time_to_target", "time_to_target_s", "seconds",
+                 "time to the target, with the start-up of rented machines",
+                 lambda p: p.start_up_s + p.running_s,
                  _MIN, Phrase("time to target", "s", "takes", "to the target", "quickest"),
                  communication=True, needs_target=True),
         Quantity("energy", "run_energy_j", "joule",

@@ -67,7 +67,7 @@ def test_the_hours_that_are_paid_are_training_failures_start_and_rounding(tmp_pa
     assert rent.start_up_hours == 0.5
     trains = float(np.ravel(priced["samples_to_target"] / priced["throughput"])[0])
     assert rent.training_hours == pytest.approx(trains / 3600)
-    lost = float(np.ravel(priced["time_to_target"])[0]) - trains
+    lost = float(np.ravel(priced["time_to_target"])[0]) - trains - 1800
     assert rent.lost_hours == pytest.approx(lost / 3600)
     assert 0 <= (rent.rounding_hours or 0.0) < 1
 

@@ -55,10 +55,10 @@ def test_an_offer_says_what_it_saves_and_what_that_costs_in_speed() -> None:
     fast.update(capital=300_000.0, speedup=15.0)
     found = by_title(read(run))
     assert found["Cheapest that meets every limit"].given_up == (
-        "Saves USD 150 k (75 %) and trains at 25 % of the speed of the recommended offer."
+        "Saves USD 150 k (75 %) and runs at 25 % of the speed of the recommended offer."
     )
     assert found["Fastest"].given_up == (
-        "Costs USD 100 k more (50 %) and trains 1.5x as fast as the recommended offer."
+        "Costs USD 100 k more (50 %) and runs 1.5x as fast as the recommended offer."
     )
     assert found["Recommended"].given_up == (
         "Gives up 33 % of the fastest offer's speed. It costs USD 150 k more than the cheapest "
@@ -71,7 +71,7 @@ def test_a_multiple_is_told_as_one() -> None:
     run["recommended"].update(capital=100_000.0, speedup=10.0)
     run["fastest"].update(capital=1_640_000.0, speedup=40.0)
     assert by_title(read(run))["Fastest"].given_up == (
-        "Costs USD 1.54 M more (16 times as much) and trains 4x as fast as the recommended offer."
+        "Costs USD 1.54 M more (16 times as much) and runs 4x as fast as the recommended offer."
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from dse.pricing.bill_of_materials import Item, Rent
 from dse.report import offers, tables, training_runs
 from dse.report.answer import answer
 from dse.report.design_point import Run
@@ -57,29 +56,27 @@ def test_the_answer_says_what_a_run_takes_costs_and_uses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start_up_hours", "said"),
+    ("start_up_h", "said"),
     [
-        (0.0, ""),
+        (None, ""),
         (7.6, ""),  # a tenth of 3.2 days is 7.68 h
-        (7.7, "machines take 7.7 h to start before it: paid, but not part of its time or speedup"),
+        (7.7, "7.7 h of its time (10 %) is the start-up of the machines"),
     ],
 )
 def test_machines_that_take_long_to_start_are_told_beside_the_time(
-    start_up_hours: float, said: str
+    start_up_h: float | None, said: str
 ) -> None:
     run = timed(512, 128)
-    machines = Item(
-        item="DGX B200", quantity=4, unit_usd=44.0, usd=44.0 * 4 * 80, price_class="cloud",
-        price_date="", age_years=None, checked=True,
-        source="a list", rent=Rent(term="on-demand", hours=80.0, start_up_hours=start_up_hours),
-    )  # fmt: skip
-    run = replace(run, bills={"recommended": (machines,)})
+    assert run.recommended.run is not None
+    start_s = start_up_h and 3600 * start_up_h
+    started = replace(run.recommended.run, start_up_s=start_s)
+    run = replace(run, recommended=replace(run.recommended, run=started))
     facts = {fact.label: fact for fact in offers.facts(run, run.recommended)}
     (line,) = (one for one in answer(run) if one.startswith("Training to"))
-    assert training_runs.start(run, run.recommended) == said
+    assert training_runs.start(run.recommended) == said
     assert facts["Time of the run"].note.endswith(said or " and 2 MWh")
     assert line.endswith(f"; {said}." if said else " and 2 MWh).")
-    assert training_runs.start(run, run.baseline) == ""
+    assert training_runs.start(run.baseline) == ""
 
 
 def test_time_cost_and_energy_stand_beside_every_speed() -> None:

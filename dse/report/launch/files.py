@@ -21,10 +21,6 @@ from dse.study.rental import SPOT
 PORT = 29500  # torch.distributed's own
 _SCRIPT = '"${TRAIN_SCRIPT:-train.py}"'
 _WIDTH = 96  # of a comment
-_OF_THE_TIME = (
-    "--time is the upper end of the predicted time to the target, with failures and checkpoints as "
-    "the study counts them. Starting up and loading data are not in it: add what they take."
-)
 _DAY_S, _HOUR_S, _MINUTE_S = 86400, 3600, 60
 
 
@@ -66,7 +62,8 @@ def slurm(document: RunDocument, point: Point, name: str, found: Settings) -> st
         lines.append(f"#SBATCH --time={limit}")
     if spot(document):
         lines.append("#SBATCH --requeue")
-    said = [*_about(document, point, name), *([_OF_THE_TIME] if limit else []), *_term(document)]
+    said = [*_about(document, point, name), *([_of_the_time(point)] if limit else []),
+            *_term(document)]  # fmt: skip
     lines += ["", *_comment_lines([*said, *found.notes]), "",
               "set -euo pipefail", *_exports(found)]  # fmt: skip
     if found.launcher is Launcher.TORCHRUN:
@@ -214,6 +211,21 @@ def _resources(point: Point, found: Settings) -> tuple[dict[str, Any], list[str]
     if found.nodes > 1:
         resources["network_tier"] = "best"
     return resources, notes
+
+
+def _of_the_time(point: Point) -> str:
+    """What the time limit holds, and what it does not."""
+    began = point.run and point.run.start_up_s
+    start = "Starting up and loading data are not in it: add what they take."
+    if began:
+        start = (
+            f"It has {words.duration(began)} for machines to start, with image, environment and "
+            "data."
+        )
+    return (
+        "--time is the upper end of the predicted time to the target, with failures and "
+        f"checkpoints as the study counts them. {start}"
+    )
 
 
 def _time_limit(point: Point) -> str | None:

@@ -104,8 +104,10 @@ def _other_fronts(problem: Problem) -> Iterator[Values]:
             axes = tuple(alone if one is axis else one for one in axes)
         freed = replace(study, axes=axes, constraints=kept, objectives=objectives)
         part: Problem = replace(problem, study=freed)
-        # The baseline is the study's, and a price of the reader's admits what is sold no longer.
-        part.__dict__ |= {"baseline": problem.baseline, "buys_new": False}
+        # Baseline and rental are the study's, whatever this part compares, and a price of the
+        # reader's admits what is sold no longer.
+        part.__dict__ |= {"baseline": problem.baseline, "start_up_s": problem.start_up_s,
+                          "buys_new": False}  # fmt: skip
         front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
         for indices in front.indices:
             yield part.space.point(int(indices[0]))
