@@ -20,15 +20,15 @@ class RentalFacts:
     """What is known of renting.
 
     discounts: by term, shares off the price on demand; their ``draws`` are those of the logarithm
-    of what is left. spell_s, wait_s: for how long one spot accelerator stays, and until it is back;
-    n together stay for n to the power -``spell_power`` of it. rented_in: by accelerator, how many a
-    machine has that is rented whole.
+    of what is left. start_up_s: until machines train. spell_s, wait_s: for how long one spot
+    accelerator stays, and until it is back; n together stay for n to the power -``spell_power`` of
+    it. rented_in: by accelerator, how many a machine has that is rented whole.
     """
 
     discounts: Mapping[str, Spread]
     minimum_s: float
     billing_unit_s: float
-    start_up_s: float
+    start_up_s: Spread
     spell_s: Spread
     spell_power: float
     wait_s: Spread
@@ -55,7 +55,7 @@ def read_rental_facts(path: Path) -> RentalFacts:
         discounts=discounts,
         minimum_s=entry.known("minimum", "seconds"),
         billing_unit_s=entry.known("billing_unit", "seconds"),
-        start_up_s=entry.known("start_up", "seconds"),
+        start_up_s=_spread(entry, "start_up", "seconds"),
         spell_s=_spread(spot, "spell", "seconds"),
         spell_power=spot.known("spell_power", "count"),
         wait_s=_spread(spot, "wait", "seconds"),

@@ -17,7 +17,7 @@ class Billing:
     price_share: ArrayLike = 1.0
     minimum_s: float = 0.0
     unit_s: float = 0.0
-    start_up_s: float = 0.0
+    start_up_s: ArrayLike = 0.0
 
 
 def billed_s(held_s: ArrayLike, billing: Billing) -> Array:

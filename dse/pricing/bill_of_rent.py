@@ -52,7 +52,7 @@ def _of_a_run(problem: Problem, evaluation: Evaluation) -> Rent:
     billed = _hours(evaluation.billed_s)
     if not np.isfinite(billed):
         return Rent(term=term, hours=None)
-    start_up = problem.rental.billing.start_up_s / SECONDS_PER_HOUR
+    start_up = problem.rental.start_up_s / SECONDS_PER_HOUR
     return Rent(
         term=term,
         hours=billed,

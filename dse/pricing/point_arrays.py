@@ -413,6 +413,7 @@ class PointArrays(LayoutArrays, ABC):
         self, baseline_samples_per_s: float, terms: step.StepTime | None = None
     ) -> Evaluation:
         """The points priced; ``terms`` in place of those of their own step."""
+        billing = self.problem.rental.billing
         return Evaluation(
             step=self.step_time() if terms is None else terms,
             cost=self.cost(),
@@ -432,7 +433,7 @@ class PointArrays(LayoutArrays, ABC):
             carbon_kg_per_kwh=hardware.number(self.problem.prices.carbon_kg_per_kwh.value),
             graded=self.grade,
             run=self.goodput,
-            billing=self.problem.rental.billing,
+            billing=replace(billing, start_up_s=self.drawn(billing.start_up_s)),
             start_up_s=self.drawn(self.problem.start_up_s),
         )
 

@@ -17,10 +17,22 @@ from dse.study.rental import SPOT, StudyRental
 
 @dataclass(frozen=True)
 class Rental:
-    """By the best estimates, or as many draws of them, (draws,): one factor for all points."""
+    """By the best estimates, or as many draws of them, (draws,): one factor for all points.
+
+    awaited: whether runs wait for machines to start; what is not waited for is not drawn.
+    """
 
     study: StudyRental
     draws: int = 0
+    awaited: bool = False
+
+    @property
+    def start_up_s(self) -> ArrayLike:
+        """Until machines train."""
+        known, given = catalog.rental_facts().start_up_s, self.study.given
+        if "start_up" in given:
+            return given["start_up"]
+        return self._drawn(known, "start_up") if self.awaited else known.value
 
     @property
     def billing(self) -> Billing:
@@ -34,7 +46,7 @@ class Rental:
             share,
             given.get("minimum", known.minimum_s),
             given.get("billing_unit", known.billing_unit_s),
-            given.get("start_up", known.start_up_s),
+            self.start_up_s,
         )
 
     def rented_in(self, accelerator: str) -> float:
@@ -53,7 +65,7 @@ class Rental:
             failures,
             interruptions_per_s=1 / spell,
             interruption_power=0.0 if "spell" in given else known.spell_power,
-            restart_s=self.billing.start_up_s,
+            restart_s=self.start_up_s,
             wait_s=wait,
         )
 

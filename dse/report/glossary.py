@@ -28,6 +28,8 @@ WORDS = {
     "the baseline's time to the target over that of the point.",
     "step": "One round of training: every accelerator computes, then all exchange gradients.",
     "throughput": "Samples trained per second.",
+    "time to target": "From the order to the result: the start-up of machines that are rented, the "
+    "training, and what failures and checkpoints take.",
     "transport": "The software that carries the messages, such as MPI, NCCL or gRPC.",
     "90 % interval": "The true value lies in it with a probability of 90 %, if the model's errors "
     "are as they were where they could be checked.",

@@ -70,11 +70,10 @@ def start_note(problem: Problem, values: Mapping[str, Value | None]) -> Iterator
             parts.append(f"{percent(usd / per_run)} of the cost ({shown(usd, 'USD')})")
     if parts:
         yours = "start_up" in problem.study.rental.given
-        judged = "" if yours else ", judged and not measured,"
         remedy = "" if yours else "; give yours as rental: {start_up: 5 min}"
         yield (
-            f"The {duration(start_s)} in which machines start{judged} are {' and '.join(parts)} of "
-            f"a run{remedy}."
+            f"The {duration(start_s)} in which machines start{'' if yours else ', a usual time,'} "
+            f"are {' and '.join(parts)} of a run{remedy}."
         )
 
 

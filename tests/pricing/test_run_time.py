@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dse.pricing import constraints
+from dse import catalog
+from dse.pricing import constraints, draws
 from dse.pricing.coordinates import columns_of
 from dse.pricing.load import load
 from dse.pricing.problem import Problem
@@ -131,11 +133,21 @@ def test_draws_of_a_run_start_together(tmp_path: Path) -> None:
     columns = columns_of([values, {**values, "gpus": 16}])
     for _, drawn in problem.sampled.scattered(columns):
         assert (drawn["speedup"][:, 0] == 1.0).all()
-        assert (drawn["time_to_target"] > 0).all()
+        waited = drawn["time_to_target"] - drawn.running_s
+        np.testing.assert_allclose(waited[:, 0], waited[:, 1], rtol=1e-6)
+        spread = catalog.rental_facts().start_up_s
+        assert np.median(waited[:, 0]) == pytest.approx(spread.value, rel=0.05)
+        assert np.log(waited[:, 0]).std() == pytest.approx(spread.draws, rel=0.1)
     run = describe(problem, values).run
     assert run is not None
     assert run.start_up_s == 600.0
+    timed = rented(tmp_path, f"{TARGET}rental: {{start_up: 7 min}}\n")
+    assert timed.sampled.start_up_s == 420.0  # what a study gives is certain
     bought = load(studies.written(tmp_path, studies.SMALL + TARGET))
+    asked = draws.Record()
+    with draws.varied(draws.Variation(record=asked)):
+        [found["per_run"] for _, found in replace(bought, draws=True).scattered(columns)]
+    assert "rental start_up" not in asked.asked
     run = describe(bought, bought.study.baseline.values).run
     assert run is not None
     assert run.start_up_s is None

@@ -48,6 +48,7 @@ _TITLES: Mapping[str, str] = {
     "failures per_job_day": "how often whole jobs fail",
     "failures recover": "the time to go on after a failure",
     "failures checkpoint": "the time to write a checkpoint",
+    "rental start_up": "how long rented machines take to start",
     "least samples": "the samples that the quality needs at small batches",
     "critical batch": "the batch from which on a quality needs many more samples",
 }
@@ -120,6 +121,8 @@ def how(name: str, transport: str, machine: str) -> str:
         return "a short training run on as many nodes as recommended"
     if name.startswith("failures "):
         return "a count of failures and checkpoints in your own cluster ('failures' in the study)"
+    if name == "rental start_up":
+        return "the start-up of such machines, timed once ('rental: {start_up: ..}' in the study)"
     if name in ("least samples", "critical batch"):
         return "runs to that quality at two batch sizes"
     return f"a measurement of {title(name)}"

@@ -106,7 +106,7 @@ def _other_fronts(problem: Problem) -> Iterator[Values]:
         part: Problem = replace(problem, study=freed)
         # Baseline and rental are the study's, whatever this part compares, and a price of the
         # reader's admits what is sold no longer.
-        part.__dict__ |= {"baseline": problem.baseline, "start_up_s": problem.start_up_s,
+        part.__dict__ |= {"baseline": problem.baseline, "rental": problem.rental,
                           "buys_new": False}  # fmt: skip
         front = exhaustive.search(part, part.space.boxes(exhaustive.BOX_POINTS)).front
         for indices in front.indices:
