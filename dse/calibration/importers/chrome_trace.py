@@ -28,7 +28,7 @@ _SPLIT = "profile fewer steps"
 class Event(NamedTuple):
     """An event of a trace. phase: X for a whole one, B and E for the ends of one, M for a remark.
 
-    place: process and thread. args: by name.
+    category: in lower case. place: process and thread. args: by name.
     """
 
     name: str
@@ -122,7 +122,7 @@ def _event(entry: Any) -> Event | None:
     if start is None or duration is None or duration < 0 or (phase == "X" and "dur" not in entry):
         return None
     return Event(
-        str(entry.get("name", "")), phase, str(entry.get("cat", "")), start, duration,
+        str(entry.get("name", "")), phase, str(entry.get("cat", "")).lower(), start, duration,
         (str(entry.get("pid", "")), str(entry.get("tid", ""))),
         args if isinstance(args, dict) else {},
     )  # fmt: skip

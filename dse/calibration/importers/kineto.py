@@ -1,9 +1,11 @@
 """Traces of PyTorch's profiler (Kineto): steps, and collectives with their sizes and ranks.
 
 With NCCL each collective is a kernel on the accelerator whose arguments name it (``Collective
-name``, ``In msg nelems``, ``dtype``, ``Group size``); with gloo it is the annotation
-``gloo:all_reduce`` of a worker thread, with ``Input Dims`` and ``Input type``. Steps are the
-annotations ``ProfilerStep#N`` that ``profiler.step()`` leaves.
+name``, ``In msg nelems``, ``dtype``, ``Group size``); before PyTorch 2.1 they are those of the
+operation of the same ``External id`` that launched it (``record_param_comms``, or
+``nccl:all_reduce`` with ``Input Dims`` and ``Input type``). With gloo it is the annotation
+``gloo:all_reduce`` of a worker thread, with the latter two. Steps are the annotations
+``ProfilerStep#N`` that ``profiler.step()`` leaves.
 """
 
 from __future__ import annotations
@@ -37,10 +39,14 @@ _TYPES = {
     "double": ("float64", 8), "int": ("int32", 4), "long": ("int64", 8), "byte": ("uint8", 1),
     "c10::half": ("float16", 2), "c10::bfloat16": ("bfloat16", 2), "long int": ("int64", 8),
     "unsigned char": ("uint8", 1), "char": ("int8", 1), "signed char": ("int8", 1),
+    "float32": ("float32", 4), "float16": ("float16", 2), "float64": ("float64", 8),
+    "int32": ("int32", 4), "int64": ("int64", 8), "uint8": ("uint8", 1), "int8": ("int8", 1),
 }  # fmt: skip
 _STEP = re.compile(r"ProfilerStep#(\d+)")
 _ANNOTATION = re.compile(r"(gloo|nccl|mpi|ucc):_?([a-z_]+)")
 _NCCL_KERNEL = re.compile(r"nccl(?:Dev)?Kernel_?(\w*)", re.IGNORECASE)
+_VARIANT = re.compile(r"(?:base|coalesced|into|tensor)+$")
+_LAUNCH = "record_param_comms"
 _COMPUTING = ("kernel", "gpu_memcpy", "gpu_memset")
 _ALGORITHMS = {"RING": "ring", "TREE": "tree"}
 
@@ -123,20 +129,36 @@ def _communication(trace: Trace) -> list[Event]:
 def collectives(trace: Trace) -> Iterator[Collective | None]:
     """Every collective; None for one of which size or kind is not told."""
     ranks, backend = world(trace)
+    launches: dict[int | None, Event] = {
+        _launch(event): event
+        for event in trace.events
+        if (event.name == _LAUNCH or _ANNOTATION.match(event.name))
+        and _message(event.args)[0] is not None
+    }
+    launches.pop(None, None)
     for event in _communication(trace):
-        yield _collective(event, ranks, backend)
+        told = _message(event.args)[0] is not None
+        about = event if told else launches.get(_launch(event), event)
+        yield _collective(event, about, ranks, backend)
 
 
-def _collective(event: Event, ranks: int | None, backend: str) -> Collective | None:
-    args, annotated = event.args, _ANNOTATION.match(event.name)
+def _launch(event: Event) -> int | None:
+    """The number that kernels share with the operation that launched them."""
+    return _count(event.args.get("External id", event.args.get("external id")))
+
+
+def _collective(event: Event, about: Event, ranks: int | None, backend: str) -> Collective | None:
+    """about: the event whose arguments tell what is sent."""
+    args = about.args
+    annotated = _ANNOTATION.match(about.name) or _ANNOTATION.match(event.name)
     kernel = _NCCL_KERNEL.match(event.name)
-    said = str(args.get("Collective name") or (annotated[2] if annotated else ""))
+    words = kernel[1].upper().split("_") if kernel else [""]
+    said = str(args.get("Collective name") or (annotated[2] if annotated else words[0]))
     name = COLLECTIVES.get(_plain(said))
     elements, kind = _message(args)
     dtype = _TYPES.get(kind.lower())
     if name is None or dtype is None or elements is None or event.duration_s <= 0:
         return None
-    words = kernel[1].upper().split("_") if kernel else []
     return Collective(
         event, name, elements * dtype[1], dtype[0], _count(args.get("Group size", ranks)),
         annotated[1] if annotated else "nccl" if kernel else backend or "unknown",
@@ -145,9 +167,8 @@ def _collective(event: Event, ranks: int | None, backend: str) -> Collective | N
 
 
 def _plain(name: str) -> str:
-    """all_reduce, allreduce, _all_gather_base and allreduce_coalesced by one name."""
-    plain = name.lower().replace("_", "")
-    return plain.removesuffix("base").removesuffix("coalesced").removesuffix("tensor")
+    """all_reduce, allreduce, _allgather_base and allreduce_coalesced by one name."""
+    return _VARIANT.sub("", name.lower().replace("_", ""))
 
 
 def _message(args: Mapping[str, Any]) -> tuple[int | None, str]:
