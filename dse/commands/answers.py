@@ -22,7 +22,7 @@ ROOM = 8  # accelerators of a usual host
 MOST_HOSTS = 128  # of a range that has them one by one: a study is still searched in seconds
 COUNTS = {"buy": "capital", "rent": "hourly", "run": "per_run"}  # what counts, in everyday words
 _RANGE = re.compile(r"(\d+) *(?:\.\.+|-|to) *(\d+)")
-_SPEED = re.compile(r"(\d+) *(?:gb?ps|gb?/s|gbit|gbit/s|gbe|g)?", re.IGNORECASE)
+_SPEED = re.compile(r"(\d+) *(?:g|gb|gbe|gige|gbit|gbps|gb/s|gbit/s)?", re.IGNORECASE)
 _EXAMPLE = "write for example 8..256, or 8,16,64"
 _LENGTHS = {"samples": "--samples", "tokens": "--tokens", "epochs": "--epochs",
             "epoch_samples": "--epoch-samples", "quality": "--quality"}  # fmt: skip

@@ -81,7 +81,8 @@ def _link_refused(problem: Problem, value: Value, label: str, bought: bool) -> R
     except DseError as cause:
         return str(cause), ""
     if not np.isfinite(link.latency_s):
-        return f"{label} has no latency", f"write {{bandwidth: {label}, latency: 5 us}}"
+        remedy = f"write {{bandwidth: {label}, latency: 5 us}}, or a fabric, such as 100gbe"
+        return f"{label} has no latency", remedy
     missing = [part for part, price in link.prices_usd().items() if not np.isfinite(price.usd)]
     if not bought or not missing:
         return None

@@ -52,6 +52,9 @@ def read_link(cursor: Cursor, names: Names) -> tuple[Value, str]:
         listing = "see `dse catalog fabrics`, or write a bandwidth such as 25 Gbps"
         cursor.named("fabric", names.fabrics, listing, names.aliases.get("fabrics", {}))
     label = " ".join(str(value).split())
+    if (ethernet := f"{label}gbe") in names.fabrics:  # a bare speed
+        remedy = f"write {ethernet} for Ethernet, or {{bandwidth: {label} Gbps, latency: 5 us}}"
+        raise cursor.wrong(f"{cursor.label}: {label} has no unit", remedy)
     return Wire(label, float(read_number(cursor, BANDWIDTH))), label
 
 

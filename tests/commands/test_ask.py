@@ -327,7 +327,9 @@ def test_answers_are_read_alike_from_python() -> None:
     with pytest.raises(ArgumentError):
         _ = Answers(gpus="8...").counts
     assert Answers(gpus="8 to 32").counts == (8, 32)
-    assert Answers(network="100 Gbps,100g,100GbE").networks == ("100gbe",)
+    typed = "100, 100 Gbps,100g,100GbE, 100Gb, 100 gbit/s, 100GigE"
+    assert Answers(network=typed).networks == ("100gbe",)
+    assert Answers(network="hdr, NDR400, 25GbE").networks == ("ib-hdr", "ib-ndr", "25gbe")
 
 
 def test_a_question_in_python_is_that_of_the_command_line(tmp_path: Path) -> None:

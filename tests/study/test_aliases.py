@@ -172,3 +172,32 @@ def test_a_file_with_other_names_keeps_its_places() -> None:
     assert found.mark(("sea",), key=True) == (2, 1)
     assert found.written(("a", 1, "bee")) == "why"
     assert source.data == {"a": ["x", {"b": "y"}], "c": "z"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "name"),
+    [
+        ("accelerators", "NVIDIA H100 80GB HBM3", "h100-sxm"),  # as nvidia-smi has it
+        ("accelerators", "NVIDIA A100-SXM4-40GB", "a100-sxm4-40gb"),
+        ("accelerators", "Tesla V100-SXM2-16GB", "v100-sxm2-16gb"),
+        ("accelerators", "A100 80G", "a100-sxm4-80gb"),
+        ("fabrics", "HDR200", "ib-hdr"),
+        ("fabrics", "25GigE", "25gbe"),
+        ("nodes", "p5.48xlarge", "aws-p5.48xlarge"),
+        ("nodes", "Standard_ND96isr_H100_v5", "azure-nd96isr-h100-v5"),
+        ("workloads", "bert-large-uncased", "bert-large-s512"),
+    ],
+)
+def test_names_as_machines_and_clouds_write_them(kind: str, word: str, name: str) -> None:
+    assert catalog.resolve(kind, word) == name
+
+
+@pytest.mark.parametrize("written", ["100", "'100'"])
+def test_a_bare_speed_is_told_both_ways_to_say_it(written: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(NAMED.replace("inter_node: [100gbe, ", f"inter_node: [{written}, ", 1))
+    with pytest.raises(StudyError) as found:
+        read_study(path, known_names())
+    assert "inter_node: 100 has no unit; write 100gbe for Ethernet, or {bandwidth: 100 Gbps" in str(
+        found.value
+    )
