@@ -85,9 +85,10 @@ def application(problem: Problem, token: str, newest: Newest) -> Starlette:
 
         try:
             question = live.question(found)
-            if last is None or last.asked != question:
-                last = live.search(problem, question, wanted)
-            answer = told(last, wanted)
+            known = last
+            if known is None or known.asked != question:
+                last = known = live.search(problem, question, wanted)
+            answer = told(known, wanted)
         except live.Superseded:
             return refused("a newer question has come", _SUPERSEDED)
         except DseError as cause:
