@@ -40,6 +40,11 @@ def same_kind(measured: str, link: str) -> bool:
     return len(kinds) < 2
 
 
+def surely_same_kind(measured: str, link: str) -> bool:
+    """Whether two names of links both say of which kind they are, and it is the same."""
+    return _kind(measured) == _kind(link) != ""
+
+
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 

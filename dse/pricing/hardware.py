@@ -28,7 +28,7 @@ from dse.model.aggregation.base import UNKNOWN_GENERATION
 from dse.model.aggregation.nccl_tuner import GENERATIONS, OLDEST_CAPABILITY
 from dse.model.arrays import Array
 from dse.pricing.unit_price import FREE, UNKNOWN, UnitPrice, unit_price
-from dse.study import Value, Wire
+from dse.study import Study, Value, Wire
 
 
 def number(value: float | None) -> float:
@@ -277,3 +277,13 @@ def lookup(table: Mapping[str, float], values: Sequence[Value]) -> Array:
 UNWIRED = Wiring(
     *(float("nan"),) * 2, *(UNKNOWN,) * 3, DEFAULT_RADIX, LinkWatts(*(float("nan"),) * 3)
 )  # a node type whose network is not known
+
+
+def fabrics_of(study: Study) -> Sequence[str]:
+    """The networks between nodes that the catalogue knows, each once: those of the study, else of
+    its node types."""
+    chosen = [value.fabric if isinstance(value, Wire) else str(value)
+              for value in study.values("inter_node")]  # fmt: skip
+    if not chosen:
+        chosen = [catalog.node(str(name)).inter_node for name in study.values("node")]
+    return [*dict.fromkeys(name for name in chosen if name)]

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from dse import catalog
 from dse.calibration import Profile, read_profile
+from dse.calibration.hardware_names import surely_same_kind
 from dse.calibration.measured_range import measured_speeds
 from dse.calibration.profile_files import CALIBRATIONS, profiles
 from dse.calibration.ps_part import PS
 from dse.errors import StudyError
 from dse.pricing.caveats import taken
+from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
 from dse.study import AggregationName
 
@@ -28,6 +30,11 @@ class _AtHand:
         return self.profile.max_nodes <= 1
 
     @property
+    def apart(self) -> bool:
+        """Whether no network of somebody else is in it."""
+        return self.own or self.of_one_node
+
+    @property
     def knows_its_network(self) -> bool:
         """Whether it says how fast the network was, without which its times would be used for
         every network unchanged: who measured it may know that, nobody else can."""
@@ -41,7 +48,9 @@ def fitting(problem: Problem) -> dict[str, tuple[AggregationName, ...]]:
     points of the study by what was measured on hardware of their kind, and the aggregations that
     they would price; those that would price most of these first.
 
-    Those that come with dse and measured several nodes on a network of unknown speed are left out.
+    Those that come with dse and measured several nodes are left out unless they know their
+    network, its speed and its kind, and the study has one of that kind: who follows a suggestion
+    gets them for points of several nodes, too.
     """
     return _fitting(problem, _at_hand(problem))
 
@@ -51,8 +60,7 @@ def unasked(problem: Problem) -> tuple[str, ...]:
     with dse the ones of a single node, since on several the network that they measured would price
     all others."""
     found = _at_hand(problem)
-    return tuple(name for name in _fitting(problem, found)
-                 if found[name].own or found[name].of_one_node)  # fmt: skip
+    return tuple(name for name in _fitting(problem, found) if found[name].apart)
 
 
 def _fitting(
@@ -66,10 +74,17 @@ def _fitting(
     fits: dict[str, list[AggregationName]] = {}
     for aggregation in problem.study.aggregations:
         for profile in taken(tried, aggregation):
-            if id(profile) in names:
-                fits.setdefault(names[id(profile)], []).append(aggregation)
+            name = names.get(id(profile))
+            if name is not None and (at_hand[name].apart or _has_network(problem, profile)):
+                fits.setdefault(name, []).append(aggregation)
     most = sorted(fits, key=lambda name: -len(fits[name]))
     return {name: tuple(fits[name]) for name in most}
+
+
+def _has_network(problem: Problem, profile: Profile) -> bool:
+    """Whether the study has a network of the kind that a profile was measured on."""
+    fabrics = fabrics_of(problem.study)
+    return any(surely_same_kind(profile.link, fabric) for fabric in fabrics)
 
 
 def _at_hand(problem: Problem) -> dict[str, _AtHand]:
@@ -85,6 +100,6 @@ def _at_hand(problem: Problem) -> dict[str, _AtHand]:
             except StudyError:  # not what the user asked about
                 continue
             seen.add(path.stem)
-            if one.own or one.of_one_node or one.knows_its_network:
+            if one.apart or one.knows_its_network:
                 found[path.stem] = one
     return found

@@ -19,6 +19,7 @@ from dse.catalog.facts import Fact
 from dse.catalog.prices import PriceList
 from dse.errors import DseError
 from dse.pricing.constraints import counted_once, unmet
+from dse.pricing.hardware import fabrics_of
 from dse.pricing.problem import Problem
 from dse.report import confidence, words
 from dse.report.recommendation import LEAST_REGRET, RULES, recommended
@@ -267,23 +268,13 @@ def prices_of(problem: Problem) -> list[Price]:
     for key, (label, unit, where, least, most) in _GENERAL.items():
         value = getattr(prices, where).value
         found.append(Price(f"general/{key}", label, unit, value, least, most))
-    for name in _fabrics(problem):
+    for name in fabrics_of(problem.study):
         fabric = catalog.fabric(name)
         for part, label in _PARTS.items():
             fact = prices.fabric_usd.get(name, {}).get(part, fabric.prices_usd[part])
             title = f"{label}, {fabric.title}"
             found.append(Price(f"fabric/{name}/{part}", title, "USD", fact.value))
     return found
-
-
-def _fabrics(problem: Problem) -> Iterable[str]:
-    """The networks between nodes, each once: those of the study, else of its node types."""
-    study = problem.study
-    chosen = [value.fabric if isinstance(value, Wire) else str(value)
-              for value in study.values("inter_node")]  # fmt: skip
-    if not chosen:
-        chosen = [catalog.node(str(name)).inter_node for name in study.values("node")]
-    return dict.fromkeys(name for name in chosen if name)
 
 
 def _two_prices(

@@ -22,10 +22,18 @@ NCCL = (
 )
 
 
+RENTED = """\
+study: rented
+workload: bert-large
+space: {{node: [{node}], gpus: [8, 16, 32], aggregation: [auto-nccl], batch_per_gpu: [8]}}
+baseline: {{node: {node}, gpus: 8, aggregation: auto-nccl, batch_per_gpu: 8}}
+objectives: {{maximize: speedup, minimize: hourly}}
+"""
+
+
 def test_profiles_of_like_hardware_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = fitting(load(written(tmp_path, NCCL)))
-    assert set(found) & {"polaris-ofi", "polaris-ofi-nccl-2.21"}
     assert set(found.values()) == {("auto-nccl",)}
     best = next(iter(found))
     problem = load(written(tmp_path, f"{NCCL}calibration: [{best}]\n"))
@@ -52,15 +60,29 @@ def test_of_several_nodes_only_own_profiles_are_taken_unasked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    study = load(written(tmp_path, NCCL))
-    several = {name for name in fitting(study) if name.startswith("polaris")}
-    assert several
-    assert several.isdisjoint(unasked(study))
+    study = load(written(tmp_path, RENTED.format(node="aws-p4de.24xlarge")))
+    assert "aws-p4de-efa" in fitting(study)
+    assert "aws-p4de-efa" not in unasked(study)
     assert unasked(study)
     (tmp_path / "calibrations").mkdir()
-    for name in several:
+    shipped = catalog.models_dir() / "calibrations" / "aws-p4de-efa.yaml"
+    shutil.copy(shipped, tmp_path / "calibrations")
+    assert "aws-p4de-efa" in unasked(study)
+
+
+def test_those_of_several_nodes_fit_studies_with_their_kind_of_network_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same A100 on InfiniBand, and Polaris, whose log names no kind of network."""
+    monkeypatch.chdir(tmp_path)
+    infiniband = load(written(tmp_path, RENTED.format(node="azure-nd96asr-a100-v4")))
+    assert list(fitting(infiniband)) == ["a100-node-azure"]
+    bought = load(written(tmp_path, NCCL))
+    assert [name for name in fitting(bought) if "polaris" in name] == []
+    (tmp_path / "calibrations").mkdir()
+    for name in ("aws-p4de-efa", "polaris-ofi"):  # once it is one's own, one knows what it is
         shutil.copy(catalog.models_dir() / "calibrations" / f"{name}.yaml", "calibrations")
-    assert several <= set(unasked(study))
+    assert "polaris-ofi" in fitting(bought)
 
 
 def test_nothing_fits_a_closed_model(tmp_path: Path) -> None:
